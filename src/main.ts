@@ -56,6 +56,11 @@ withSettings(token.command("create"), ["data", "store"])
     [],
   )
   .option(
+    "--role <names...>",
+    "Roles, which give the scopes that the access document names; separate several by spaces or commas",
+    [],
+  )
+  .option(
     "--subject <text>",
     "Whom the token stands for: the owner of what it creates (default: its id)",
   )

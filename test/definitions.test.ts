@@ -77,18 +77,56 @@ describe("a folder of definitions", () => {
     assert.ok(third.revision > second.revision);
   });
 
+  it("has the access document in access.json, and other collections beside it", async () => {
+    write("access.json", { roles: { editor: ["people:*"] } });
+    write("people.json", {});
+    const ask = await start();
+    assert.deepEqual(await (await ask("/-/access")).json(), { roles: { editor: ["people:*"] } });
+    assert.equal((await ask("/-/collections/access")).status, 404);
+    assert.equal((await ask("/-/collections/people")).status, 200);
+    assert.equal((await ask("/-/access", { method: "PUT", body: "{}" })).status, 200);
+    await stop();
+    // As with definitions, the file counts at each start, and what has no file stays.
+    const again = await start();
+    assert.deepEqual(await (await again("/-/access")).json(), { roles: { editor: ["people:*"] } });
+    await stop();
+    rmSync(join(folder, "access.json"));
+    const last = await start();
+    assert.deepEqual(await (await last("/-/access")).json(), { roles: { editor: ["people:*"] } });
+  });
+
+  it("leaves a collection named access alone, and says how to define one", async () => {
+    const ask = await start();
+    assert.equal((await ask("/access", { method: "POST", body: "{}" })).status, 201);
+    await stop();
+    write("access.json", { preconditions: "required" });
+    await assert.rejects(start(), (error) => {
+      assert.ok(error instanceof CliError);
+      assert.match(
+        error.message,
+        /access\.json \/preconditions: unknown member; known members: roles/,
+      );
+      assert.match(error.message, /access\.json : is the access document; define a collection of /);
+      return true;
+    });
+    write("access.json", { roles: {} });
+    assert.equal((await (await start())("/access")).status, 200);
+  });
+
   it("reports every error of every file at once", () => {
     write("a.json", { preconditions: "always", color: 1 });
     write("b.json", "{");
     write("Upper.json", {});
+    write("access.json", { roles: { editor: ["posts"] } });
     assert.throws(
       () => readDefinitionFiles(folder),
       (error) => {
         assert.ok(error instanceof CliError);
         assert.equal(error.code, 2);
         const lines = error.message.split("\n");
-        assert.equal(lines.length, 4, error.message);
-        for (const part of ["a.json /preconditions", "a.json /color", "b.json", "Upper.json"])
+        assert.equal(lines.length, 6, error.message);
+        const parts = ["a.json /preconditions", "a.json /color", "b.json", "Upper.json"];
+        for (const part of [...parts, "access.json /roles/editor/0"])
           assert.ok(
             lines.some((line) => line.includes(part)),
             part,

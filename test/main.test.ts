@@ -331,6 +331,33 @@ describe("tokens at the command line", () => {
       assert.equal((await people(running.url, secret, ada)).status, 201);
     });
 
+  it("may have roles instead of scopes, which the access document gives", async () => {
+    const made = await token("create", "--name", "by role", "--role", "a,b", "--role", "c");
+    assert.equal(made.code, 0, made.stderr);
+    const secret = made.stdout.trimEnd();
+    assert.equal((await people(running.url, secret)).status, 403);
+    const put = await fetch(`${running.url}/-/access`, {
+      method: "PUT",
+      headers: {
+        authorization: `Bearer ${firstToken(running)}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ roles: { c: ["people:read"] } }),
+    });
+    assert.equal(put.status, 200);
+    assert.equal((await people(running.url, secret)).status, 200);
+    assert.match((await token("list")).stdout, / by role +- +- +a b c {2}/);
+  });
+
+  it("needs a scope or a role, both well-formed", async () => {
+    const none = await token("create", "--name", "none");
+    assert.deepEqual([none.code, none.stdout], [2, ""]);
+    assert.match(none.stderr, /^--scope: must have at least 1 item, unless the token has roles$/m);
+    const malformed = await token("create", "--name", "x", "--role", "Editor");
+    assert.equal(malformed.code, 2);
+    assert.match(malformed.stderr, /^--role: "Editor" is not the name of a role/m);
+  });
+
   it("secret prints a secret and stores nothing", async () => {
     const before = (await token("list")).stdout;
     const { stdout } = await run(["token", "secret"], { cwd });

@@ -84,6 +84,40 @@ describe("two nodes", () => {
     assert.equal((await reads[1]?.("/-/collections"))?.status, 401);
   });
 
+  it("give and take the scopes of a role that was changed on the other", patience, async () => {
+    const request = { name: "editor", scopes: [], roles: ["editor"] };
+    const { token } = JSON.parse((await asks[0]("/-/tokens", json("POST", request))).body);
+    const reads = nodes.map((node) => requestSender(node.url, token));
+    const untilAll = async (status: number) => {
+      for (const read of reads)
+        while ((await read("/-/collections")).status !== status) await sleep(20);
+    };
+    for (const [index, roles] of [{}, { editor: ["admin"] }, {}, { editor: ["admin"] }].entries()) {
+      const ask = asks[index % 2 === 0 ? 0 : 1];
+      const { status, headers } = await ask("/-/access", json("PUT", { roles }));
+      assert.equal(status, 200);
+      // The document itself is current on every node at once.
+      for (const each of asks)
+        assert.equal((await each("/-/access")).headers.get("etag"), headers.get("etag"));
+      await untilAll("editor" in roles ? 200 : 403);
+    }
+  });
+
+  it("replace the access document once, for clients with the same If-Match", patience, async () => {
+    for (let round = 0; round < 4; round++) {
+      const first = await asks[0]("/-/access", json("PUT", { roles: { [`r${round}`]: [] } }));
+      const tag = { "if-match": first.headers.get("etag") ?? "" };
+      const puts = Array.from({ length: 4 }, (_, index) =>
+        asks[index % 2 === 0 ? 0 : 1](
+          "/-/access",
+          json("PUT", { roles: { [`c${index}`]: [] } }, tag),
+        ),
+      );
+      const statuses = (await Promise.all(puts)).map(({ status }) => status).sort();
+      assert.deepEqual(statuses, [200, 412, 412, 412]);
+    }
+  });
+
   it("execute a request with a key once, on whichever node", patience, async () => {
     const key = { "idempotency-key": "once" };
     const posts = Array.from({ length: 12 }, (_, index) =>

@@ -101,7 +101,10 @@ async function makeTokens(folder: string, count: number): Promise<readonly strin
     const changes = secrets.slice(start, start + batch).map((secret) => {
       const id = newId();
       const token = { id, hash: hashSecret(secret), name: "bench", subject: id, ...unused };
-      return { kind: "create-token", token: { ...token, scopes: ["people:read"] } } as const;
+      return {
+        kind: "create-token",
+        token: { ...token, scopes: ["people:read"], roles: [] },
+      } as const;
     });
     await store.commit(changes);
     show(Math.min(count, start + batch));

@@ -23,6 +23,7 @@ import type { Committer } from "../store/remote-committer.ts";
 export interface CreateOptions {
   readonly name: string;
   readonly scope: readonly string[];
+  readonly role: readonly string[];
   readonly subject?: string;
   readonly expires?: string;
 }
@@ -31,10 +32,10 @@ export interface CreateOptions {
 export const createToken = (config: Config, options: CreateOptions): Promise<void> =>
   withStoreToWrite(config, async ({ tokens }) => {
     const expiresAt = readExpiry(options.expires, Date.now());
-    const scopes = options.scope.flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
+    const [scopes, roles] = [namesIn(options.scope), namesIn(options.role)];
     const { name, subject } = options;
     const request = {
-      ...{ name, scopes, expiresAt },
+      ...{ name, scopes, roles, expiresAt },
       ...(subject !== undefined && { subject }),
     } satisfies TokenRequest;
     const made = await tokens.create(system, request);
@@ -42,6 +43,10 @@ export const createToken = (config: Config, options: CreateOptions): Promise<voi
     console.error(`Token ${made.token.id} has this secret. It is shown only once:`);
     console.log(made.secret);
   });
+
+/** Several names may be in one argument, separated by spaces or commas. */
+const namesIn = (texts: readonly string[]): readonly string[] =>
+  texts.flatMap((text) => text.split(/[\s,]+/)).filter(Boolean);
 
 export const listTokens = (config: Config): Promise<void> =>
   withStoreToRead(config, async ({ tokens }) => {
@@ -51,7 +56,7 @@ export const listTokens = (config: Config): Promise<void> =>
     const rows = list.map((token) => row(token, now));
     console.log(
       table([
-        ["id", "name", "subject", "scopes", "created", "expires", "last used", "state"],
+        ["id", "name", "subject", "scopes", "roles", "created", "expires", "last used", "state"],
         ...rows,
       ]),
     );
@@ -156,6 +161,7 @@ const flags: Readonly<Record<string, string>> = {
   name: "--name",
   subject: "--subject",
   scopes: "--scope",
+  roles: "--role",
   expiresAt: "--expires",
 };
 
@@ -182,13 +188,14 @@ const readDate = (text: string): number =>
   /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
 
 function row(token: Token, now: number): readonly string[] {
-  const { id, name, subject, scopes, createdAt, expiresAt, usedAt, revokedAt } = token;
+  const { id, name, subject, scopes, roles, createdAt, expiresAt, usedAt, revokedAt } = token;
   const state = isAlive(token, now) ? "alive" : revokedAt === null ? "expired" : "revoked";
   return [
     id,
     name,
     subject === id ? "-" : subject,
-    scopes.join(" "),
+    scopes.join(" ") || "-",
+    roles.join(" ") || "-",
     formatTime(createdAt),
     formatTime(expiresAt),
     formatTime(usedAt),

@@ -31,7 +31,7 @@ interface Defined {
 
 async function definitionsIn(config: Config): Promise<readonly Defined[]> {
   if (config.collections !== undefined) {
-    return readDefinitionFiles(config.collections).map(({ name, text }) => ({
+    return readDefinitionFiles(config.collections).definitions.map(({ name, text }) => ({
       name,
       definition: text,
     }));

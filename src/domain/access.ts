@@ -6,8 +6,9 @@ import { hasRules } from "../model/access/grant.ts";
 import { isActionName } from "../model/action-schema.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
-import { noRoles, type Principal } from "../model/principal.ts";
+import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
+import { accessDocumentOf, accessName, withRoleScopes } from "../model/schemas/access.ts";
 import {
   actionScope,
   allowsAction,
@@ -33,8 +34,10 @@ const maxCallers = 200_000;
 
 interface Caller {
   readonly hash: string;
-  /** The same object while the token does not change. */
+  /** The same object while neither the token nor the access document changes. */
   readonly principal: Principal;
+  /** The access document, if the token has roles and there is one. */
+  readonly document: Rules | undefined;
 }
 
 export class Access {
@@ -66,12 +69,24 @@ export class Access {
       const now = this.#clock();
       if (token === undefined || !isAlive(token, now)) return undefined;
       this.#uses.add(token, now);
-      if (caller?.principal.token === token) return caller.principal;
-      const principal = principalOf(token);
-      // Only the hashes of valid tokens are cached, so that guesses do not fill the cache.
-      this.#callers.set(secret, { hash: token.hash, principal });
-      return principal;
+      if (token.roles.length === 0) return this.#remember(secret, caller, token, undefined);
+      return then(this.#store.rules(accessName), (document) =>
+        this.#remember(secret, caller, token, document),
+      );
     });
+  }
+
+  #remember(
+    secret: string,
+    caller: Caller | undefined,
+    token: Token,
+    document: Rules | undefined,
+  ): Principal {
+    if (caller?.principal.token === token && caller.document === document) return caller.principal;
+    const principal = principalOf(token, document);
+    // Only the hashes of valid tokens are cached, so that guesses do not fill the cache.
+    this.#callers.set(secret, { hash: token.hash, principal, document });
+    return principal;
   }
 
   /** Records a use by a principal that was identified before; false when its token has expired since. */
@@ -122,11 +137,13 @@ export class Access {
   }
 }
 
-const principalOf = (token: Token): Principal => ({
+const principalOf = (token: Token, document: Rules | undefined): Principal => ({
   kind: "token",
   subject: token.subject,
-  scopes: token.scopes,
-  roles: noRoles,
+  scopes: document
+    ? withRoleScopes(token.scopes, token.roles, accessDocumentOf(document))
+    : token.scopes,
+  roles: token.roles,
   token,
 });
 

@@ -8,6 +8,7 @@ import { isCollectionName } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
+import { accessName } from "../model/schemas/access.ts";
 import { allows, isAdmin, type Verb } from "../model/token.ts";
 import type { BoundRules, RuleRead } from "./bound-rules.ts";
 import { type Mask, type Masks, masksOf } from "./mask.ts";
@@ -79,7 +80,10 @@ export class CollectionAccess {
       permission === "put"
         ? this.#forbids("create") && this.#forbids("update")
         : this.#forbids(permission);
-    if (forbidden !== undefined || this.rules !== undefined) return forbidden;
+    if (forbidden !== undefined) return forbidden;
+    // The access document is stored like a collection, and is none.
+    if (this.name === accessName) return collectionNotFound(this.name);
+    if (this.rules !== undefined) return undefined;
     const isCreating = permission === "create" || permission === "put";
     const mayCreateCollection = this.isAdmin && isCollectionName(this.name);
     return isCreating && !mayCreateCollection ? collectionNotFound(this.name) : undefined;

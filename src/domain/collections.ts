@@ -9,6 +9,7 @@ import { isCollectionName } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 import { referencesOf } from "../model/reference.ts";
+import { accessName } from "../model/schemas/access.ts";
 import type { Violations } from "../model/schemas/collection.ts";
 import { type Verb, verbs } from "../model/token.ts";
 import type { BuildProgress, Store } from "../store/store.ts";
@@ -50,7 +51,7 @@ export class Collections {
   }
 
   list(principal: Principal): MaybePromise<readonly Collection[] | Problem> {
-    return requireAdmin(principal) ?? this.#store.collections();
+    return requireAdmin(principal) ?? this.#all();
   }
 
   /**
@@ -58,13 +59,18 @@ export class Collections {
    * hidden from it: only its name may have an effect, on the names of generated types.
    */
   usable(principal: Principal): MaybePromise<readonly UsableCollection[]> {
-    return then(this.#store.collections(), (all) =>
+    return then(this.#all(), (all) =>
       all.map((collection) => ({ collection, verbs: usableVerbs(principal, collection) })),
     );
   }
 
+  /** The access document is stored like a collection, and is none. */
+  #all(): MaybePromise<readonly Collection[]> {
+    return then(this.#store.collections(), (all) => all.filter(({ name }) => name !== accessName));
+  }
+
   find(principal: Principal, name: string): MaybePromise<Collection | Problem> {
-    const forbidden = requireAdmin(principal);
+    const forbidden = requireAdmin(principal) ?? requireName(name);
     if (forbidden !== undefined) return forbidden;
     return then(
       this.#store.collection(name),
@@ -122,7 +128,7 @@ export class Collections {
 
   /** Returns how far the indexes of a collection are; undefined when they are complete. */
   progress(principal: Principal, name: string): MaybePromise<BuildProgress | undefined | Problem> {
-    return requireAdmin(principal) ?? this.#store.indexBuild(name);
+    return requireAdmin(principal) ?? requireName(name) ?? this.#store.indexBuild(name);
   }
 
   /** Waits a moment for the indexes to be complete. */
@@ -152,7 +158,7 @@ export class Collections {
     name: string,
     isConfirmed: boolean,
   ): Promise<Problem | undefined> {
-    const forbidden = requireAdmin(principal);
+    const forbidden = requireAdmin(principal) ?? requireName(name);
     if (forbidden !== undefined) return forbidden;
     const change = { kind: "drop", collection: name, isEmptyOnly: !isConfirmed } as const;
     const [outcome] = await this.#store.commit([change]);
@@ -167,8 +173,12 @@ function usableVerbs(principal: Principal, { name, definition }: Collection): re
   return verbs.filter((verb) => access.require(verb) === undefined);
 }
 
+const requireName = (name: string): Problem | undefined =>
+  isCollectionName(name) ? undefined : collectionNotFound(name);
+
 function read(name: string, text: string): Definition | Problem {
-  if (!isCollectionName(name)) return collectionNotFound(name);
+  const malformed = requireName(name);
+  if (malformed !== undefined) return malformed;
   const definition = readDefinition(text);
   return "access" in definition ? definition : invalid(definition);
 }

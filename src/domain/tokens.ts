@@ -88,7 +88,7 @@ export class Tokens {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
     if ((await this.#store.tokens()).length > 0) return false;
-    const request = { name: "first admin", scopes: ["admin"], expiresAt: null };
+    const request = { name: "first admin", scopes: ["admin"], roles: [], expiresAt: null };
     const token = tokenOf(firstId, secret, request, this.#clock());
     const [outcome] = await this.#store.commit([{ kind: "create-token", token }]);
     return outcome?.kind === "done";
@@ -107,8 +107,8 @@ function idFromKey({ owner, key }: TokenKey): string {
 }
 
 function repetitionProblem(first: Token | Problem, { id, ...repeated }: Token): Problem {
-  const contentOf = ({ name, subject, scopes, expiresAt }: Omit<Token, "id">) =>
-    JSON.stringify([name, subject, [...scopes].sort(), expiresAt]);
+  const contentOf = ({ name, subject, scopes, roles, expiresAt }: Omit<Token, "id">) =>
+    JSON.stringify([name, subject, [...scopes].sort(), [...roles].sort(), expiresAt]);
   return first instanceof Problem || contentOf(first) !== contentOf(repeated)
     ? new Problem(
         "key-reused",
@@ -130,6 +130,7 @@ function tokenOf(id: string, secret: string, request: CheckedTokenRequest, now: 
     name: request.name,
     subject: request.subject ?? id,
     scopes: [...new Set(request.scopes)],
+    roles: [...new Set(request.roles)],
     createdAt: now,
     expiresAt: request.expiresAt,
     usedAt: null,

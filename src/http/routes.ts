@@ -26,6 +26,7 @@ import {
   tokenSchema,
 } from "../model/schemas/token.ts";
 import { listActions, runAction } from "./actions/actions.ts";
+import { getAccessDocument, putAccessDocument } from "./admin/access.ts";
 import {
   deleteCollection,
   getCollection,
@@ -44,6 +45,7 @@ import {
 } from "./admin/pages.ts";
 import { listSlowQueries } from "./admin/queries.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
+import { replaceAccessDocument, showAccessDocument } from "./openapi/access.ts";
 import { anyAction } from "./openapi/actions.ts";
 import { storedFileBytes } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
@@ -202,6 +204,9 @@ export const routes: Routes = {
     responses: { 204: noContent("The collection was deleted.") },
     problems: [404, 409],
   }),
+
+  getAccessDocument: route("GET /-/access", "admin", getAccessDocument, showAccessDocument),
+  putAccessDocument: route("PUT /-/access", "admin", putAccessDocument, replaceAccessDocument),
 
   listSlowQueries: route("GET /-/queries", "admin", listSlowQueries, {
     summary: "Slow queries since the start of the process",

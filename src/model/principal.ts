@@ -6,21 +6,19 @@ export interface Principal {
   readonly kind: "anonymous" | "token" | "user" | "system";
   /** The owner of what the caller creates. Undefined for anonymous callers. */
   readonly subject: string | undefined;
+  /** Those of its token and of its roles. */
   readonly scopes: readonly Scope[];
   readonly roles: readonly string[];
   /** The token that the caller sent. */
   readonly token: Token | undefined;
 }
 
-/** No caller has roles yet. */
-export const noRoles: readonly string[] = Object.freeze([]);
-
 /** A caller without a token. It may use what a collection opens to everyone. */
 export const anonymous: Principal = Object.freeze({
   kind: "anonymous",
   subject: undefined,
   scopes: Object.freeze([]),
-  roles: noRoles,
+  roles: Object.freeze([]),
   token: undefined,
 });
 
@@ -29,6 +27,6 @@ export const system: Principal = Object.freeze({
   kind: "system",
   subject: undefined,
   scopes: Object.freeze(["admin"]),
-  roles: noRoles,
+  roles: Object.freeze([]),
   token: undefined,
 });

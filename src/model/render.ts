@@ -61,10 +61,27 @@ export const renderFields = (
 export function represent(resource: Resource): string {
   const { fields } = resource;
   const inner = fields.length > 2 ? `,${fields.slice(1, -1)}` : "";
+  return `{"id":"${resource.id}"${inner}${endOf(resource)}`;
+}
+
+function endOf(resource: Resource): string {
   const createdAt = isoTime(resource.createdAt);
   const updatedAt =
     resource.updatedAt === resource.createdAt ? createdAt : isoTime(resource.updatedAt);
-  return `{"id":"${resource.id}"${inner},"createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`;
+  return `,"createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`;
+}
+
+/** Renders a resource in pieces. The bytes of fields that are shown unchanged do not become text. */
+export function renderPieces(
+  render: Renderer,
+  resource: Resource,
+  collectionUrl: string,
+): readonly [string, ...(string | Uint8Array)[]] {
+  const { id, fieldBytes, files } = resource;
+  const isUnchanged = render === openView.render && files === undefined;
+  if (!isUnchanged || fieldBytes === undefined || fieldBytes.length <= 2)
+    return [render(resource, collectionUrl)];
+  return [`{"id":"${id}",`, fieldBytes.subarray(1, -1), endOf(resource)];
 }
 
 const dayMs = 86_400_000;

@@ -9,6 +9,8 @@ export interface Resource {
   readonly updatedAt: number;
   /** The user's fields as compact JSON text, without the server's own members. */
   readonly fields: string;
+  /** The same in UTF-8, of a large resource that was read on another thread. A copy of the object has none. */
+  readonly fieldBytes?: Uint8Array;
   /** The subject that created it, when the collection has owners; an admin can change it. */
   readonly owner?: string;
   /** Its files, as the JSON text of an array of StoredFile. */
@@ -16,6 +18,23 @@ export interface Resource {
   /** Another state was written within the same second, so an HTTP date cannot distinguish them. */
   readonly sharesDate?: true;
 }
+
+/** Returns a resource whose fields become text each time they are read, so that their bytes can be sent as they are. */
+export function largeResource(rest: Omit<Resource, "fields">, bytes: Uint8Array): Resource {
+  const { buffer, byteOffset, byteLength } = bytes;
+  const resource = {
+    ...rest,
+    get fields() {
+      return Buffer.from(buffer, byteOffset, byteLength).toString();
+    },
+  };
+  // Not enumerable: a copy with other fields must not have these bytes.
+  return Object.defineProperty(resource, "fieldBytes", { value: bytes });
+}
+
+/** The approximate size of the fields, in characters or bytes. */
+export const sizeOf = (resource: Resource): number =>
+  (resource.fieldBytes ?? resource.fields).length;
 
 /** The members that only the server sets. An array is faster than a Set for so few. */
 export const serverMembers: readonly string[] = ["id", "createdAt", "updatedAt"];

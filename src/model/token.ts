@@ -12,6 +12,8 @@ export interface Token {
   /** The owner of what the token creates. By default the id of the token. */
   readonly subject: string;
   readonly scopes: readonly Scope[];
+  /** Names of roles. Those in the access document give further scopes. */
+  readonly roles: readonly string[];
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly usedAt: number | null;

@@ -2,6 +2,7 @@
 
 import { sendFile } from "#runtime";
 import { Access } from "../domain/access.ts";
+import { AccessDocuments } from "../domain/access-documents.ts";
 import { Actions } from "../domain/actions.ts";
 import { Collections } from "../domain/collections.ts";
 import { Expander } from "../domain/expand.ts";
@@ -37,6 +38,7 @@ export interface App {
   readonly errorResponse: ParserErrorResponder;
   readonly tokens: Tokens;
   readonly collections: Collections;
+  readonly accessDocuments: AccessDocuments;
   readonly actions: Actions;
   /** Commits changes sent by other processes. An empty list checks that writing works. */
   readonly commit: Committer["commit"];
@@ -92,6 +94,7 @@ function build(
   const access = new Access(store, clock, uses);
   const tokens = new Tokens(store, clock, uses);
   const collections = new Collections(store, clock);
+  const accessDocuments = new AccessDocuments(store, clock);
   const actions = new Actions(loaded, (errand, thrown) =>
     log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
   );
@@ -111,7 +114,7 @@ function build(
   const memory = new MemoryBudget(Math.max(config.maxInFlightBytes, config.maxBodyBytes));
   const requests = new RequestLog(lineWriter(log));
   const services: Services = {
-    access,
+    ...{ access, accessDocuments },
     lists: new Lists(store, access, config.maxBodyBytes),
     expander: new Expander(store, access, base),
     slowQueries: new SlowQueries(clock),
@@ -153,6 +156,7 @@ function build(
     errorResponse: createParserErrorResponder(services),
     tokens,
     collections,
+    accessDocuments,
     actions,
     sweep: () => uploads.sweep(isShared(config) ? dayMs : Date.now() - openedAt),
     commit: store.tryCommit,

@@ -1,13 +1,15 @@
-// Reads the files of a folder of definitions, and applies each to the collection of the same name.
+// Applies a folder of definitions to the collections of the same names, and `access.json` as the access document.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
 import { scanJson } from "../lib/json/scan.ts";
 import { readDefinition } from "../model/definition.ts";
 import { isCollectionName } from "../model/id.ts";
 import { system } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
+import { readAccessDocument } from "../model/schemas/access.ts";
 import type { App } from "./app.ts";
 import type { Config } from "./config.ts";
 import type { Log } from "./log.ts";
@@ -18,14 +20,26 @@ interface DefinitionFile {
   readonly text: string;
 }
 
-/** Applies the definitions that differ from the stored ones. Collections without a file are not changed. */
+interface DefinitionsFolder {
+  readonly definitions: readonly DefinitionFile[];
+  readonly access: DefinitionFile | undefined;
+}
+
+/** The name of the file with the access document. No file defines a collection of this name. */
+const accessFile = "access";
+
+const accessHint =
+  "is the access document; define a collection of this name with PUT /-/collections/access";
+
+/** Applies what differs from what is stored. Collections without a file are not changed. */
 export async function applyDefinitions(
   { collections: folder }: Config,
-  { collections }: App,
+  { collections, accessDocuments }: App,
   log: Log,
 ): Promise<void> {
   if (folder === undefined) return;
-  for (const { path, name, text } of readDefinitionFiles(folder)) {
+  const { definitions, access } = readDefinitionFiles(folder);
+  for (const { path, name, text } of definitions) {
     const defined = await collections.ensure(system, name, text);
     if (defined instanceof Problem) throw new CliError(1, `${path}: ${defined.detail}`);
     if (defined === undefined) continue;
@@ -36,10 +50,22 @@ export async function applyDefinitions(
         "some resources do not match the definition",
       );
   }
+  if (access !== undefined) await applyAccess(accessDocuments, access, log);
 }
 
-/** Returns the definitions of all files. Throws a CliError with all errors. */
-export function readDefinitionFiles(folder: string): readonly DefinitionFile[] {
+async function applyAccess(
+  documents: App["accessDocuments"],
+  { path, text }: DefinitionFile,
+  log: Log,
+): Promise<void> {
+  const before = await documents.find(system);
+  const document = await documents.replace(system, text);
+  if (document instanceof Problem) throw new CliError(1, `${path}: ${document.detail}`);
+  if (!isDeepStrictEqual(document, before)) log.info("replaced the access document");
+}
+
+/** Returns the content of all files. Throws a CliError with all errors. */
+export function readDefinitionFiles(folder: string): DefinitionsFolder {
   const files = namesIn(folder).map((file) => {
     const path = join(folder, file);
     return { path, name: basename(file, ".json"), text: readFileSync(path, "utf8") };
@@ -48,7 +74,8 @@ export function readDefinitionFiles(folder: string): readonly DefinitionFile[] {
     errorsIn(file).map((error) => ({ where: `${file.path} ${pointerOf(error)}`, ...error })),
   );
   if (errors.length > 0) throw usageError(errors);
-  return files;
+  const access = files.find(({ name }) => name === accessFile);
+  return { definitions: files.filter((file) => file !== access), access };
 }
 
 function namesIn(folder: string): readonly string[] {
@@ -69,6 +96,10 @@ function errorsIn({ name, text }: DefinitionFile): readonly FieldError[] {
     return [{ pointer: "", detail: "the file name must be a collection name: a-z, 0-9, _ and -" }];
   const errors = scanJson(text);
   if (errors.length > 0) return errors;
+  if (name === accessFile) {
+    const document = readAccessDocument(text);
+    return "roles" in document ? [] : [...document, { pointer: "", detail: accessHint }];
+  }
   const definition = readDefinition(text);
   return "access" in definition ? [] : definition;
 }

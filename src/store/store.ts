@@ -225,11 +225,14 @@ export type Change =
   /**
    * Sets the definition of a collection (the text of a JSON object), and creates the collection when it
    * does not exist. The indexes of the definition are complete afterwards, also for existing resources.
+   * With `replaces`, the outcome is `outdated` when the definition is another one; `{}` is that of a
+   * collection that does not exist.
    */
   | {
       readonly kind: "define";
       readonly collection: string;
       readonly definition: string;
+      readonly replaces?: string;
       readonly at: number;
     }
   /** Deletes a collection with all its resources; with `isEmptyOnly`, only when it has none. */
@@ -252,7 +255,7 @@ export type Outcome =
   | FailedOperations
   /** The stored fields are not those that were written, so nothing is computed from them. */
   | { readonly kind: "damaged" }
-  /** The rules have changed since the change was validated. */
+  /** The rules have changed since the change was validated, or are not those that it replaces. */
   | { readonly kind: "outdated" }
   /** The change refers to a resource that does not exist. */
   | { readonly kind: "dangling"; readonly target: Target }

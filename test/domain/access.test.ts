@@ -9,6 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { sendFile } from "#runtime";
 import { Access } from "../../src/domain/access.ts";
+import { AccessDocuments } from "../../src/domain/access-documents.ts";
 import { Actions } from "../../src/domain/actions.ts";
 import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { Collections } from "../../src/domain/collections.ts";
@@ -45,6 +46,7 @@ interface Domain {
   readonly collection: Collection;
   readonly rules: Rules;
   readonly access: Access;
+  readonly accessDocuments: AccessDocuments;
   readonly actions: Actions;
   readonly collections: Collections;
   readonly lists: Lists;
@@ -182,6 +184,10 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Collections.define": admin(({ collections }, who) => collections.define(who, "notes", "{}")),
   "Collections.ensure": admin(({ collections }, who) => collections.ensure(who, "notes", "{}")),
   "Collections.delete": admin(({ collections }, who) => collections.delete(who, "notes", true)),
+  "AccessDocuments.find": admin(({ accessDocuments }, who) => accessDocuments.find(who)),
+  "AccessDocuments.replace": admin(({ accessDocuments }, who) =>
+    accessDocuments.replace(who, '{"roles":{"root":["admin"]}}'),
+  ),
   "SlowQueries.list": admin(({ slowQueries }, who) => slowQueries.list(who)),
   "Tokens.list": admin(({ tokens }, who) => tokens.list(who)),
   "Tokens.find": admin(({ tokens }, who) => tokens.find(who, "t")),
@@ -344,6 +350,7 @@ describe("a principal without the scope", () => {
       ...{ store, collection, rules, access, uploads },
       actions: new Actions([action], (_, thrown) => assert.fail(`${thrown}`)),
       collections: new Collections(store, Date.now),
+      accessDocuments: new AccessDocuments(store, Date.now),
       lists: new Lists(store, access, 2 ** 20),
       feeds: new Feeds(store, 2 ** 20),
       resources: new Resources(store),
@@ -370,6 +377,31 @@ describe("a principal without the scope", () => {
       assert.deepEqual(await all.store.collections(), [all.collection]);
       assert.deepEqual(await all.store.tokens(), []);
     });
+
+  it("finds no collection under the name of the access document, as an administrator", async () => {
+    assert.ok("roles" in (await all.accessDocuments.replace(system, '{"roles":{"a":[]}}')));
+    const before = await all.store.collection("-access");
+    assert.ok(before !== undefined);
+    for (const permission of [...verbs, "put"] as const) {
+      const opened = await all.access.open(system, "-access", permission);
+      assert.equal(problemIn(opened)?.kind, "not-found", permission);
+    }
+    const access = await all.access.collection(system, "-access");
+    const created = { kind: "create", collection: "-access", draft } as const;
+    for (const result of [
+      await all.lists.target(access),
+      await all.resources.find(access, "a"),
+      await all.writes.run(access, { kind: "create", draft }),
+      await all.writes.runAll(system, [created]),
+      await all.collections.find(system, "-access"),
+      await all.collections.progress(system, "-access"),
+      await all.collections.define(system, "-access", "{}"),
+      await all.collections.delete(system, "-access", true),
+    ])
+      assert.equal(problemIn(result)?.kind, "not-found");
+    assert.deepEqual(await all.collections.list(system), [all.collection]);
+    assert.deepEqual(await all.store.collection("-access"), before);
+  });
 
   it("sees no collection and no action", async () => {
     for (const principal of [anonymous, holderOf("others:*", "action:others")]) {

@@ -359,6 +359,7 @@ describe("tokens over HTTP", () => {
       name: "backup",
       subject: made.id,
       scopes: ["people:read"],
+      roles: [],
       expiresAt: null,
       usedAt: null,
       revokedAt: null,

@@ -76,6 +76,38 @@ for (const store of storesHere("bun", [undefined, "postgres"]))
       await assertWhole(await read("/large", json, init));
     });
 
+    it("shows no hidden field, neither in a page nor in an export", async () => {
+      const hidden = { type: "string", writeOnly: true };
+      await define("hiding", { schema: { properties: { pin: hidden } } });
+      const text = "é".repeat(400_000);
+      const body = JSON.stringify({ pin: "never shown", text });
+      for (let n = 0; n < 2; n++)
+        assert.equal(
+          (await app.request("/hiding", { method: "POST", headers: json, body })).status,
+          201,
+        );
+      for (const accept of ["application/json", "application/x-ndjson"]) {
+        const path = accept === "application/json" ? "/hiding?limit=2" : "/hiding";
+        const shown = await (await read(path, { accept })).text();
+        assert.equal(shown.split(text).length, 3);
+        assert.ok(!shown.includes("never shown"));
+      }
+    });
+
+    it("is the same with `fields` and in an export as one by one", async () => {
+      const ndjson = { accept: "application/x-ndjson" };
+      const lines = (await (await read("/large", ndjson)).text()).trimEnd().split("\n");
+      const ids = lines.map((line) => (JSON.parse(line) as { readonly id: string }).id);
+      const found = await (await read("/large?limit=20&fields=*")).json();
+      assert.equal(ids.length, count);
+      assert.deepEqual(
+        (found as Page).data,
+        lines.map((line) => JSON.parse(line)),
+      );
+      for (const [at, id] of ids.entries())
+        assert.ok((await (await read(`/large/${id}`)).text()) === lines[at]);
+    });
+
     it("HEAD has the same header fields and no body", async () => {
       const head = await read("/large?limit=20", {}, { method: "HEAD" });
       assert.equal(head.status, 200);

@@ -5,6 +5,7 @@ import { it } from "node:test";
 import { NdjsonLines } from "../../src/http/body/bulk-lines.ts";
 import { BulkPipeline } from "../../src/http/body/bulk-pipeline.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
+import { turnBytes } from "../../src/lib/turns.ts";
 
 it("a group of lines is written when the one before it is stored", async () => {
   const events: string[] = [];
@@ -36,4 +37,29 @@ it("a group of lines is written when the one before it is stored", async () => {
     events,
     [1, 501, 1001].flatMap((first) => [`begins ${first}`, `ends ${first}`]),
   );
+});
+
+it("a body that has arrived is read in turns of the event loop", async () => {
+  const chunks = 50;
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  async function* content() {
+    for (let chunk = 0; chunk < chunks; chunk++) yield Buffer.from(`{}${" ".repeat(turnBytes)}\n`);
+  }
+  const pipeline = new BulkPipeline(
+    async (lines) => `${lines.length} `,
+    new Reservation(new MemoryBudget(2 ** 30)),
+    { lines: chunks, bytes: 2 ** 30, isEager: false },
+  );
+  const texts: unknown[] = [];
+  const results = pipeline.results(content(), new NdjsonLines(2 * turnBytes));
+  for await (const result of results) texts.push(result);
+  isOver = true;
+  assert.deepEqual(texts, [`${chunks} `]);
+  assert.ok(turns >= chunks - 1, `${turns} turns`);
 });

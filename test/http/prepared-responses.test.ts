@@ -1,4 +1,4 @@
-// Prepared responses equal those of requests that are run, whatever was written, defined or revoked before.
+// Prepared responses equal those of requests that are run, whatever was written, defined, given or revoked before.
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -56,6 +56,13 @@ const definitions = [
 ];
 const references = { note: { collection: "notes", onDelete: "unset" } };
 const scopeSets = [["admin"], ["*:read"], ["people:*"], ["notes:read", "people:create"]];
+const roleSets = [[], [], ["reader"], ["root", "reader"]];
+const accessDocuments = [
+  {},
+  { roles: { reader: ["people:read"] } },
+  { roles: { reader: ["*:read"] } },
+  { roles: { root: ["admin"] } },
+];
 const queries = [
   "",
   "?limit=2",
@@ -127,12 +134,15 @@ class Session {
       const sent = isReferring ? { ...definition, references } : definition;
       await this.#write("PUT", `/-/collections/${name}`, sent);
     } else if (kind < 0.75) await this.#write("DELETE", `/-/collections/${name}?confirm=${name}`);
-    else if (kind < 0.9) await this.#issue();
+    else if (kind < 0.88) await this.#issue();
+    else if (kind < 0.94) await this.#write("PUT", "/-/access", this.#pick(accessDocuments));
     else await this.#revoke();
   }
 
   async #issue(): Promise<void> {
-    const request = { name: "t", scopes: this.#pick(scopeSets), subject: this.#pick(["s", "t"]) };
+    const roles = this.#pick(roleSets);
+    const scopes = roles.length === 0 ? this.#pick(scopeSets) : [];
+    const request = { name: "t", scopes, roles, subject: this.#pick(["s", "t"]) };
     const issued = await (await this.#write("POST", "/-/tokens", request)).json();
     const { id, token } = issued as { id: string; token: string };
     this.#callers = [...this.#callers, { secret: token, id }];

@@ -115,6 +115,34 @@ describe("two servers on one store", () => {
     }
   });
 
+  it("give and take the scopes of a role that was changed on the other", async () => {
+    const request = { name: "editor", scopes: [], roles: ["editor"] };
+    const { token } = JSON.parse((await one.post("/-/tokens", request)).body);
+    await one.put("/posts/a", {});
+    const clients: readonly Client[] = apps.map((app) => new Client(app, token));
+    for (let round = 0; round < 10; round++) {
+      const roles = round % 2 === 0 ? { editor: ["posts:*"] } : {};
+      const replaced = await either(round).put("/-/access", { roles });
+      assert.equal(replaced.status, 200, replaced.body);
+      const expected = round % 2 === 0 ? 200 : 403;
+      for (const client of [...clients, ...clients])
+        assert.equal((await client.get("/posts/a")).status, expected);
+      const tags = [await one.tag("/-/access"), await other.tag("/-/access")];
+      assert.deepEqual(tags, Array(2).fill(replaced.headers.get("etag")));
+    }
+  });
+
+  it("replace the access document once, for concurrent clients with the same If-Match", async () => {
+    for (let round = 0; round < 5; round++) {
+      const tag = await one.putAndReadTag("/-/access", { roles: { [`r${round}`]: [] } });
+      const answers = await concurrently(4, (index) =>
+        either(index).put("/-/access", { roles: { [`c${index}`]: [] } }, { "if-match": tag }),
+      );
+      const statuses = answers.map(({ status }) => status).sort();
+      assert.deepEqual(statuses, [200, 412, 412, 412]);
+    }
+  });
+
   it("apply a definition that was set on the other", async () => {
     await one.put("/ruled/a", {});
     assert.equal((await other.patch("/ruled/a", {})).status, 200);

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { readDraft } from "../../src/model/draft.ts";
-import { represent } from "../../src/model/render.ts";
-import { type Resource, serverMembers } from "../../src/model/resource.ts";
+import { rendererOf, renderPieces, represent } from "../../src/model/render.ts";
+import { largeResource, type Resource, serverMembers } from "../../src/model/resource.ts";
 import fc from "../fast-check.ts";
 import { anyObject, anySpacing, errorsOf, write } from "./random-json.ts";
 
@@ -81,5 +81,39 @@ describe("a representation", () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe("a resource whose fields are bytes", () => {
+  const fields = '{"name":"Ada é 😀","pin":"1234"}';
+  const { fields: _, ...rest } = resource();
+  const large = (text = fields) => largeResource(rest, Buffer.from(text));
+  const textOf = (pieces: readonly (string | Uint8Array)[]) =>
+    pieces.map((piece) => Buffer.from(piece as string).toString()).join("");
+
+  it("has the same representation, and its fields do not become text", () => {
+    const pieces = renderPieces(rendererOf(undefined), large(), "/people");
+    assert.equal(textOf(pieces), represent(resource({ fields })));
+    assert.equal(pieces.length, 3);
+    const empty = renderPieces(rendererOf(undefined), large("{}"), "/people");
+    assert.equal(textOf(empty), represent(resource({ fields: "{}" })));
+  });
+
+  it("is rendered from text where it is not shown unchanged", () => {
+    const definition = { schema: { properties: { pin: { writeOnly: true } } } };
+    const render = rendererOf({ version: 1, definition: JSON.stringify(definition) });
+    const pieces = renderPieces(render, large(), "/people");
+    assert.equal(textOf(pieces), represent(resource({ fields: '{"name":"Ada é 😀"}' })));
+    const files = JSON.stringify([]);
+    const withFiles = largeResource({ ...rest, files }, Buffer.from(fields));
+    const shown = rendererOf(undefined)(resource({ fields, files }), "/people");
+    assert.equal(textOf(renderPieces(rendererOf(undefined), withFiles, "/people")), shown);
+  });
+
+  it("loses them in a copy, which can have other fields", () => {
+    const copy = { ...large(), fields: "{}" };
+    assert.equal(copy.fieldBytes, undefined);
+    assert.equal({ ...large() }.fields, fields);
+    assert.equal(large().fields, fields);
   });
 });

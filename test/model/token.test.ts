@@ -24,6 +24,7 @@ const token = (parts: Partial<Token> = {}): Token => ({
   name: "test",
   subject: "t",
   scopes: [],
+  roles: [],
   createdAt: 0,
   expiresAt: null,
   usedAt: null,

@@ -22,7 +22,11 @@ async function engine(openAt: (path: string) => Promise<Store>): Promise<ReusedE
 const maxCounted = testMaxCounted;
 
 // Every query runs on a reader thread here, and on the thread of the test below.
-storeContract("sqlite", () => engine((path) => openSqlite({ path, maxCounted, shortRows: 0 })));
+storeContract(
+  "sqlite",
+  () => engine((path) => openSqlite({ path, maxCounted, shortRows: 0 })),
+  true,
+);
 storeContractVariant("sqlite, grouped, with a commit counter", "bun", () =>
   engine(async (path) => withGroupCommit(await openSqlite({ path, mapFile, maxCounted }))),
 );

@@ -21,7 +21,7 @@ import { Upserts } from "./upserts.ts";
 import { isPlain, needsCurrent } from "./validate.ts";
 
 /** After this time a plan yields to other requests. */
-const maxTurnMs = 10;
+const maxTurnMs = 1;
 
 /** An operation with the access of its caller to its collection. */
 export interface PlannedOperation {

@@ -8,6 +8,7 @@ import { Problem } from "../../model/problem.ts";
 import type { Store } from "../../store/store.ts";
 import type { Access } from "../access.ts";
 import type { CollectionAccess } from "../collection-access.ts";
+import { retryOnConflict } from "../retry.ts";
 import type { Uploads } from "../uploads.ts";
 import { BatchMemory } from "./batch-memory.ts";
 import { PlanCommitter } from "./commit.ts";
@@ -22,7 +23,6 @@ import type {
   Written,
 } from "./operation.ts";
 import { Plan, type PlanContext, type PlannedOperation } from "./plan.ts";
-import { retryOnConflict } from "./retry.ts";
 
 export interface WriteOptions {
   readonly clock: () => number;

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { overloaded } from "../../domain/problems.ts";
 import type { AllDone, BulkOperation, Refused } from "../../domain/write/operation.ts";
 import { reportLimits } from "../../lib/json/error-report.ts";
+import { eachInTurns } from "../../lib/turns.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Problem } from "../../model/problem.ts";
 import { idempotencyKeyOf } from "../headers/idempotency-key.ts";
@@ -15,6 +16,7 @@ import {
   noLines,
   readLine,
   resultLine,
+  workOf,
 } from "./bulk-results.ts";
 import { bodyAborted, readContent } from "./content.ts";
 
@@ -84,14 +86,14 @@ async function readAtomicLines(bulk: BulkRequest): Promise<AtomicLines | Problem
   const lines: number[] = [];
   const operations: BulkOperation[] = [];
   const rejected: Refused[] = [];
-  const add = (read: readonly BulkLine[] | Problem): Problem | undefined => {
-    if (read instanceof Problem) return read;
-    for (const line of read) {
+  const add = async (found: readonly BulkLine[] | Problem): Promise<Problem | undefined> => {
+    if (found instanceof Problem) return found;
+    await eachInTurns(found, workOf, (line) => {
       const operation = readLine(bulk, line);
       if (operation instanceof Problem) rejected.push({ index: lines.length, problem: operation });
       else operations.push(operation);
       lines.push(line.number);
-    }
+    });
     return lines.length > maxLines ? tooLargeForAtomic : undefined;
   };
   for await (const chunk of readContent(context, { bytes, problem: tooLargeForAtomic })) {
@@ -99,10 +101,10 @@ async function readAtomicLines(bulk: BulkRequest): Promise<AtomicLines | Problem
     if (!context.memory.take(chunk.byteLength)) return overloaded;
     if (context.request.signal.aborted) return bodyAborted;
     hash.update(chunk);
-    const problem = add(reader.add(chunk));
+    const problem = await add(reader.add(chunk));
     if (problem !== undefined) return problem;
   }
-  return add(reader.end()) ?? { lines, operations, rejected, fingerprint: hash.digest() };
+  return (await add(reader.end())) ?? { lines, operations, rejected, fingerprint: hash.digest() };
 }
 
 const tooLargeForAtomic = new Problem(

@@ -1,6 +1,7 @@
 // Groups arriving lines and writes them: while one group is committed, the next is collected.
 
 import type { Reservation } from "../../lib/memory-budget.ts";
+import { Turns } from "../../lib/turns.ts";
 import { Problem } from "../../model/problem.ts";
 import type { BulkLine, LineReader } from "./bulk-lines.ts";
 
@@ -87,9 +88,11 @@ export class BulkPipeline {
 
   async #read(content: AsyncIterable<Uint8Array | Problem>, reader: LineReader): Promise<void> {
     let problem: Problem | undefined;
+    const turns = new Turns();
     for await (const chunk of content) {
       if (this.#isAborted) return;
       problem = chunk instanceof Problem ? chunk : this.#addLines(reader.add(chunk));
+      if (!(chunk instanceof Problem)) await turns.take(chunk.length);
       if (problem === undefined && !this.#reserve(reader.bufferedBytes)) problem = outOfMemory;
       if (problem !== undefined) break;
       while (this.#isFull() && !this.#isAborted) await this.#progress.promise;

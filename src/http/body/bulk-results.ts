@@ -34,6 +34,9 @@ export const noLines = new Problem(
   { errors: [{ pointer: "", detail: "at least one line is needed" }] },
 );
 
+/** The work that reading a line takes: more than its bytes. */
+export const workOf = ({ size }: BulkLine): number => 500 + size;
+
 /** Returns the operation of a line. */
 export function readLine({ context, key }: BulkRequest, line: BulkLine): BulkOperation | Problem {
   const tooMany = limitCreation(context, context.collection.rules);

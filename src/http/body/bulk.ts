@@ -1,8 +1,9 @@
 // Handles POST of NDJSON and CSV: writes a resource from each line and streams a result for each.
 
 import { setTimeout as wait } from "node:timers/promises";
-import type { Written } from "../../domain/write/operation.ts";
+import type { BulkOperation, Written } from "../../domain/write/operation.ts";
 import { Reservation } from "../../lib/memory-budget.ts";
+import { eachInTurns } from "../../lib/turns.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
@@ -23,6 +24,7 @@ import {
   problemLine,
   readLine,
   resultLine,
+  workOf,
 } from "./bulk-results.ts";
 import { hasNoBody, readContent } from "./content.ts";
 import type { ByteLimit } from "./decoding.ts";
@@ -141,7 +143,8 @@ async function writeGroup(
   bulk: BulkRequest,
   lines: readonly BulkLine[],
 ): Promise<readonly (Written | Problem)[]> {
-  const read = lines.map((line) => readLine(bulk, line));
+  const read: (BulkOperation | Problem)[] = [];
+  await eachInTurns(lines, workOf, (line) => read.push(readLine(bulk, line)));
   const operations = read.flatMap((each) => (each instanceof Problem ? [] : [each]));
   const { context, isDryRun } = bulk;
   const { services, collection } = context;

@@ -1,25 +1,40 @@
-// Turns an async iterable of texts into a response body stream.
+// Turns an async iterable of texts and bytes into a response body stream.
 
+import { Turns, turnBytes } from "../../lib/turns.ts";
 import { type Coding, encodeStream } from "../headers/content-coding.ts";
+
+/** Texts are sent in UTF-8. */
+export type Piece = string | Uint8Array;
 
 const encoder = new TextEncoder();
 
-async function* bytesOf(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const text of texts) yield encoder.encode(text);
+async function* bytesOf(pieces: AsyncIterable<Piece>): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) yield typeof piece === "string" ? encoder.encode(piece) : piece;
 }
 
-/** Pulls a text only when the client reads. `release` is called at the end, on errors and on cancel. */
+/** Yields the same bytes, about `turnBytes` in one turn of the event loop. */
+async function* inTurns(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const turns = new Turns();
+  for await (const chunk of chunks)
+    for (let start = 0; start < chunk.length; start += turnBytes) {
+      const slice = chunk.subarray(start, start + turnBytes);
+      yield slice;
+      await turns.take(slice.length);
+    }
+}
+
+/** Pulls a piece only when the client reads. `release` is called at the end, on errors and on cancel. */
 export function streamOf(
-  texts: AsyncIterable<string>,
+  pieces: AsyncIterable<Piece>,
   coding: Coding | undefined,
   release: () => void,
 ): ReadableStream<Uint8Array> {
-  const pieces = coding === undefined ? bytesOf(texts) : encodeStream(texts, coding);
+  const chunks = inTurns(coding === undefined ? bytesOf(pieces) : encodeStream(pieces, coding));
   return new ReadableStream(
     {
       async pull(controller) {
         try {
-          const { done, value } = await pieces.next();
+          const { done, value } = await chunks.next();
           if (!done) return controller.enqueue(value);
           controller.close();
           release();
@@ -30,7 +45,7 @@ export function streamOf(
       },
       async cancel() {
         release();
-        await pieces.return(undefined);
+        await chunks.return(undefined);
       },
     },
     { highWaterMark: 0 },

@@ -143,14 +143,14 @@ export function encode(text: string, coding: Coding): MaybePromise<Uint8Array<Ar
   >;
 }
 
-/** Encodes a stream of texts piece by piece. */
+/** Encodes a stream of texts and bytes piece by piece. */
 export async function* encodeStream(
-  texts: AsyncIterable<string>,
+  pieces: AsyncIterable<string | Uint8Array>,
   coding: Coding,
 ): AsyncGenerator<Uint8Array> {
   const encoder = encoders[coding].stream();
   // The reader of the encoder gets the error.
-  pipeline(Readable.from(texts), encoder).catch(() => {});
+  pipeline(Readable.from(pieces), encoder).catch(() => {});
   yield* encoder as AsyncIterable<Uint8Array>;
 }
 

@@ -125,6 +125,11 @@ const tags = [
     description: "Collections and their definitions; for administrators.",
   },
   {
+    name: "Access",
+    paths: /^\/-\/access/,
+    description: "Roles and the scopes that they give; for administrators.",
+  },
+  {
     name: "Tokens",
     paths: /^\/-\/tokens/,
     description: "Tokens and their scopes; for administrators.",

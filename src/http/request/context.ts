@@ -1,6 +1,7 @@
 // Defines the context of one request, and the services that all requests share.
 
 import type { Access } from "../../domain/access.ts";
+import type { AccessDocuments } from "../../domain/access-documents.ts";
 import type { Actions } from "../../domain/actions.ts";
 import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Collections } from "../../domain/collections.ts";
@@ -22,6 +23,7 @@ import { readSearchParams, type SearchParams } from "./request-target.ts";
 /** The services and settings that all requests share. */
 export interface Services {
   readonly access: Access;
+  readonly accessDocuments: AccessDocuments;
   readonly resources: Resources;
   readonly lists: Lists;
   readonly expander: Expander;

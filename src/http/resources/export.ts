@@ -18,10 +18,10 @@ import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
 import { aggregateLimits } from "../../model/query/aggregate.ts";
 import { everyField, type ListRequest, pageLimits } from "../../model/query/list-request.ts";
-import { withText } from "../../model/render.ts";
+import { renderPieces, withText } from "../../model/render.ts";
 import { expandedMember } from "../../model/resource.ts";
 import { validatorOf } from "../../model/validator.ts";
-import { streamOf } from "../body/text-stream.ts";
+import { type Piece, streamOf } from "../body/text-stream.ts";
 import { variantTag } from "../headers/conditional.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import { ndjsonTypes } from "../headers/media-type.ts";
@@ -39,6 +39,10 @@ export type ExportType = Exclude<ListType, "application/json">;
 /** The limits of one page of an export. */
 const maxCount = 500;
 export const exportPageBytes = 256 * 1024;
+
+/** The limits of what is read or rendered in one turn of the event loop. */
+const turnCount = 100;
+const turnPageBytes = 64 * 1024;
 
 /** The memory of one export: the text of a page, and its bytes. */
 const exportBytes = 1024 * 1024;
@@ -80,6 +84,8 @@ interface Writer {
   readonly head: string;
   /** `expanded` has a text for each resource. */
   rows(listed: ListResult, expanded?: readonly string[]): string;
+  /** Returns the same without `expanded`; large fields stay bytes. */
+  pieces(listed: ListResult): readonly Piece[];
 }
 
 function writerFor(type: ExportType, first: ListResult, home: string): Writer {
@@ -93,14 +99,22 @@ function writerFor(type: ExportType, first: ListResult, home: string): Writer {
     const columns = columnsOf(first, fields, viewsOf);
     const rows = (listed: ListResult) =>
       viewsOf(listed).reduce((text, view) => text + resourceRow(columns, view), "");
-    return { head: headerRow(columns), rows };
+    return { head: headerRow(columns), rows, pieces: (listed) => [rows(listed)] };
   }
   const rows = (listed: ListResult, expanded?: readonly string[]) =>
     viewsOf(listed).reduce((text, view, index) => {
       const added = expanded?.[index];
       return `${text}${added === undefined ? view : withText(view, expandedMember, added)}\n`;
     }, "");
-  return { head: "", rows };
+  const pieces = (listed: ListResult) => {
+    const { maskOf, resources } = listed;
+    if (!resources.some(({ fieldBytes }) => fieldBytes !== undefined)) return [rows(listed)];
+    return resources.flatMap((resource) => [
+      ...renderPieces(rendererFor(maskOf(resource)), resource, home),
+      "\n",
+    ]);
+  };
+  return { head: "", rows, pieces };
 }
 
 /** Returns the requested columns, or those of the schema and the first page. */
@@ -148,8 +162,8 @@ export function streamExport(
   const hasBody = context.request.method !== "HEAD";
   const release = hasBody ? reserveWhileSent(context, memoryFor(expansion)) : noop;
   if (release === undefined) return overloaded;
-  const texts = hasBody ? textsOf(context, first, type, expansion) : nothing();
-  return withDate(new Response(streamOf(texts, coding, release), { headers }), state.updatedAt);
+  const pieces = hasBody ? piecesOf(context, first, type, expansion) : nothing();
+  return withDate(new Response(streamOf(pieces, coding, release), { headers }), state.updatedAt);
 }
 
 const memoryFor = (expansion: ExpansionPlan | undefined): number =>
@@ -157,31 +171,36 @@ const memoryFor = (expansion: ExpansionPlan | undefined): number =>
 
 const noop = (): void => undefined;
 
-async function* nothing(): AsyncGenerator<string> {}
+async function* nothing(): AsyncGenerator<Piece> {}
 
-async function* textsOf(
+async function* piecesOf(
   context: RequestContext,
   first: ListResult,
   type: ExportType,
   expansion: ExpansionPlan | undefined,
-): AsyncGenerator<string> {
+): AsyncGenerator<Piece> {
   const { services } = context;
   const writer = writerFor(type, first, context.collectionUrl);
   let listed = first;
+  let isInline = true;
   try {
     if (writer.head !== "") yield writer.head;
     for (;;) {
-      for await (const text of rowsOf(context, writer, listed, expansion)) {
+      for await (const piece of rowsOf(context, writer, listed, expansion)) {
         // A client that reads slowly is not idle.
         context.extendTimeout();
-        if (text !== "") yield text;
+        if (piece !== "") yield piece;
       }
       if (listed.next === undefined) return;
       // Other requests get a turn.
       await turn();
-      const planned = await nextPage(context, listed);
-      const read =
-        planned instanceof Problem ? planned : await readList(context, planned, exportPageBytes);
+      const planned = await nextPage(context, listed, isInline ? turnCount : maxCount);
+      const maxBytes: number = isInline ? turnPageBytes : exportPageBytes;
+      const reading: MaybePromise<ListResult | Problem> =
+        planned instanceof Problem ? planned : readList(context, planned, maxBytes);
+      // A page that is read elsewhere blocks nobody, and a larger one saves scans and round trips.
+      isInline = !(reading instanceof Promise);
+      const read = await reading;
       // The status is already sent: the stream is aborted, so that the client sees that it is incomplete.
       if (read instanceof Problem) throw new Error(`the export was aborted: ${read.detail}`);
       listed = read;
@@ -198,9 +217,13 @@ async function* rowsOf(
   writer: Writer,
   listed: ListResult,
   expansion: ExpansionPlan | undefined,
-): AsyncGenerator<string> {
-  if (expansion === undefined) return yield writer.rows(listed);
+): AsyncGenerator<Piece> {
   const { resources } = listed;
+  if (expansion === undefined) {
+    for (let start = 0; start < resources.length; start += turnCount)
+      yield* writer.pieces({ ...listed, resources: resources.slice(start, start + turnCount) });
+    return;
+  }
   const maxBytes = resources.length === 1 ? pageLimits.maxBytes : expandedExportBytes;
   const expanded = await context.services.expander.read(expansion, listed, maxBytes);
   if (expanded !== undefined) return yield writer.rows(listed, expanded);
@@ -215,7 +238,8 @@ async function* rowsOf(
 function nextPage(
   { services }: RequestContext,
   { target, listRequest, next = "" }: ListResult,
+  limit: number,
 ): MaybePromise<PlannedList | Problem> {
   const cursor = { text: next, place: { parameter: "cursor" } };
-  return services.lists.plan(target, { ...listRequest, cursor });
+  return services.lists.plan(target, { ...listRequest, cursor, limit });
 }

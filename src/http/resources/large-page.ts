@@ -1,13 +1,12 @@
 // Sends a page of large resources one by one, so that neither rendering nor encoding blocks other requests.
 
-import { setImmediate as turn } from "node:timers/promises";
 import type { ListResult } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import { Problem } from "../../model/problem.ts";
 import { shortPageBytes } from "../../model/query/list-request.ts";
-import type { Renderer } from "../../model/render.ts";
-import type { Resource } from "../../model/resource.ts";
-import { streamOf } from "../body/text-stream.ts";
+import { type Renderer, renderPieces } from "../../model/render.ts";
+import { type Resource, sizeOf } from "../../model/resource.ts";
+import { type Piece, streamOf } from "../body/text-stream.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import type { RequestContext } from "../request/context.ts";
 import { encodedHeaders } from "../response/representation.ts";
@@ -17,7 +16,7 @@ import { rendererFactory } from "./fields-param.ts";
 export const isLargePage = (listed: ListResult): boolean => charsOf(listed) > shortPageBytes;
 
 const charsOf = ({ resources }: ListResult): number =>
-  resources.reduce((sum, { fields }) => sum + fields.length, 0);
+  resources.reduce((sum, resource) => sum + sizeOf(resource), 0);
 
 /** The resources follow this text. */
 const start = '{"data":[';
@@ -46,27 +45,27 @@ export function sendLargePage(
   if (release === undefined) return overloaded;
   const fields = listed.listRequest.fields.map(({ field }) => field);
   const rendererFor = rendererFactory(fields);
-  const render: Renderer = (resource, home) => rendererFor(listed.maskOf(resource))(resource, home);
+  const renderFor = (resource: Resource) => rendererFor(listed.maskOf(resource));
   const left = isHead ? [] : listed.resources.toReversed();
-  const texts = textsOf(context, left, render, frame.slice(start.length));
-  return withDate(new Response(streamOf(texts, coding, release), { headers }), state.updatedAt);
+  const pieces = piecesOf(context, left, renderFor, frame.slice(start.length));
+  return withDate(new Response(streamOf(pieces, coding, release), { headers }), state.updatedAt);
 }
 
 /** Takes the resources from the end of `left`, so that those that were sent are not held in memory. */
-async function* textsOf(
+async function* piecesOf(
   context: RequestContext,
   left: Resource[],
-  render: Renderer,
+  rendererFor: (resource: Resource) => Renderer,
   end: string,
-): AsyncGenerator<string> {
+): AsyncGenerator<Piece> {
   let before = start;
   for (let resource = left.pop(); resource !== undefined; resource = left.pop()) {
     // A client that reads slowly is not idle.
     context.extendTimeout();
-    yield before + render(resource, context.collectionUrl);
+    const [first, ...rest] = renderPieces(rendererFor(resource), resource, context.collectionUrl);
+    yield before + first;
+    yield* rest;
     before = ",";
-    // Other requests get a turn.
-    await turn();
   }
   yield end;
 }

@@ -1,5 +1,6 @@
 // Makes responses: headers with validators and caching, and bodies that are sent in slices when they are large.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Mask } from "../../domain/mask.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
 import { isByCaller, isPublic } from "../../model/access/grant.ts";
@@ -21,7 +22,7 @@ export interface ResponseHead extends Validators {
 }
 
 /** Responses may differ by token, so shared caches must not store them. */
-const privateCache = "private, no-cache";
+export const privateCache = "private, no-cache";
 
 /** The rules of a collection, and who is shown it. */
 export interface Audience {
@@ -184,14 +185,16 @@ function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Ui
   let position = 0;
   return new ReadableStream(
     {
-      pull(controller) {
+      pull(controller): Promise<void> | undefined {
         // A client that reads slowly is not idle.
         context.extendTimeout();
         controller.enqueue(bytes.subarray(position, position + sliceBytes));
         position += sliceBytes;
-        if (position < bytes.byteLength) return;
+        // Other requests get a turn.
+        if (position < bytes.byteLength) return nextTurn();
         controller.close();
         release();
+        return undefined;
       },
       cancel: release,
     },

@@ -176,7 +176,7 @@ class Explainer {
       case "propertyNames":
         for (const name of Object.keys(members))
           if (!this.#compiled.fits(inner as Schema, name))
-            this.#report.add([...path, name], "this field name is not allowed");
+            this.#report.add([...path, name], nameMessage(inner as Schema, name));
         return;
       case "additionalProperties":
         for (const name of additionalNames(schema, members).slice(0, limitOf(schema.maxProperties)))
@@ -252,6 +252,12 @@ class Explainer {
       : undefined;
     return target ?? schema;
   }
+}
+
+function nameMessage(schema: Schema, name: string): string {
+  const given = isObjectSchema(schema) ? schema[invalidMessage] : undefined;
+  const message = typeof given === "function" ? given(name) : given;
+  return message ?? "this field name is not allowed";
 }
 
 /** Items and members beyond their allowed number are not explained: one message covers them. */

@@ -42,12 +42,16 @@ export const maxBytesOf = (limit: number, maxResourceBytes: number): number | un
 /** Reading or rendering so many bytes takes about a millisecond. */
 export const shortPageBytes = 512 * 1024;
 
-/** Returns the size of a page of resources of average size when it is large, or 0. One resource is no page. */
+/**
+ * Returns the size of a page of resources of average size when it is large, or 0. One resource is no page.
+ * To see that a page has `maxBytes`, one resource more is read.
+ */
 export function largePageBytes(
   { bytes, total }: { readonly bytes: number; readonly total: number },
   { limit, maxBytes = pageLimits.maxBytes }: { limit: number; maxBytes?: number | undefined },
 ): number {
-  const expected = Math.min((bytes / total) * Math.min(limit, total), maxBytes);
+  const average = bytes / total;
+  const expected = Math.min(average * Math.min(limit, total), maxBytes + average);
   return limit > 1 && expected > shortPageBytes ? expected : 0;
 }
 

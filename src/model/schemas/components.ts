@@ -3,6 +3,7 @@
 import type { ObjectSchema } from "../../lib/schema/subschemas.ts";
 import { acceptedSchema, actionListSchema, actionSchema } from "../action-schema.ts";
 import { definitionSchema } from "../definition-schema.ts";
+import { accessDocumentSchema } from "./access.ts";
 import {
   batchOperationSchema,
   batchResultSchema,
@@ -58,6 +59,7 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   DefinedCollection: definedCollectionSchema,
   Violations: violationsSchema,
   Violation: violationSchema,
+  AccessDocument: accessDocumentSchema,
   SlowQuery: slowQuerySchema,
   SlowQueryList: slowQueryListSchema,
   TokenRequest: tokenRequestSchema,

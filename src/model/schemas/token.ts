@@ -5,11 +5,12 @@ import { checkValue } from "../../lib/schema/check-value.ts";
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import { invalidMessage, isObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { FieldError } from "../problem.ts";
-import { scopePattern, subjectMessage, subjectPattern, type Token } from "../token.ts";
+import { subjectMessage, subjectPattern, type Token } from "../token.ts";
+import { roleNameSchema, scopeSchema } from "./access.ts";
 import { exampleId, exampleTime } from "./examples.ts";
 import { optionalTimeSchema, timeSchema, timeText } from "./time.ts";
 
-const tokenLimits = { maxNameChars: 200, maxScopes: 100 } as const;
+const tokenLimits = { maxNameChars: 200, maxScopes: 100, maxRoles: 100 } as const;
 
 /** Not only spaces, and no control characters. */
 const namePattern = "^ *[^ \\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$";
@@ -25,15 +26,19 @@ const chosen = {
   },
   scopes: {
     type: "array",
-    minItems: 1,
     maxItems: tokenLimits.maxScopes,
+    description: "At least one, unless the token has roles.",
     examples: [["people:read"]],
-    items: {
-      type: "string",
-      pattern: scopePattern.source,
-      [invalidMessage]: (scope: unknown) =>
-        `${JSON.stringify(scope).slice(0, 100)} is not a scope: use "admin", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}"`,
-    },
+    items: scopeSchema,
+  },
+  roles: {
+    type: "array",
+    maxItems: tokenLimits.maxRoles,
+    default: [],
+    description:
+      "Names of roles. Each that the access document names gives its scopes in addition, as they are at the time of a request.",
+    examples: [["editor"]],
+    items: roleNameSchema,
   },
   subject: {
     type: "string",
@@ -50,6 +55,7 @@ const chosen = {
 } as const;
 
 const { default: _, ...expiresAt } = chosen.expiresAt;
+const { default: __, ...roles } = chosen.roles;
 
 export const tokenIdSchema = { type: "string", format: "uuid" } as const;
 
@@ -58,6 +64,7 @@ const shown = {
   name: chosen.name,
   subject: chosen.subject,
   scopes: chosen.scopes,
+  roles,
   createdAt: timeSchema,
   expiresAt,
   usedAt: {
@@ -72,6 +79,7 @@ const shownNames = [
   "name",
   "subject",
   "scopes",
+  "roles",
   "createdAt",
   "expiresAt",
   "usedAt",
@@ -83,6 +91,7 @@ const example = {
   name: "backup",
   subject: exampleId,
   scopes: ["people:read"],
+  roles: [],
   createdAt: exampleTime,
   expiresAt: null,
   usedAt: null,
@@ -123,8 +132,9 @@ export const tokenListSchema = {
 /** A token to create, as a client sends it. */
 export type TokenRequest = FromSchema<typeof tokenRequestSchema, "out">;
 
-/** A valid request with its expiry in milliseconds since the epoch. */
-export interface CheckedTokenRequest extends Omit<TokenRequest, "expiresAt"> {
+/** A valid request with its roles, and its expiry in milliseconds since the epoch. */
+export interface CheckedTokenRequest extends Omit<TokenRequest, "roles" | "expiresAt"> {
+  readonly roles: readonly string[];
   readonly expiresAt: number | null;
 }
 
@@ -138,7 +148,10 @@ export function readTokenRequest(
   const isValid = checkValue(tokenRequestSchema, request, report);
   const expiresAt = isObjectSchema(request) ? expiryOf(request.expiresAt) : null;
   if (expiresAt !== null && expiresAt <= now) report.add(["expiresAt"], "must be in the future");
-  return isValid && report.errors.length === 0 ? { ...request, expiresAt } : report.errors;
+  if (isValid && request.scopes.length + (request.roles?.length ?? 0) === 0)
+    report.add(["scopes"], "must have at least 1 item, unless the token has roles");
+  if (!isValid || report.errors.length > 0) return report.errors;
+  return { ...request, roles: request.roles ?? [], expiresAt };
 }
 
 /** The seconds of a time may be left out. */
@@ -160,6 +173,7 @@ export const tokenView = (token: Token): FromSchema<typeof tokenSchema> => ({
   name: token.name,
   subject: token.subject,
   scopes: token.scopes,
+  roles: token.roles,
   createdAt: timeText(token.createdAt),
   expiresAt: token.expiresAt === null ? null : timeText(token.expiresAt),
   usedAt: token.usedAt === null ? null : timeText(token.usedAt),

@@ -114,7 +114,9 @@ class Batch {
     return collection;
   }
 
-  #define({ collection, definition, at }: Define): Outcome {
+  #define({ collection, definition, replaces, at }: Define): Outcome {
+    const current = this.#state.collection(collection)?.definition ?? "{}";
+    if (replaces !== undefined && replaces !== current) return { kind: "outdated" };
     const defined = this.#create(collection, at);
     const before = defined.targets;
     defined.define(definition, at);

@@ -2,16 +2,16 @@
 
 import { crc32 } from "node:zlib";
 import { Outage } from "../../model/outage.ts";
-import type { Resource } from "../../model/resource.ts";
+import { largeResource, type Resource } from "../../model/resource.ts";
 import type { ResourceRow } from "./rows.ts";
 
-/** The columns of a resource, in this order, on every engine. */
-export type StoredResource = readonly [
+/** The columns of a resource, in this order, on every engine. Fields can be read as text or as bytes. */
+export type StoredResource<Fields extends string | Uint8Array = string> = readonly [
   id: string,
   revision: number,
   createdAt: number,
   updatedAt: number,
-  fields: string,
+  fields: Fields,
   owner: string | null,
   files: string | null,
   /** 1 when another state of the resource has a time within the same second. */
@@ -21,15 +21,21 @@ export type StoredResource = readonly [
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Throws Damage when the checksum does not match. */
-export function toResource(stored: StoredResource, checksum: number | null): Resource {
+export function toResource(
+  stored: StoredResource<string | Uint8Array>,
+  checksum: number | null,
+): Resource {
   assertIntact(stored, checksum);
   return resourceIn(stored);
 }
 
 /** Does not check the checksum. */
-export function resourceIn(stored: StoredResource): Resource {
+export function resourceIn(stored: StoredResource<string | Uint8Array>): Resource {
   const [id, revision, createdAt, updatedAt, fields, owner, files, sharesDate] = stored;
-  const resource: Writable<Resource> = { id, revision, createdAt, updatedAt, fields };
+  const resource: Writable<Resource> =
+    typeof fields === "string"
+      ? { id, revision, createdAt, updatedAt, fields }
+      : largeResource({ id, revision, createdAt, updatedAt }, fields);
   if (owner !== null) resource.owner = owner;
   if (files !== null) resource.files = files;
   if (sharesDate === 1) resource.sharesDate = true;
@@ -56,7 +62,7 @@ export function rowOf(seq: number, stored: StoredResource): ResourceRow {
 }
 
 /** Short columns are hashed with FNV-1a into the start value of the CRC, so each row needs few native calls. */
-export function checksumOf(stored: StoredResource): number {
+export function checksumOf(stored: StoredResource<string | Uint8Array>): number {
   const [id, revision, createdAt, updatedAt, fields, owner, files, sharesDate] = stored;
   let hash = withText(0x811c9dc5, id);
   hash = withNumber(hash, revision);
@@ -81,15 +87,21 @@ function withText(hash: number, text: string): number {
 }
 
 /** Throws Damage when the checksum does not match. */
-export function assertIntact(stored: StoredResource, checksum: number | null): void {
+export function assertIntact(
+  stored: StoredResource<string | Uint8Array>,
+  checksum: number | null,
+): void {
   if (!isIntact(stored, checksum)) throw new Damage(String(stored[0]));
 }
 
 /** Whether the checksum matches. Rows written by older versions have none. */
-export function isIntact(stored: StoredResource, checksum: number | null): boolean {
+export function isIntact(
+  stored: StoredResource<string | Uint8Array>,
+  checksum: number | null,
+): boolean {
   const [id, , , , fields, owner, files] = stored;
   const hasValidTypes =
-    typeof fields === "string" &&
+    (typeof fields === "string" || fields instanceof Uint8Array) &&
     typeof id === "string" &&
     (owner === null || typeof owner === "string") &&
     (files === null || typeof files === "string");

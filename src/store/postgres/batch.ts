@@ -3,26 +3,18 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { KeyedQueue } from "../../lib/keyed-queue.ts";
-import { Outage } from "../../model/outage.ts";
 import { applyChanges } from "../core/apply.ts";
 import type { State } from "../core/state.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
 import { collectionsIn } from "../group-commit.ts";
 import type { Change, Outcome } from "../store.ts";
 import { allOrFirstError, type Connection, rows, type Sql } from "./connection.ts";
-import {
-  isConflict,
-  isConnectionLost,
-  isOutOfResources,
-  isReadOnly,
-  isUncertain,
-  messageOf,
-  outageOf,
-} from "./errors.ts";
+import { isConflict, isConnectionLost, isOutOfResources, isReadOnly, outageOf } from "./errors.ts";
 import { insertedInto, insertNew } from "./insert.ts";
 import { KnownHeads } from "./known-heads.ts";
 import { loadState, lockAll, type RowCache } from "./load-state.ts";
 import { applyInSteps } from "./redefine.ts";
+import { begin, commit, rollback, withRollback } from "./transaction.ts";
 import { type WriterConnection, WriterPool } from "./writer-pool.ts";
 import { computeTrees, sendWrites } from "./writes.ts";
 
@@ -166,49 +158,6 @@ export class BatchWriter {
     if (isWritten) await commit(connection, (sql) => [this.#notify(sql)]);
     else await rollback(connection);
     return outcomes;
-  }
-}
-
-/** Sends the statements and COMMIT together. When a statement fails, the COMMIT rolls back. */
-async function commit(
-  connection: Connection,
-  send: (sql: Sql) => readonly Promise<unknown>[],
-): Promise<void> {
-  let answer = Promise.resolve("");
-  try {
-    await connection.run((sql) => {
-      const statements = send(sql);
-      answer = sql`COMMIT`.then(({ command }) => command);
-      return allOrFirstError([...statements, answer]);
-    });
-  } catch (error) {
-    throw await commitError(error, answer);
-  }
-  if ((await answer) !== "COMMIT") throw new Error(`the commit ended as ${await answer}`);
-}
-
-/**
- * Returns the error to throw. When the server has answered the COMMIT after a failed statement, nothing
- * was stored. When the COMMIT itself failed, the error decides whether the result is unknown.
- */
-async function commitError(error: unknown, answer: Promise<string>): Promise<unknown> {
-  const [settled] = await Promise.allSettled([answer]);
-  if (settled.status === "fulfilled" || !isUncertain(settled.reason)) return error;
-  const message = `the database failed during the commit (${messageOf(settled.reason)})`;
-  return new Outage("unknown", message, { cause: settled.reason });
-}
-
-const begin = (sql: Sql): Promise<unknown> => rows(sql`BEGIN ISOLATION LEVEL READ COMMITTED`);
-
-const rollback = (connection: Connection): Promise<unknown> =>
-  connection.run((sql) => rows(sql`ROLLBACK`));
-
-async function withRollback<T>(connection: Connection, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isConnectionLost(error)) await rollback(connection);
-    throw error;
   }
 }
 

@@ -6,8 +6,8 @@ import type { Source } from "../core/index-use.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
 import { entriesIn } from "./entries.ts";
 import { pageOf } from "./index-scan.ts";
-import { rowsWithin } from "./resource.ts";
-import { type ResourceColumns, resourceColumns, resourceOf } from "./row.ts";
+import { readWithFields } from "./large-fields.ts";
+import { type ResourceColumns, resourceColumns, resourceOf, rowsWithin } from "./row.ts";
 import { testRows } from "./row-test.ts";
 import { matchesOf } from "./search.ts";
 
@@ -52,13 +52,18 @@ export async function readFor(
     case "test":
       return testRows(sql, part, read);
     case "at": {
-      const candidates = candidatesIn(await rows<SeqResource>(listedRows(sql, part, read)));
+      const candidates = candidatesIn(await listedRows(sql, part, read));
       const last = candidates.at(-1)?.seq;
       const isAll = read.maxBytes === Number.POSITIVE_INFINITY || last === undefined;
       return { candidates, read: isAll ? read.seqs.length : read.seqs.indexOf(last) + 1 };
     }
   }
 }
+
+/** All columns are null where there is no resource. */
+type NamedRow = ResourceColumns | Nulls<ResourceColumns>;
+type Nulls<T extends readonly unknown[]> = { readonly [C in keyof T]: null };
+const isFound = (row: NamedRow): row is ResourceColumns => row[0] !== null;
 
 /** Returns the first resources with these ids; undefined where there is none. */
 export async function namedResources(
@@ -72,10 +77,11 @@ export async function namedResources(
     LEFT JOIN LATERAL (
       SELECT * FROM resources WHERE part = ${part}::bigint AND id = listed_id LIMIT 1
     ) AS resource ON true`;
-  const found = await rows<ResourceColumns | readonly [null]>(sql`
-    SELECT ${resourceColumns(sql)} FROM ${rowsWithin(sql, table, sql`place`, maxBytes)} AS page
-    ORDER BY place`);
-  return found.map((row) => (row[0] === null ? undefined : resourceOf(row as ResourceColumns)));
+  const select = (columns: Statement) => sql`
+    SELECT ${columns} FROM ${rowsWithin(sql, table, sql`place`, maxBytes)} AS page
+    ORDER BY place`;
+  const found = await readWithFields<NamedRow>(sql, part, { maxBytes, select });
+  return found.map((row) => (isFound(row) ? resourceOf(row) : undefined));
 }
 
 const firstOfEach = (found: readonly (readonly [number])[]): readonly number[] =>
@@ -113,20 +119,21 @@ function nextRows(
     ORDER BY ${order}`;
 }
 
-/** Selects the resources with these seqs, in the same order. */
+/** Reads the first resources with these seqs, in the same order. */
 function listedRows(
   sql: Sql,
   part: number,
-  { seqs, maxBytes }: Extract<Read, { kind: "at" }>,
-): Statement {
+  { seqs, maxBytes: limit }: Extract<Read, { kind: "at" }>,
+): Promise<readonly SeqResource[]> {
   const table = sql`
     SELECT resource.*, place
     FROM unnest(${[...seqs]}::bigint[]) WITH ORDINALITY AS listed (listed_seq, place)
     CROSS JOIN LATERAL (
       SELECT * FROM resources WHERE part = ${part}::bigint AND seq = listed_seq LIMIT 1
     ) AS resource`;
-  const limit = maxBytes === Number.POSITIVE_INFINITY ? undefined : Math.max(0, maxBytes);
-  return sql`
-    SELECT ${resourceColumns(sql)}, seq FROM ${rowsWithin(sql, table, sql`place`, limit)} AS page
+  const maxBytes = limit === Number.POSITIVE_INFINITY ? undefined : Math.max(0, limit);
+  const select = (columns: Statement) => sql`
+    SELECT ${columns}, seq FROM ${rowsWithin(sql, table, sql`place`, maxBytes)} AS page
     ORDER BY place`;
+  return readWithFields(sql, part, { maxBytes, select });
 }

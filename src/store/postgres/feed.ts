@@ -13,11 +13,23 @@ import { epochName, reachedBy, readEpochName } from "../core/epochs.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
 import { rows, type Sql, type Statement, type Value } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
-import { rowsWithin } from "./resource.ts";
-import { type FirstRow, headColumns, headOf, resourceColumns, resourceOf } from "./row.ts";
+import { readWithFields } from "./large-fields.ts";
+import {
+  type FirstRow,
+  headColumns,
+  headOf,
+  resourceColumns,
+  resourceOf,
+  rowsWithin,
+} from "./row.ts";
 
-/** A removed resource has no fields. */
-type FeedRow = FirstRow | readonly [string, number, number, number, null, ...Value[]];
+/** A removed resource has neither fields nor a checksum. */
+type FeedRow = FirstRow | RemovalRow;
+type RemovalRow = readonly [
+  ...(readonly [id: string, revision: number, removed: number, removedAt: number, fields: null]),
+  ...(readonly [owner: null, files: null, sharesDate: number, checksum: null]),
+  ...Value[],
+];
 
 /** Additional columns in the row of the head, to check a feed position. */
 type PositionColumns = readonly [
@@ -40,7 +52,8 @@ export async function readFeed(
   const revision = position === 0 ? 0 : position.revision;
   const window = { after: revision, end: owner === undefined ? undefined : revision + ownerWindow };
   const [positionPart, positionEpoch] = readEpochName(position === 0 ? "0.0" : position.epoch);
-  const [first, ...found] = await rows<FeedRow>(sql`
+  const changes = changesIn(sql, part, { ...window, limit, owner });
+  const select = (columns: Statement) => sql`
     SELECT ${headColumns(sql)}, 0 AS place,
       (SELECT last FROM epochs
         WHERE part = ${part}::bigint AND epoch = ${positionEpoch}::bigint),
@@ -48,11 +61,11 @@ export async function readFeed(
     FROM heads WHERE part = ${part}::bigint
     UNION ALL
     (
-      SELECT ${resourceColumns(sql)}, 0::bigint, revision, 0::bigint, 0::bigint, 0::bigint
-      FROM ${rowsWithin(sql, changesIn(sql, part, { ...window, limit, owner }), sql`revision`, maxBytes)}
-        AS page
+      SELECT ${columns}, 0::bigint, revision, 0::bigint, 0::bigint, 0::bigint
+      FROM ${rowsWithin(sql, changes, sql`revision`, maxBytes)} AS page
     )
-    ORDER BY place`);
+    ORDER BY place`;
+  const [first, ...found] = await readWithFields<FeedRow>(sql, part, { maxBytes, select });
   if (!first) return undefined;
   const head = headOf(first as FirstRow);
   const { version, epoch } = head;

@@ -1,5 +1,7 @@
-// Inserts new resources with one statement, which commits by itself, when the head of their collection is known.
+// Inserts new resources without loading state, when the head of their collection is known: a few with one
+// statement, which commits by itself, many with several.
 
+import { setImmediate as turn } from "node:timers/promises";
 import { Outage } from "../../model/outage.ts";
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import { applyChanges } from "../core/apply.ts";
@@ -7,9 +9,17 @@ import type { Head } from "../core/rows.ts";
 import type { State } from "../core/state.ts";
 import type { PartWrites } from "../core/writes.ts";
 import type { Change, Outcome } from "../store.ts";
-import { type Connection, rows, type Sql, type Statement } from "./connection.ts";
+import {
+  allOrFirstError,
+  type Connection,
+  type Row,
+  rows,
+  type Sql,
+  type Statement,
+} from "./connection.ts";
 import { ConnectionLost, isCanceled, isUncertain, messageOf } from "./errors.ts";
 import type { KnownHead, KnownHeads } from "./known-heads.ts";
+import { begin, commit, rollback, withRollback } from "./transaction.ts";
 import type { WriterConnection } from "./writer-pool.ts";
 import { countersOf, insertEntries, insertWords, putResources } from "./writes.ts";
 
@@ -26,26 +36,110 @@ export function insertedInto(changes: readonly Change[]): string | undefined {
   return changes.every(isInsert) ? collection : undefined;
 }
 
+/** The limits of what is applied in one turn of the event loop, and sent with one statement. */
+const maxChanges = 50;
+const maxChars = 256 * 1024;
+
 /** Returns undefined, and stores nothing, when the state has to be loaded. */
 export async function insertNew(
-  { connection, epoch }: WriterConnection,
+  writer: WriterConnection,
   changes: readonly Change[],
   heads: KnownHeads,
 ): Promise<readonly Outcome[] | undefined> {
   const name = insertedInto(changes);
   const known = name === undefined ? undefined : heads.find(name);
   if (!known || needsOthers(known.row.writePlan)) return undefined;
+  const steps = [...stepsIn(changes)];
+  const inserted = await (steps.length === 1
+    ? insertAtOnce(writer, known, changes)
+    : insertInSteps(writer, known, steps));
+  if (typeof inserted === "object") {
+    heads.set(known.row, known.head, inserted.head);
+    return inserted.outcomes;
+  }
+  if (inserted === "outdated") heads.delete(known.row.name);
+  return undefined;
+}
+
+/** Divides a batch. */
+function* stepsIn(changes: readonly Change[]): Generator<readonly Change[]> {
+  let [start, chars] = [0, 0];
+  for (const [at, change] of changes.entries()) {
+    chars += change.kind === "put" ? change.fields.length : 0;
+    if (at + 1 - start < maxChanges && chars < maxChars) continue;
+    yield changes.slice(start, at + 1);
+    [start, chars] = [at + 1, 0];
+  }
+  if (start < changes.length) yield changes.slice(start);
+}
+
+interface Inserted {
+  readonly outcomes: readonly Outcome[];
+  readonly head: Head;
+}
+
+/** Nothing is stored: not all of it can be created, or the head was another one. */
+type NotInserted = "unable" | "outdated";
+
+/** A single statement commits by itself. */
+async function insertAtOnce(
+  { connection, epoch }: WriterConnection,
+  known: KnownHead,
+  changes: readonly Change[],
+): Promise<Inserted | NotInserted> {
+  const applied = applyAt(known, changes, epoch);
+  if (!applied) return "unable";
+  const { outcomes, part } = applied;
+  const isWritten = await insert(connection, known.head, part);
+  return isWritten ? { outcomes, head: part.head } : "outdated";
+}
+
+/** Applies one step while the database writes the one before, in one transaction. */
+async function insertInSteps(
+  { connection, epoch }: WriterConnection,
+  known: KnownHead,
+  steps: readonly (readonly Change[])[],
+): Promise<Inserted | NotInserted> {
+  const outcomes: Outcome[] = [];
+  let { head } = known;
+  const failure = await withRollback(connection, () =>
+    connection.run(async (sql): Promise<NotInserted | undefined> => {
+      const sent: Promise<readonly Row[]>[] = [];
+      const send = (answer: Promise<readonly Row[]>) => {
+        // An error is thrown when all are sent.
+        answer.catch(() => undefined);
+        sent.push(answer);
+      };
+      send(begin(sql));
+      for (const step of steps) {
+        const applied = applyAt({ ...known, head }, step, epoch);
+        if (!applied) return "unable";
+        send(rows(insertAt(sql, head, applied.part)));
+        outcomes.push(...applied.outcomes);
+        ({ head } = applied.part);
+        // Other requests get a turn.
+        await turn();
+      }
+      const [, ...written] = await allOrFirstError(sent);
+      return written.every(({ length }) => length > 0) ? undefined : "outdated";
+    }),
+  );
+  if (failure) await rollback(connection);
+  else await commit(connection, () => []);
+  return failure ?? { outcomes, head };
+}
+
+interface Applied {
+  readonly outcomes: readonly Outcome[];
+  readonly part: PartWrites;
+}
+
+/** Returns undefined when not all of the resources can be created, or more than rows of the part must be written. */
+function applyAt(known: KnownHead, changes: readonly Change[], epoch: number): Applied | undefined {
   const { outcomes, writes } = applyChanges(changes, stateAt(known, epoch));
   const [part] = writes.parts;
   const areCreated = outcomes.every(({ kind }) => kind === "created");
-  if (!part || part.endedEpoch || !areCreated) return undefined;
-  const { row, head } = known;
-  if (await insert(connection, head, part)) {
-    heads.set(row, head, part.head);
-    return outcomes;
-  }
-  heads.delete(row.name);
-  return undefined;
+  return part && !part.endedEpoch && areCreated ? { outcomes, part } : undefined;
 }
 
 /** Whether other resources decide about a new one: by their unique values, or because it refers to them. */

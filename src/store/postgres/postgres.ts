@@ -176,8 +176,8 @@ class PostgresStore implements Store {
     return found;
   }
 
-  slice(collection: string, range: Range): Promise<Slice | undefined> {
-    return this.#read(collection, (row) => this.#pool.read((sql) => readSlice(sql, row, range)));
+  slice(collection: string, range: Range, options?: ReadOptions): Promise<Slice | undefined> {
+    return this.#read(collection, options, (sql, row) => readSlice(sql, row, range));
   }
 
   query(
@@ -185,10 +185,9 @@ class PostgresStore implements Store {
     query: Query,
     options: ReadOptions = {},
   ): Promise<QueryResult | undefined> {
-    return this.#read(collection, (row) => {
-      const run = (sql: Sql) => runQuery(sql, row, query, this.#queries.maxCounted);
-      return isRange(query) ? this.#pool.read(run) : this.#queries.run(options, run);
-    });
+    return this.#read(collection, isRange(query) ? undefined : options, (sql, row) =>
+      runQuery(sql, row, query, this.#queries.maxCounted),
+    );
   }
 
   since(
@@ -196,9 +195,7 @@ class PostgresStore implements Store {
     position: FeedPosition | 0,
     range: FeedRange,
   ): Promise<Feed | InvalidPosition | undefined> {
-    return this.#read(collection, (row) =>
-      this.#pool.read((sql) => readFeed(sql, row, position, range)),
-    );
+    return this.#read(collection, undefined, (sql, row) => readFeed(sql, row, position, range));
   }
 
   async indexBuild(collection: string): Promise<BuildProgress | undefined> {
@@ -257,13 +254,17 @@ class PostgresStore implements Store {
     await Promise.all([this.#writer.close(), this.#pool.close(), this.#listener.close()]);
   }
 
-  /** Adds the name of the collection to the error of a damaged resource. */
+  /** With options it runs on a connection for queries. The error of a damaged resource gets the name of the collection. */
   async #read<T>(
     collection: string,
-    send: (row: CollectionRow) => Promise<Versioned<T> | undefined>,
+    options: ReadOptions | undefined,
+    send: (sql: Sql, row: CollectionRow) => Promise<Versioned<T> | undefined>,
   ): Promise<T | undefined> {
     try {
-      return await this.#directory.read(collection, send);
+      return await this.#directory.read(collection, (row) => {
+        const work = (sql: Sql) => send(sql, row);
+        return options ? this.#queries.run(options, work) : this.#pool.read(work);
+      });
     } catch (error) {
       throw withCollection(error, collection);
     }
@@ -284,13 +285,11 @@ class PostgresStore implements Store {
   }
 
   /** Tries to write, because only that shows whether the server accepts writes. */
-  async #checkWrites(): Promise<string | undefined> {
-    try {
-      await this.#writer.probe();
-      return undefined;
-    } catch (error) {
-      return outageOf(error)?.message ?? messageOf(error);
-    }
+  #checkWrites(): Promise<string | undefined> {
+    return this.#writer.probe().then(
+      () => undefined,
+      (error: unknown) => outageOf(error)?.message ?? messageOf(error),
+    );
   }
 }
 

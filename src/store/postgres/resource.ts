@@ -7,6 +7,7 @@ import type { Range, Slice } from "../store.ts";
 import { type CollectionRow, type HeadState, toCollection } from "./collections.ts";
 import { allOrFirstError, rows, type Sql, type Statement } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
+import { readWithFields } from "./large-fields.ts";
 import { descend } from "./position-tree.ts";
 import {
   type FirstRow,
@@ -15,6 +16,7 @@ import {
   type ResourceColumns,
   resourceColumns,
   resourceOf,
+  rowsWithin,
 } from "./row.ts";
 
 export interface Address {
@@ -95,14 +97,15 @@ export async function readSlice(
   row: CollectionRow,
   range: Range,
 ): Promise<Versioned<Slice> | undefined> {
-  const found = await readRange(sql, row.part, range);
-  if (!found) return undefined;
-  const { head, hits, isCut } = found;
+  // A page that is too large is not sent, so that its fields are not read.
+  const isNeeded = (page: readonly FirstRow[]) => !isCutIn(page, range);
+  const [first, ...found] = await readRows(sql, row.part, range, isNeeded);
+  if (!first) return undefined;
+  const head = headOf(first);
   const collection = toCollection(row, head);
-  const resources = hits.map(({ resource }) => resource);
-  const value = isCut
-    ? { collection, resources: [], fits: hits.length }
-    : { collection, resources };
+  const value = isCutIn([first, ...found], range)
+    ? { collection, resources: [], fits: found.length }
+    : { collection, resources: inOrder(found, range).map(resourceOf) };
   return { version: head.version, value };
 }
 
@@ -116,14 +119,42 @@ interface RangeResult {
 export async function readRange(
   sql: Sql,
   part: number,
-  { offset, limit, order, maxBytes }: Range,
+  range: Range,
 ): Promise<RangeResult | undefined> {
+  const page = await readRows(sql, part, range);
+  const [first, ...found] = page;
+  if (!first) return undefined;
+  const hits = inOrder(found, range).map((row) => ({ seq: row[10], resource: resourceOf(row) }));
+  return { head: headOf(first), hits, isCut: isCutIn(page, range) };
+}
+
+/** The rows have ascending seqs. */
+const inOrder = (found: readonly FirstRow[], { order }: Range): readonly FirstRow[] =>
+  order === "created" ? found : found.toReversed();
+
+/** Whether `maxBytes` has left out rows. The first row of the page is the head. */
+function isCutIn(page: readonly FirstRow[], { offset, limit, maxBytes }: Range): boolean {
+  const [first] = page;
+  if (!first || maxBytes === undefined) return false;
+  return page.length - 1 < Math.min(limit, headOf(first).total - offset);
+}
+
+/** Returns the head and the resources of a range. */
+function readRows(
+  sql: Sql,
+  part: number,
+  { offset, limit, order, maxBytes }: Range,
+  isNeeded?: (found: readonly FirstRow[]) => boolean,
+): Promise<readonly FirstRow[]> {
   const isForward = order === "created";
   const index = isForward ? sql`${offset}::bigint` : sql`total - 1 - ${offset}::bigint`;
   const onward = isForward
     ? sql`seq > descend."row" ORDER BY seq`
     : sql`seq <= descend."row" + 1 ORDER BY seq DESC`;
-  const [first, ...found] = await rows<FirstRow>(sql`
+  const table = sql`
+    SELECT * FROM resources
+    WHERE part = ${part}::bigint AND ${onward} LIMIT ${limit}::bigint`;
+  const select = (columns: Statement) => sql`
     WITH RECURSIVE head AS (
       SELECT *, ${index} AS index FROM heads WHERE part = ${part}::bigint
     ),
@@ -133,37 +164,10 @@ export async function readRange(
     UNION ALL
     SELECT resource.*
     FROM descend CROSS JOIN LATERAL (
-      SELECT ${resourceColumns(sql)}, 0::bigint, seq FROM ${rowsWithin(
-        sql,
-        sql`SELECT * FROM resources
-          WHERE part = ${part}::bigint AND ${onward} LIMIT ${limit}::bigint`,
-        isForward ? sql`seq` : sql`seq DESC`,
-        maxBytes,
-      )} AS page
+      SELECT ${columns}, 0::bigint, seq
+      FROM ${rowsWithin(sql, table, isForward ? sql`seq` : sql`seq DESC`, maxBytes)} AS page
     ) AS resource
     WHERE level = -1
-    ORDER BY place`);
-  if (!first) return undefined;
-  const hits = found.map((row) => ({ seq: row[10], resource: resourceOf(row) }));
-  const head = headOf(first);
-  const isCut = maxBytes !== undefined && hits.length < Math.min(limit, head.total - offset);
-  return { head, hits: isForward ? hits : hits.reverse(), isCut };
+    ORDER BY place`;
+  return readWithFields(sql, part, { maxBytes, select, ...(isNeeded && { isNeeded }) });
 }
-
-/** Selects the first rows whose fields have at most `maxBytes` together, but at least one row. */
-export const rowsWithin = (
-  sql: Sql,
-  table: Statement,
-  order: Statement,
-  maxBytes: number | undefined,
-): Statement =>
-  maxBytes === undefined
-    ? sql`(${table})`
-    : sql`(
-        SELECT * FROM (
-          SELECT *, sum(coalesce(octet_length(fields), 0)) OVER (ORDER BY ${order}) AS size,
-            row_number() OVER (ORDER BY ${order}) AS nth
-          FROM (${table}) AS whole
-        ) AS sized
-        WHERE size <= ${maxBytes}::bigint OR nth = 1
-      )`;

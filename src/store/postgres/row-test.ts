@@ -117,11 +117,15 @@ class PostgresDialect implements Dialect {
 /**
  * Finding the member in the text takes a fraction of the time of parsing it. Without escapes the quoted
  * name and a colon are always the name of a member, and it is in no inner object if none begins before it.
+ * `split_part` is faster than `strpos`, which counts characters.
  */
-const foundIn = (member: string): string => `
-  CASE WHEN strpos(doc, '\\') > 0 THEN NULL WHEN strpos(doc, ${member}) = 0 THEN ''
-    WHEN split_part(doc, ${member}, 1) = '{' || split_part(split_part(doc, ${member}, 1), '{', 2)
-    THEN split_part(doc, ${member}, 2) END COLLATE "C"`;
+function foundIn(member: string): string {
+  const before = `split_part(doc, ${member}, 1)`;
+  return `
+  CASE WHEN strpos(doc, '\\') > 0 THEN NULL
+    WHEN ${before} = '{' || split_part(${before}, '{', 2) THEN split_part(doc, ${member}, 2)
+    WHEN ${before} = doc THEN '' END COLLATE "C"`;
+}
 
 const valueIn = (found: string, parsed: string): string => `
   CASE WHEN ${found} = '' THEN NULL

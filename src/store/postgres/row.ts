@@ -1,4 +1,4 @@
-// Converts rows to heads and resources.
+// Selects the columns of heads and resources, and converts their rows.
 
 import type { Resource } from "../../model/resource.ts";
 import { type StoredResource, toResource } from "../core/stored-resource.ts";
@@ -7,8 +7,8 @@ import type { Sql, Statement, Value } from "./connection.ts";
 
 export type ResourceColumns = readonly [...StoredResource, checksum: number | null];
 
-export const resourceColumns = (sql: Sql): Statement =>
-  sql`id, revision, created, updated, fields, owner, files, shares_date, checksum`;
+export const resourceColumns = (sql: Sql, fields: Statement = sql`fields`): Statement =>
+  sql`id, revision, created, updated, ${fields}, owner, files, shares_date, checksum`;
 
 /** Throws Damage when the checksum does not match. */
 export function resourceOf(row: readonly [...ResourceColumns, ...Value[]]): Resource {
@@ -29,3 +29,24 @@ export function headOf(row: readonly [...FirstRow, ...Value[]]): HeadState {
   const counters = { revision, total, bytes: bytes ?? 0 };
   return { ...counters, updatedAt, sharesDate, version, epoch: Number(epoch) };
 }
+
+/**
+ * Selects the first rows whose fields have at most `maxBytes` together, but at least one row. `size` is
+ * the sum of the sizes up to each row, for which the fields are not read.
+ */
+export const rowsWithin = (
+  sql: Sql,
+  table: Statement,
+  order: Statement,
+  maxBytes: number | undefined,
+): Statement =>
+  maxBytes === undefined
+    ? sql`(${table})`
+    : sql`(
+        SELECT * FROM (
+          SELECT *, sum(coalesce(octet_length(fields), 0)) OVER (ORDER BY ${order}) AS size,
+            row_number() OVER (ORDER BY ${order}) AS nth
+          FROM (${table}) AS whole
+        ) AS sized
+        WHERE size <= ${maxBytes}::bigint OR nth = 1
+      )`;

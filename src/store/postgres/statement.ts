@@ -3,9 +3,10 @@
 import type { Candidate, Position, Query } from "../../model/query/query.ts";
 import type { QueryResult } from "../store.ts";
 import { type CollectionRow, type HeadState, toCollection } from "./collections.ts";
-import { rows, type Sql, type Statement } from "./connection.ts";
+import type { Sql, Statement } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
-import { type FirstRow, headColumns, headOf, resourceColumns, resourceOf } from "./row.ts";
+import { readWithFields } from "./large-fields.ts";
+import { type FirstRow, headColumns, headOf, resourceOf } from "./row.ts";
 
 /** The parts of the statement that differ between queries. They can use `head`, the row of the part. */
 export interface StatementParts {
@@ -43,27 +44,29 @@ export async function runStatement(
   part: number,
   { tables, hits, count, maxBytes }: StatementParts,
 ): Promise<StatementResult | undefined> {
-  const found = await rows<AnswerRow>(sql`
+  const isSized = maxBytes !== undefined;
+  const select = (columns: Statement) => sql`
     WITH head AS (SELECT * FROM heads WHERE part = ${part}::bigint),
     ${tables ? sql`${tables},` : sql``}
-    ${maxBytes === undefined ? sql`hits AS (${hits})` : hitsWithin(sql, part, hits, maxBytes)}
+    ${isSized ? hitsWithin(sql, part, hits, maxBytes) : sql`hits AS (${hits})`}
     SELECT ${headColumns(sql)}, 0 AS place, (${count})::bigint AS number,
-      ${maxBytes === undefined ? sql`''` : sql`(SELECT count(*) FROM whole)::text`} AS key
+      ${isSized ? sql`(SELECT count(*) FROM whole)::text` : sql`''`} AS key
     FROM head
     UNION ALL
     SELECT resource.*, place, seq, key
     FROM hits CROSS JOIN LATERAL (
-      SELECT ${resourceColumns(sql)}, 0::bigint FROM resources
+      SELECT ${columns}, 0::bigint FROM resources
       WHERE part = ${part}::bigint AND seq = hits.seq
       LIMIT 1
-    ) AS resource`);
+    ) AS resource`;
+  const found = await readWithFields<AnswerRow>(sql, part, { maxBytes, select });
   const [first, ...rest] = found.toSorted((one, other) => one[10] - other[10]);
   if (first?.[10] !== 0) return undefined;
   return {
     head: headOf(first),
     hits: rest.map(toHit),
     count: first[11] ?? undefined,
-    isCut: maxBytes !== undefined && rest.length < Number(first[12]),
+    isCut: isSized && rest.length < Number(first[12]),
   };
 }
 
@@ -78,7 +81,10 @@ const hitsWithin = (sql: Sql, part: number, hits: Statement, maxBytes: number): 
       LIMIT 1
     ) AS resource
   ),
-  hits AS (SELECT place, seq, key FROM sized WHERE size <= ${maxBytes}::bigint OR place = 1)`;
+  hits AS (
+    SELECT place, seq, key, size FROM sized
+    WHERE size <= ${maxBytes}::bigint OR place = 1
+  )`;
 
 const toHit = (row: AnswerRow): Hit => {
   return { seq: row[11] ?? 0, key: row[12], resource: resourceOf(row) };

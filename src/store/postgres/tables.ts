@@ -1,4 +1,4 @@
-// The tables of schema version 13. Those of data have `part` as the first column of every key.
+// The tables of schema version 14. Those of data have `part` as the first column of every key.
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
@@ -138,7 +138,8 @@ export const tables = {
       scopes text NOT NULL,
       created bigint NOT NULL,
       expires bigint,
-      revoked bigint
+      revoked bigint,
+      roles text NOT NULL DEFAULT '[]'
     );`,
   token_uses: `
     CREATE TABLE token_uses (

@@ -10,6 +10,7 @@ type TokenRow = readonly [
   name: string,
   subject: string,
   scopes: string,
+  roles: string,
   createdAt: number,
   expiresAt: number | null,
   revokedAt: number | null,
@@ -17,13 +18,13 @@ type TokenRow = readonly [
 ];
 
 function toToken(row: TokenRow): Token {
-  const [id, hash, name, subject, scopes, createdAt, expiresAt, revokedAt, usedAt] = row;
-  const times = { createdAt, expiresAt, usedAt, revokedAt };
-  return { id, hash, name, subject, scopes: JSON.parse(scopes), ...times };
+  const [id, hash, name, subject, scopes, roles, createdAt, expiresAt, revokedAt, usedAt] = row;
+  const lists = { scopes: JSON.parse(scopes), roles: JSON.parse(roles) };
+  return { id, hash, name, subject, ...lists, createdAt, expiresAt, usedAt, revokedAt };
 }
 
 const tokenColumns = (sql: Sql): Statement => sql`
-  tokens.id, hash, name, subject, scopes, created, expires, revoked, used
+  tokens.id, hash, name, subject, scopes, roles, created, expires, revoked, used
   FROM tokens LEFT JOIN LATERAL (
     SELECT used FROM token_uses WHERE token_uses.id = tokens.id LIMIT 1
   ) AS token_use ON true`;
@@ -47,11 +48,12 @@ export async function listTokens(sql: Sql): Promise<readonly Token[]> {
 
 /** When another node has created the same token in the meantime, the conflict restarts the whole batch. */
 export const insertTokens = (sql: Sql, tokens: readonly Token[]): Statement => sql`
-  INSERT INTO tokens (id, hash, name, subject, scopes, created, expires, revoked)
+  INSERT INTO tokens (id, hash, name, subject, scopes, roles, created, expires, revoked)
   SELECT * FROM unnest(
     ${column(tokens, "id")}::text[], ${column(tokens, "hash")}::text[],
     ${column(tokens, "name")}::text[], ${column(tokens, "subject")}::text[],
     ${tokens.map(({ scopes }) => JSON.stringify(scopes))}::text[],
+    ${tokens.map(({ roles }) => JSON.stringify(roles))}::text[],
     ${column(tokens, "createdAt")}::bigint[], ${column(tokens, "expiresAt")}::bigint[],
     ${column(tokens, "revokedAt")}::bigint[]
   )`;

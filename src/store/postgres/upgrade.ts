@@ -224,9 +224,14 @@ async function addTimeIndexes(sql: Sql, report: ReportProgress): Promise<boolean
 const addReferrers: Step =
   "ALTER TABLE collections ADD COLUMN IF NOT EXISTS referrers text NOT NULL DEFAULT '[]'";
 
+/** Version 14: the names of the roles of each token. */
+const addRoles: Step =
+  "ALTER TABLE tokens ADD COLUMN IF NOT EXISTS roles text NOT NULL DEFAULT '[]'";
+
 export const upgradeSteps: readonly Step[] = [
   ...[rename, moveKeys, upgradeParts, finish],
   addTimeIndexes,
   upgradeWords,
   addReferrers,
+  addRoles,
 ];

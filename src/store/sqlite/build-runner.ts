@@ -16,8 +16,8 @@ import type { Connection, Query } from "./connection.ts";
 import { IndexBuilder } from "./index-builder.ts";
 import type { RowWriter } from "./row-writer.ts";
 
-/** Reads on the same thread wait for a step, too. */
-const stepMs = 10;
+/** About as long as a thread runs before another one on the same core has its turn. */
+const stepMs = 3;
 
 /** A build that is not done, with its collection. */
 export interface RunningBuild {

@@ -92,7 +92,7 @@ export class CandidateReader {
       case "next":
         return this.#after(part, read);
       case "test":
-        return this.#rowTester.test(part, read);
+        return this.#rowTester.test(known, read);
       case "at":
         return this.#at(part, read.seqs, read.maxBytes);
     }

@@ -166,6 +166,7 @@ function copyTokens(source: Connection, target: Connection): void {
   for (const row of all.all()) {
     const [id, hash, name, scopes, createdAt, expiresAt, usedAt, revokedAt, subject] = row;
     const times = { createdAt, expiresAt, usedAt, revokedAt };
-    tokens.insert({ id, hash, name, subject: subject ?? id, scopes: JSON.parse(scopes), ...times });
+    const lists = { scopes: JSON.parse(scopes), roles: [] };
+    tokens.insert({ id, hash, name, subject: subject ?? id, ...lists, ...times });
   }
 }

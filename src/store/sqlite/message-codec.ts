@@ -85,9 +85,10 @@ type ChangeCells = readonly [
   rules: number,
   /** `owner`, or `setOwner` after a line break; empty when the change has neither. */
   owner: string,
-  /** Empty when the resource has no files. Of `operate`: its other members as JSON. */
+  /** Empty when the resource has no files. Of `operate`: its other members as JSON; of `define`: `replaces`. */
   files: string,
 ];
+type Define = Extract<Change, { kind: "define" }>;
 type OperateRest = Pick<Operate, "isAdmin" | "address" | "maxBytes" | "bytes">;
 /** The change does not name a version of the rules. */
 const anyRules = -1;
@@ -133,7 +134,7 @@ function pack(cells: (string | number)[], change: Change): void {
       cells.push("drop", change.collection, "", 0, change.isEmptyOnly ? 1 : 0, "", 0, "", "");
       break;
     case "define":
-      cells.push("define", change.collection, "", change.at, 0, change.definition, 0, "", "");
+      packDefine(cells, change);
       break;
     case "create-token":
       cells.push(change.kind, "", change.token.id, 0, 0, JSON.stringify(change.token), 0, "", "");
@@ -159,6 +160,11 @@ function packOperate(cells: (string | number)[], change: Operate): void {
   const { rules = anyRules, ...rest } = more;
   const request: OperateRest = rest;
   cells.push(kind, collection, id, at, expect, operations, rules, owner, JSON.stringify(request));
+}
+
+function packDefine(cells: (string | number)[], change: Define): void {
+  const { kind, collection, at, definition, replaces = "" } = change;
+  cells.push(kind, collection, "", at, 0, definition, 0, "", replaces);
 }
 
 function packOnce(cells: (string | number)[], once: IdempotencyKey): void {
@@ -215,7 +221,13 @@ function unpackChange(cells: ChangeCells): Change {
     case "drop":
       return { kind, collection, isEmptyOnly: expect === 1 };
     case "define":
-      return { kind, collection, at, definition: content };
+      return {
+        kind,
+        collection,
+        at,
+        definition: content,
+        ...(files !== "" && { replaces: files }),
+      };
     case "create-token":
       return { kind, token: JSON.parse(content) as Token };
     case "revoke-token":

@@ -22,7 +22,7 @@ import {
 } from "./connection.ts";
 import type { EntryRow } from "./entries.ts";
 import { PositionReader } from "./positions.ts";
-import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
+import { type SeqLargeRow, toCandidate } from "./resource-reader.ts";
 
 interface RankedPage {
   readonly seqs: readonly number[];
@@ -37,6 +37,8 @@ export interface QueryLimits {
   readonly maxCounted: number;
   /** A query that looks at no more index entries or resources is short. */
   readonly shortRows: number;
+  /** The columns of the resources of a page in order of creation. */
+  readonly pageColumns: string;
 }
 
 /** Returns another collection in the same snapshot. */
@@ -46,7 +48,7 @@ type FindCollection = (name: string) => CachedCollection | undefined;
 const shortResourceBytes = 2_000;
 
 export class QueryReader {
-  readonly #slices: Readonly<Record<"up" | "down", Statement<SeqResourceRow>>>;
+  readonly #slices: Readonly<Record<"up" | "down", Statement<SeqLargeRow>>>;
   readonly #positions: PositionReader;
   readonly #candidates: CandidateReader;
   readonly #bytes: Statement<readonly [bytes: number]>;
@@ -54,7 +56,7 @@ export class QueryReader {
   readonly #find: FindCollection;
 
   constructor(connection: Connection, limits: QueryLimits, find: FindCollection) {
-    const select = `SELECT ${seqResourceColumns} FROM resources WHERE part = ?`;
+    const select = `SELECT seq, ${limits.pageColumns} FROM resources WHERE part = ?`;
     this.#slices = {
       up: connection.query(`${select} AND seq >= ? ORDER BY seq LIMIT ?`),
       down: connection.query(`${select} AND seq <= ? ORDER BY seq DESC LIMIT ?`),
@@ -176,8 +178,8 @@ export class QueryReader {
   #readFrom(
     known: CachedCollection,
     query: Query,
-    rows: Statement<SeqResourceRow>,
-  ): LimitedRows<SeqResourceRow> {
+    rows: Statement<SeqLargeRow>,
+  ): LimitedRows<SeqLargeRow> {
     const seq = this.#firstSeq(known, query);
     if (seq === undefined) return { rows: [], isCut: false };
     const { limit, maxBytes } = query;

@@ -20,7 +20,7 @@ export type LongResult = QueryResult | Slice;
 
 export type ReaderRequest = LongRead & { readonly number: number };
 
-type Rows = readonly StoredResource[];
+type Rows = readonly StoredResource<string | Uint8Array>[];
 
 /** A result whose resources are arrays of their columns, which are copied faster than objects. */
 export type PackedResult = Omit<LongResult, "resources"> & { readonly rows: Rows };
@@ -42,8 +42,8 @@ export function packResult({ resources, ...result }: LongResult): PackedResult {
   return {
     ...result,
     rows: resources.map((resource) => {
-      const { id, revision, createdAt, updatedAt, fields } = resource;
-      const { owner = null, files = null, sharesDate } = resource;
+      const { id, revision, createdAt, updatedAt, owner = null, files = null } = resource;
+      const { sharesDate, fieldBytes: fields = resource.fields } = resource;
       return [id, revision, createdAt, updatedAt, fields, owner, files, sharesDate ? 1 : 0];
     }),
   };
@@ -51,6 +51,15 @@ export function packResult({ resources, ...result }: LongResult): PackedResult {
 
 export function unpackResult(first: Rows, { rows, ...result }: PackedResult): LongResult {
   return { ...result, resources: [...first, ...rows].map(resourceIn) };
+}
+
+/** Returns the buffers of a message that the other thread takes over. */
+export function buffersIn(reply: ReaderReply): ArrayBuffer[] {
+  const rows =
+    reply.kind === "rows" ? reply.rows : reply.kind === "result" ? reply.result?.rows : [];
+  return (rows ?? []).flatMap(([, , , , fields]) =>
+    typeof fields === "string" ? [] : [fields.buffer as ArrayBuffer],
+  );
 }
 
 /** The size of the rows in one message. A larger message would block the event loop while it is received. */

@@ -94,7 +94,7 @@ class ReaderThread {
     const stop = () => void Atomics.store(this.#stopped, 0, number);
     signal.addEventListener("abort", stop, { once: true });
     try {
-      const rows: StoredResource[] = [];
+      const rows: StoredResource<string | Uint8Array>[] = [];
       let reply = await this.#send({ ...read, number });
       while (reply !== "closed" && reply.kind === "rows") {
         rows.push(...reply.rows);
@@ -130,7 +130,7 @@ class ReaderThread {
 
 function resultOf(
   reply: Exclude<ReaderReply, { kind: "rows" }> | "closed",
-  rows: readonly StoredResource[],
+  rows: readonly StoredResource<string | Uint8Array>[],
   collection: string,
 ): LongResult | undefined {
   if (reply === "closed") throw new Outage("unavailable", "the store is closed");

@@ -1,11 +1,13 @@
 // Runs a reader thread, which answers queries one after another on its own connection.
 
 import { parentPort, workerData } from "node:worker_threads";
+import { lowerThreadPriority } from "../../lib/thread-priority.ts";
 import { Damage } from "../core/stored-resource.ts";
 import { Connection, outageOf } from "./connection.ts";
 import { CurrentReader } from "./current-reader.ts";
 import { Reader, readerLimits } from "./reader.ts";
 import {
+  buffersIn,
   type LongResult,
   messagesOf,
   packResult,
@@ -13,9 +15,17 @@ import {
   type ReaderReply,
   type ReaderRequest,
 } from "./reader-messages.ts";
+import { largeColumns } from "./resource-reader.ts";
+
+// The event loop runs first where cores are few.
+lowerThreadPriority(10);
 
 const { path, maxCounted, stopped } = workerData as ReaderData;
-const limits = { ...readerLimits, resourceCacheBytes: 0, ...(maxCounted && { maxCounted }) };
+const limits = {
+  ...readerLimits,
+  ...{ resourceCacheBytes: 0, pageColumns: largeColumns },
+  ...(maxCounted && { maxCounted }),
+};
 let current: CurrentReader | undefined;
 
 /** What is left of the last result. */
@@ -23,11 +33,16 @@ let messages: Iterator<ReaderReply> | undefined;
 
 parentPort?.on("message", (request: ReaderRequest | "next" | "close") => {
   if (request !== "next") messages = undefined;
-  if (request !== "close") return parentPort?.postMessage(answer(request));
+  if (request !== "close") return send(answer(request));
   current?.close();
   current = undefined;
   parentPort?.postMessage("closed");
 });
+
+/** Bytes are not copied. */
+function send(reply: ReaderReply): void {
+  parentPort?.postMessage(reply, buffersIn(reply));
+}
 
 function answer(request: ReaderRequest | "next"): ReaderReply {
   if (request !== "next") return firstReply(request);

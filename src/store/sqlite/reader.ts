@@ -16,13 +16,13 @@ import { FileReferenceReader } from "./file-references.ts";
 import { Moved, movedCommit } from "./moved.ts";
 import { QueryReader } from "./query.ts";
 import { ResourceCache } from "./resource-cache.ts";
-import { ResourceReader } from "./resource-reader.ts";
+import { ResourceReader, resourceColumns } from "./resource-reader.ts";
 import { TokenReader } from "./token.ts";
 
-/** The sizes of the caches, which bound the memory use. */
+/** The sizes of the caches, which bound the memory use, and how a page in order of creation is read. */
 export const readerLimits = {
   resourceCacheBytes: 16 * 1024 * 1024,
-  ...{ collections: 10_000, tokens: 200_000, maxCounted },
+  ...{ collections: 10_000, tokens: 200_000, maxCounted, pageColumns: resourceColumns },
   /** Some 200 µs. */
   shortRows: 100,
 };
@@ -73,7 +73,7 @@ export class Reader {
     this.#store = connection.query("SELECT commits, tokens FROM store");
     this.#collectionRows = new CollectionRows(connection);
     this.#heads = new HeadReader(connection);
-    this.#resources = new ResourceReader(connection);
+    this.#resources = new ResourceReader(connection, limits.pageColumns);
     this.#queries = new QueryReader(connection, limits, (name) => this.#find(name));
     this.#fileReferences = new FileReferenceReader(connection);
     this.#tokenReader = new TokenReader(connection, limits.tokens);

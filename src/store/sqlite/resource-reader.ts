@@ -27,19 +27,27 @@ import type { CachedCollection } from "./collections.ts";
 import type { Connection, LimitedRows, Query, Row, Value } from "./connection.ts";
 import { PositionReader } from "./positions.ts";
 
-export type ResourceRow = readonly [...StoredResource, checksum: number | null];
+export type ResourceRow<Fields extends string | Uint8Array = string> = readonly [
+  ...StoredResource<Fields>,
+  checksum: number | null,
+];
 export const resourceColumns =
   "id, revision, created, updated, fields, owner, files, shares_date, checksum";
 
+/** The fields of large resources are read as bytes: then they can go to another thread without a copy. */
+export type LargeRow = ResourceRow<string | Uint8Array>;
+export const largeColumns = resourceColumns.replace("fields", "CAST(fields AS BLOB)");
+
 /** Throws Damage when the checksum does not match. */
-export const toResource = (row: readonly [...ResourceRow, ...Value[]]): Resource =>
-  toCheckedResource(row as unknown as StoredResource, row[8]);
+export const toResource = (row: readonly [...LargeRow, ...Value[]]): Resource =>
+  toCheckedResource(row as unknown as StoredResource<string | Uint8Array>, row[8]);
 
 /** A resource row with its seq in front. */
 export type SeqResourceRow = readonly [seq: number, ...ResourceRow];
+export type SeqLargeRow = readonly [seq: number, ...LargeRow];
 export const seqResourceColumns = `seq, ${resourceColumns}`;
 
-export const toCandidate = ([seq, ...row]: SeqResourceRow): Candidate => ({
+export const toCandidate = ([seq, ...row]: SeqLargeRow): Candidate => ({
   seq,
   resource: toResource(row),
 });
@@ -75,7 +83,7 @@ const lostRows = new Outage(
 export class ResourceReader {
   readonly #find: Query<ResourceRow>;
   readonly #findUnique: Query<ResourceRow>;
-  readonly #slices: Readonly<Record<Order, Query<ResourceRow>>>;
+  readonly #slices: Readonly<Record<Order, Query<LargeRow>>>;
   readonly #sizes: Readonly<Record<Order, Query<readonly [bytes: number]>>>;
   readonly #since: Query<EntryRow>;
   readonly #sinceByOwner: Query<EntryRow>;
@@ -85,7 +93,7 @@ export class ResourceReader {
   readonly #changed: Query<readonly [id: string]>;
   readonly #positions: PositionReader;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, columns = resourceColumns) {
     const select = `SELECT ${resourceColumns} FROM resources WHERE part = ?1`;
     this.#find = connection.query(`${select} AND id = ?2`);
     this.#findUnique = connection.query(
@@ -98,7 +106,7 @@ export class ResourceReader {
         "-created": connection.query(`${rows} AND seq <= ?2 ORDER BY seq DESC LIMIT ?3`),
       };
     };
-    this.#slices = slices(resourceColumns);
+    this.#slices = slices(columns);
     // SQLite knows the size of a value without reading it.
     this.#sizes = slices("octet_length(fields)");
     // Both tables are read in index order and merged up to the limit.

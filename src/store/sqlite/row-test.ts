@@ -4,56 +4,46 @@ import type { RowTest, TestedRows } from "../core/filter-reads.ts";
 import { type Parameter, Parameters } from "../core/parameters.ts";
 import { rowClass, textsAt } from "../core/sql-verdict.ts";
 import type { Dialect } from "../core/verdict.ts";
+import type { CachedCollection } from "./collections.ts";
 import type { Connection, Query as Statement } from "./connection.ts";
 
-/** Nothing stops a running statement, so each one tests few bytes. */
+/** Nothing stops a running statement, so each one tests few bytes if resources have about the same size. */
 const maxBytes = 2 * 1024 * 1024;
+/** The limit of what it parses, so that it ends soon if they do not. Larger resources are left to the checker. */
+const maxParsedBytes = 8 * maxBytes;
 const maxStatements = 16;
 
-type Range = readonly [rows: number, end: number, bytes: number];
-type Tested = readonly [counted: number, seqs: string | null, ...values: (string | null)[]];
+type Tested = readonly [
+  tested: number,
+  last: number | null,
+  counted: number,
+  seqs: string | null,
+  ...values: (string | null)[],
+];
 
 export class RowTester {
   readonly #connection: Connection;
-  readonly #ranges: Readonly<Record<"up" | "down", Statement<Range>>>;
   readonly #statements = new Map<string, Statement<Tested>>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
-    const rangeOf = (compare: string, end: string, order: string) =>
-      connection.query<Range>(`
-        SELECT count(*), coalesce(${end}(seq), 0), coalesce(sum(bytes), 0) FROM (
-          SELECT seq, octet_length(fields) AS bytes FROM resources
-          WHERE part = ? AND seq ${compare} ? ORDER BY ${order} LIMIT ?
-        )`);
-    this.#ranges = { up: rangeOf(">", "max", "seq"), down: rangeOf("<", "min", "seq DESC") };
   }
 
-  test(part: number, test: RowTest): TestedRows {
+  test({ part, head }: CachedCollection, test: RowTest): TestedRows {
     const { isNewestFirst, after = isNewestFirst ? Number.MAX_SAFE_INTEGER : 0 } = test;
-    const [tested, last] = this.#rangeAfter(part, after, test);
-    if (tested === 0) return { tested, last, counted: 0, seqs: [], values: [] };
-    const [low, high] = isNewestFirst ? [last - 1, after - 1] : [after, last];
-    const dialect = new SqliteDialect();
+    const fitting = Math.ceil((maxBytes * head.total) / Math.max(1, head.bytes));
+    const limit = Math.max(1, Math.min(test.limit, fitting));
+    const dialect = new SqliteDialect(Math.floor(maxParsedBytes / limit));
     const texts = textsAt(test.fields ?? [], dialect);
-    const range = [part, low, high, tested] as const;
+    const range = { part, after, limit, isNewestFirst };
     const { text, values } = dialect.statement(rowClass(test, dialect), texts, range);
-    const [counted = 0, list, ...found] = this.#statement(text).one(...values) ?? [];
-    const seqs: number[] = JSON.parse(`[${list ?? ""}]`);
+    const row = this.#statement(text).one(...values) ?? nothing;
+    const [tested, last, counted, seqs, ...found] = row;
     return {
-      ...{ tested, last, counted },
-      seqs: isNewestFirst ? seqs.reverse() : seqs,
+      ...{ tested, last: last ?? after, counted },
+      seqs: JSON.parse(`[${seqs ?? ""}]`),
       values: found.map((each) => each ?? ""),
     };
-  }
-
-  /** Returns the first rows with few bytes together, at least one. */
-  #rangeAfter(part: number, after: number, { isNewestFirst, limit }: RowTest): Range {
-    const ranges = this.#ranges[isNewestFirst ? "down" : "up"];
-    for (let rows = limit; ; rows = Math.ceil(rows / 4)) {
-      const range = ranges.one(part, after, rows) ?? [0, after, 0];
-      if (range[2] <= maxBytes || rows === 1) return range;
-    }
   }
 
   #statement(text: string): Statement<Tested> {
@@ -66,29 +56,45 @@ export class RowTester {
   }
 }
 
+const nothing: Tested = [0, null, 0, null];
+
+interface TestedRange {
+  readonly part: number;
+  readonly after: number;
+  readonly limit: number;
+  readonly isNewestFirst: boolean;
+}
+
 class SqliteDialect implements Dialect {
   readonly #parameters = new Parameters();
   readonly #columns = ["seq"];
   readonly #known = new Map<string, string>();
+  readonly #maxBytes: number;
+
+  /** Resources with more bytes are not read. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
 
   /** The limits keep SQLite from computing each value several times. */
   statement(
     rowClass: string,
     texts: readonly string[],
-    [part, low, high, limit]: readonly [number, number, number, number],
+    { part, after, limit, isNewestFirst }: TestedRange,
   ) {
     const values = texts.map(
       (text) => `, group_concat(coalesce(${text}, 'null')) FILTER (WHERE class = 1)`,
     );
+    const [last, beyond, order] = isNewestFirst ? ["min", "<", "seq DESC"] : ["max", ">", "seq"];
     const text = `
-      SELECT count(*) FILTER (WHERE class = 1), group_concat(seq) FILTER (WHERE class = 2)
-        ${values.join("")}
+      SELECT count(*), ${last}(seq), count(*) FILTER (WHERE class = 1),
+        group_concat(seq) FILTER (WHERE class = 2) ${values.join("")}
       FROM (
         SELECT ${["seq", ...texts].join(", ")}, ${rowClass} AS class
         FROM (
           SELECT ${this.#columns.join(", ")} FROM resources
-          WHERE part = ${this.bind(part)} AND seq > ${this.bind(low)} AND seq <= ${this.bind(high)}
-          ORDER BY seq LIMIT ${this.bind(limit)}
+          WHERE part = ${this.bind(part)} AND seq ${beyond} ${this.bind(after)}
+          ORDER BY ${order} LIMIT ${this.bind(limit)}
         ) LIMIT ${this.bind(limit)}
       )`;
     return this.#parameters.finish(text, () => "?");
@@ -100,7 +106,9 @@ class SqliteDialect implements Dialect {
     if (known !== undefined) return known;
     const column = `value${this.#columns.length}`;
     this.#known.set(path, column);
-    this.#columns.push(`fields -> ${this.bind(path)} AS ${column}`);
+    const isSmall = `octet_length(fields) <= ${this.bind(this.#maxBytes)}`;
+    const value = `CASE WHEN ${isSmall} THEN fields -> ${this.bind(path)} ELSE '?' END`;
+    this.#columns.push(`${value} AS ${column}`);
     return column;
   }
 

@@ -11,7 +11,7 @@ const applicationId = 0x72657374;
 export const firstVersion = 7;
 
 /** Each step of upgrade.ts brings a database to the next version. */
-export const schemaVersion = 10;
+export const schemaVersion = 11;
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
@@ -21,6 +21,9 @@ export const resourceIndexes = [
 
 /** The JSON text of a list: the names of the collections that refer to this one. */
 export const referrers = "referrers TEXT NOT NULL DEFAULT '[]'";
+
+/** The JSON text of a list: the names of the roles of a token. */
+export const roles = "roles TEXT NOT NULL DEFAULT '[]'";
 
 /** Resources that have another owner since a revision. */
 export const formerOwners = `CREATE TABLE former_owners (
@@ -159,7 +162,8 @@ const tables = `
     scopes TEXT NOT NULL,
     created INTEGER NOT NULL,
     expires INTEGER,
-    revoked INTEGER
+    revoked INTEGER,
+    ${roles}
   ) STRICT;
   CREATE TABLE token_uses (
     id TEXT PRIMARY KEY,

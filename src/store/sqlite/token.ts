@@ -7,16 +7,17 @@ import type { Connection, Query } from "./connection.ts";
 
 type TokenRow = readonly [
   ...(readonly [id: string, hash: string, name: string, subject: string, scopes: string]),
-  ...(readonly [createdAt: number, expiresAt: number | null, revokedAt: number | null]),
+  ...(readonly [roles: string, createdAt: number, expiresAt: number | null]),
+  revokedAt: number | null,
   usedAt: number | null,
 ];
-const columns = "id, hash, name, subject, scopes, created, expires, revoked";
+const columns = "id, hash, name, subject, scopes, roles, created, expires, revoked";
 const select = `SELECT ${columns}, (SELECT used FROM token_uses WHERE id = tokens.id) FROM tokens`;
 
 function toToken(row: TokenRow): Token {
-  const [id, hash, name, subject, scopes, createdAt, expiresAt, revokedAt, usedAt] = row;
-  const times = { createdAt, expiresAt, usedAt, revokedAt };
-  return { id, hash, name, subject, scopes: JSON.parse(scopes), ...times };
+  const [id, hash, name, subject, scopes, roles, createdAt, expiresAt, revokedAt, usedAt] = row;
+  const lists = { scopes: JSON.parse(scopes), roles: JSON.parse(roles) };
+  return { id, hash, name, subject, ...lists, createdAt, expiresAt, usedAt, revokedAt };
 }
 
 export class TokenReader {
@@ -58,7 +59,7 @@ export class TokenWriter {
 
   constructor(connection: Connection) {
     this.#insert = connection.query(
-      `INSERT INTO tokens (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO tokens (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     // The first revocation and the last use count.
     this.#revoke = connection.query(
@@ -77,9 +78,9 @@ export class TokenWriter {
   }
 
   insert(token: Token): void {
-    const { id, hash, name, subject, scopes, createdAt, expiresAt, revokedAt, usedAt } = token;
-    const times = [createdAt, expiresAt, revokedAt] as const;
-    this.#insert.run(id, hash, name, subject, JSON.stringify(scopes), ...times);
+    const { id, hash, name, subject, createdAt, expiresAt, revokedAt, usedAt } = token;
+    const lists = [JSON.stringify(token.scopes), JSON.stringify(token.roles)] as const;
+    this.#insert.run(id, hash, name, subject, ...lists, createdAt, expiresAt, revokedAt);
     if (usedAt !== null) this.#saveUse.run(id, usedAt);
   }
 }

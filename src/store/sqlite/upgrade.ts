@@ -10,6 +10,7 @@ import {
   olderVersion,
   referrers,
   resourceIndexes,
+  roles,
   schemaVersion,
   versionOf,
 } from "./schema.ts";
@@ -45,6 +46,7 @@ const steps: readonly Step[] = [
   },
   { prepare: rebuildWords, statements: [finishWords] },
   { statements: [`ALTER TABLE collections ADD COLUMN ${referrers}`] },
+  { statements: [`ALTER TABLE tokens ADD COLUMN ${roles}`] },
 ];
 
 /** Creates the tables of a new database, or upgrades those of an older one. */

@@ -72,12 +72,8 @@ export const once = (key: string, more: Partial<IdempotencyKey> = {}): Idempoten
   ...more,
 });
 
-export const define = (definition: string, collection = "things", at = 30): Change => ({
-  kind: "define",
-  collection,
-  definition,
-  at,
-});
+export const define = (definition: string, collection = "things", at = 30) =>
+  ({ kind: "define", collection, definition, at }) satisfies Change;
 
 export const kinds = (outcomes: readonly Outcome[]): readonly string[] =>
   outcomes.map(({ kind }) => kind);
@@ -141,6 +137,7 @@ export const token = (id: string, more: Partial<Token> = {}): Token => ({
   name: `name of ${id}`,
   subject: `subject of ${id}`,
   scopes: ["admin", "things:read"],
+  roles: ["editor"],
   createdAt: 5,
   expiresAt: null,
   usedAt: null,

@@ -126,6 +126,41 @@ export function collections(contractTest: ContractTest): void {
     assert.deepEqual(await (await them.reopen()).collection("things"), second);
   });
 
+  contractTest("a definition can name the one that it replaces", async (them) => {
+    const { store } = them;
+    const other = await them.second();
+    const replace = (replaces: string, definition: string) => ({
+      ...define(definition),
+      replaces,
+    });
+    assert.deepEqual(kinds(await store.commit([replace('{"a":0}', '{"a":1}')])), ["outdated"]);
+    assert.equal(await store.collection("things"), undefined);
+    const outcomes = await store.commit([
+      replace("{}", '{"a":1}'),
+      replace("{}", '{"a":2}'),
+      replace('{"a":1}', '{"a":3}'),
+    ]);
+    assert.deepEqual(kinds(outcomes), ["done", "outdated", "done"]);
+    const before = await store.collection("things");
+    assert.equal(before?.definition, '{"a":3}');
+    assert.deepEqual(kinds(await other.commit([replace('{"a":1}', '{"a":4}')])), ["outdated"]);
+    assert.deepEqual(await store.collection("things"), before);
+    await store.commit([found("open")]);
+    const open = { ...define('{"a":1}', "open"), replaces: "{}" };
+    assert.deepEqual(kinds(await store.commit([open, open])), ["done", "outdated"]);
+  });
+
+  contractTest("one of two definitions that replace the same one is stored", async (them) => {
+    const stores = [them.store, await them.second()];
+    for (const replaces of ["{}", '{"a":1}']) {
+      if (replaces !== "{}") await them.store.commit([define(replaces)]);
+      const committed = await Promise.all(
+        stores.map((store, index) => store.commit([{ ...define(`{"b":${index}}`), replaces }])),
+      );
+      assert.deepEqual(committed.map(([outcome]) => outcome?.kind).sort(), ["done", "outdated"]);
+    }
+  });
+
   contractTest("a definition is stored as it was sent, whatever its size", async (engine) => {
     const { store } = engine;
     const other = await engine.second();

@@ -68,4 +68,32 @@ export function slices(contractTest: ContractTest): void {
     await store.commit([put("last")]);
     assert.deepEqual(await idsOf(store, 0, 1, "-created"), ["last"]);
   });
+
+  contractTest("contain resources of any size, as queries and feeds do", async ({ store }) => {
+    const kilobytes = [0, 300, 40, 1, 700, 0, 90, 300, 0, 20];
+    const puts = kilobytes.map((size, at) =>
+      put(`r${at}`, { fields: JSON.stringify({ at, text: "x".repeat(size * 1_024) }) }),
+    );
+    await store.commit([found(), ...puts]);
+    const stored = await Promise.all(puts.map(({ id }) => store.find("things", id)));
+    const query = { conditions: [], words: [], sortings: [], isNewestFirst: false, limit: 9 };
+    for (const maxBytes of [undefined, 1_300_000, 10_000_000]) {
+      const isCut = maxBytes === 1_300_000;
+      for (const order of ["created", "-created"] as const) {
+        const range = { offset: 1, limit: 9, order, maxBytes };
+        const { resources, fits } = (await store.slice("things", range)) ?? {};
+        const [expected, count] = order === "created" ? [stored, 6] : [stored.toReversed(), 7];
+        assert.deepEqual([resources, fits], isCut ? [[], count] : [expected.slice(1), undefined]);
+      }
+      for (const start of [1, { keys: [], seq: 1 }]) {
+        const asked = { ...query, start, isCounted: false, maxBytes };
+        const answer = await store.query("things", asked);
+        assert.deepEqual(answer?.resources, stored.slice(1, isCut ? 7 : 10));
+        assert.equal(answer?.isCut, isCut ? true : undefined);
+      }
+      const feed = await store.since("things", 0, { limit: 100, maxBytes });
+      assert.ok(typeof feed === "object");
+      assert.deepEqual(feed.entries, stored.slice(0, isCut ? 7 : 10));
+    }
+  });
 }

@@ -6,8 +6,14 @@ import type { ContractTest } from "./engine-under-test.ts";
 
 export function tokens(contractTest: ContractTest): void {
   contractTest("are stored, found by their hash and listed in order", async ({ store }) => {
-    const late = token("a", { createdAt: 9, expiresAt: 12, usedAt: 13, revokedAt: 14 });
-    const early = token("b", { scopes: [] });
+    const late = token("a", {
+      roles: ["b", "a"],
+      createdAt: 9,
+      expiresAt: 12,
+      usedAt: 13,
+      revokedAt: 14,
+    });
+    const early = token("b", { scopes: [], roles: [] });
     assert.deepEqual(
       kinds(
         await store.commit([

@@ -209,4 +209,53 @@ describe("new resources", () => {
       assert.deepEqual(revisions(await store.commit([insert()])), [4]);
     }),
   );
+
+  it("are applied in steps and stored together when they are many", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const store = await openWriter(testDatabase);
+      const many = () => idsFrom(130).map(() => insert());
+      const following = (revision: number) => idsFrom(130).map((_, at) => revision + 1 + at);
+      await withoutLoading(testDatabase, async () => {
+        const changes = many();
+        assert.deepEqual(revisions(await store.commit(changes)), following(3));
+        const ids = changes.map(({ id }) => id);
+        assert.deepEqual((await idsOf(store))?.slice(2), ids);
+        const large = [1, 2, 3].map((at) => insert(JSON.stringify({ text: "x".repeat(at * 2e5) })));
+        assert.deepEqual(revisions(await store.commit(large)), [134, 135, 136]);
+      });
+      // Another node has written.
+      const other = await testDatabase.open(options);
+      await other.commit([insert()]);
+      assert.deepEqual(revisions(await store.commit(many())), following(137));
+      await store.commit([insert()]);
+      // One of the last has an id that exists.
+      const [first] = (await idsOf(store)) ?? [];
+      const taken = { ...insert(), id: first ?? "" };
+      const outcomes = await store.commit([...many(), taken]);
+      assert.deepEqual(kinds(outcomes), [...idsFrom(130).map(() => "created"), "taken"]);
+      assert.deepEqual(revisions(outcomes.slice(0, -1)), following(268));
+      assert.equal(await totalOf(store), 397);
+    }),
+  );
+
+  it("are stored after all when the connection breaks before the commit", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const store = await openWriter(testDatabase);
+      const commits: Promise<readonly Outcome[]>[] = [];
+      await whileLocked(testDatabase, async () => {
+        commits.push(store.commit(idsFrom(130).map(() => insert())));
+        await until(() =>
+          testDatabase.admin(async (sql) => {
+            const ended = await sql`
+              SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+              WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+            return ended.length > 0;
+          }),
+        );
+      });
+      const [outcomes = []] = await Promise.all(commits);
+      assert.deepEqual(new Set(kinds(outcomes)), new Set(["created"]));
+      assert.equal(await totalOf(store), 132);
+    }),
+  );
 });

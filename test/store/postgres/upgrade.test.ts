@@ -21,7 +21,7 @@ const databases = new TestDatabases();
 
 interface Expected {
   readonly collections: readonly Collection[];
-  readonly tokens: readonly (Omit<Token, "subject"> & Partial<Token>)[];
+  readonly tokens: readonly (Omit<Token, "subject" | "roles"> & Partial<Token>)[];
   /** The outcome of the request with the key "alive". */
   readonly keyed: Outcome;
   readonly books: Contents;
@@ -50,7 +50,11 @@ async function assertSame(store: Store, expected: Expected, version: number): Pr
   const collections = expected.collections.map((each) => upgraded(version, each));
   const found = (await store.collections()).map(({ bytes: _, ...collection }) => collection);
   assert.deepEqual(found, collections);
-  const tokens = expected.tokens.map((token) => ({ ...token, subject: token.subject ?? token.id }));
+  const tokens = expected.tokens.map((token) => ({
+    ...token,
+    subject: token.subject ?? token.id,
+    roles: [],
+  }));
   assert.deepEqual(await store.tokens(), tokens);
   for (const name of ["books", "notes", "empty"] as const) {
     const { slice, feed } = expected[name];

@@ -107,6 +107,7 @@ for (const version of [4, 6])
           name: `name of token-${number}`,
           subject: version === 4 ? `token-${number}` : `subject of token-${number}`,
           scopes,
+          roles: [],
           createdAt: 1_690_000_000_000,
         });
         assert.deepEqual(await store.tokens(), [

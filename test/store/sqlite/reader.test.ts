@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import type { Token } from "../../../src/model/token.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
-import { Reader } from "../../../src/store/sqlite/reader.ts";
+import { Reader, readerLimits } from "../../../src/store/sqlite/reader.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
 import { inDirectory } from "./test-directory.ts";
@@ -27,6 +27,7 @@ const token = (id: string): Token => ({
   name: "",
   subject: id,
   scopes: ["admin"],
+  roles: [],
   createdAt: 1,
   expiresAt: null,
   usedAt: null,
@@ -92,6 +93,7 @@ describe("the cache of the reader", () => {
       await writer.commit(names.map((name) => ({ kind: "create-token", token: token(name) })));
       const connection = new Connection(join(path, "restante.db"), "read");
       const limits = {
+        ...readerLimits,
         resourceCacheBytes: 1_000_000,
         collections: 2,
         tokens: 2,

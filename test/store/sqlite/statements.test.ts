@@ -11,6 +11,7 @@ import { Reader } from "../../../src/store/sqlite/reader.ts";
 import { createTables } from "../../../src/store/sqlite/schema.ts";
 import type { Change } from "../../../src/store/store.ts";
 import { all, define, found, once, put, remove, token } from "../contract/change-helpers.ts";
+import { ask, is } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
 const sources = new URL("../../../src/store/sqlite/", import.meta.url);
@@ -40,6 +41,7 @@ const batches: readonly (readonly Change[])[] = [
   ],
   [{ kind: "drop", collection: "others", isEmptyOnly: true }],
   [{ kind: "drop", collection: "things", isEmptyOnly: false }],
+  [found(), put("a")],
 ];
 
 /** The statements by the name of the source file that prepares them. */
@@ -68,7 +70,10 @@ async function useAll(path: string): Promise<void> {
   });
   for (const changes of batches) database.commit(changes);
   while (database.workInBackground());
-  new Reader(new Connection(file.path, "read"), undefined).close();
+  const reader = new Reader(new Connection(file.path, "read"), undefined);
+  // The statement that tests rows depends on the conditions.
+  reader.query("things", ask({ conditions: [is("n", "number", 1)] }), () => undefined);
+  reader.close();
   database.close();
 }
 

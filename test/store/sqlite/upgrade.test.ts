@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
-import { all, doneIn, feedSince, kinds, once, put } from "../contract/change-helpers.ts";
+import { all, doneIn, feedSince, kinds, once, put, token } from "../contract/change-helpers.ts";
 import { ask, is, wordsLike } from "../contract/query-helpers.ts";
 import { inDirectory, startChild } from "./test-directory.ts";
 
@@ -85,6 +85,24 @@ describe("a database of version 7", () => {
       assert.deepEqual(kinds(doneIn(retried, true)), ["created"]);
       assert.equal(created.kind, "created");
       await store.close();
+    }));
+
+  it("keeps its tokens, which have no roles, and stores those of new ones", () =>
+    inOldFolder(async (path) => {
+      const times = { createdAt: 1_700_000_000_000, expiresAt: null, revokedAt: null };
+      const old = {
+        ...{ id: "token-1", hash: "hash of token-1", name: "n", subject: "ann" },
+        ...{ scopes: ["*:read"], roles: [], usedAt: null, ...times },
+      };
+      const added = token("token-2", { roles: ["editor"], createdAt: 1_800_000_000_000 });
+      const store = await openSqlite({ path });
+      assert.deepEqual(await store.tokens(), [old]);
+      await store.commit([{ kind: "create-token", token: added }]);
+      await store.close();
+      const again = await openSqlite({ path });
+      assert.deepEqual(await again.tokens(), [old, added]);
+      assert.deepEqual(await again.token(added.hash), added);
+      await again.close();
     }));
 
   it("is upgraded by a later start when the process is killed", { timeout: 120_000 }, () =>

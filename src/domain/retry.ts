@@ -1,6 +1,6 @@
 // Repeats a write while other writers change the same state.
 
-import { Outage } from "../../model/outage.ts";
+import { Outage } from "../model/outage.ts";
 
 /** An attempt fails only when another write succeeds, so this many are hardly ever needed. */
 const maxAttempts = 1_000;

@@ -1,0 +1,59 @@
+// Shows and replaces the access document.
+
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import type { Principal } from "../model/principal.ts";
+import { Problem } from "../model/problem.ts";
+import {
+  type AccessDocument,
+  accessDocumentOf,
+  accessName,
+  readAccessDocument,
+} from "../model/schemas/access.ts";
+import type { Store } from "../store/store.ts";
+import { requireAdmin } from "./access.ts";
+import { preconditionFailed } from "./problems.ts";
+import { retryOnConflict } from "./retry.ts";
+
+/** Whether the document may be replaced, as it is now. */
+export type DocumentCondition = (current: AccessDocument) => boolean;
+
+export class AccessDocuments {
+  readonly #store: Store;
+  readonly #clock: () => number;
+
+  constructor(store: Store, clock: () => number) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  find(principal: Principal): MaybePromise<AccessDocument | Problem> {
+    return requireAdmin(principal) ?? then(this.#store.collection(accessName), accessDocumentOf);
+  }
+
+  /** Replaces the document by one that is not yet validated, if the condition holds at the commit. */
+  async replace(
+    principal: Principal,
+    text: string,
+    condition?: DocumentCondition,
+  ): Promise<AccessDocument | Problem> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
+    const document = readAccessDocument(text);
+    if (!("roles" in document))
+      return new Problem(
+        "invalid-body",
+        "The access document is not valid; `errors` lists each error.",
+        { errors: document },
+      );
+    const definition = JSON.stringify(document);
+    return retryOnConflict(async () => {
+      const stored = await this.#store.collection(accessName);
+      if (condition?.(accessDocumentOf(stored)) === false) return preconditionFailed;
+      if (stored?.definition === definition) return document;
+      const change = { kind: "define", collection: accessName, definition } as const;
+      const expected = condition && { replaces: stored?.definition ?? "{}" };
+      const [outcome] = await this.#store.commit([{ ...change, ...expected, at: this.#clock() }]);
+      return outcome?.kind === "outdated" ? undefined : document;
+    });
+  }
+}

@@ -1,0 +1,97 @@
+// The JSON Schemas of scopes and roles, and of the access document: what holds for all collections.
+
+import { ErrorReport } from "../../lib/json/error-report.ts";
+import { scanObject } from "../../lib/json/scan.ts";
+import { own } from "../../lib/own-property.ts";
+import { checkValue, withDefaults } from "../../lib/schema/check-value.ts";
+import type { FromSchema } from "../../lib/schema/from-schema.ts";
+import { invalidMessage, unknownMemberMessage } from "../../lib/schema/subschemas.ts";
+import type { Collection, Rules } from "../collection.ts";
+import type { FieldError } from "../problem.ts";
+import { type Scope, scopePattern } from "../token.ts";
+
+const shortened = (value: unknown): string => JSON.stringify(value).slice(0, 100);
+
+export const scopeSchema = {
+  type: "string",
+  pattern: scopePattern.source,
+  [invalidMessage]: (scope: unknown) =>
+    `${shortened(scope)} is not a scope: use "admin", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}"`,
+} as const;
+
+export const roleNameSchema = {
+  type: "string",
+  pattern: "^[a-z][a-z0-9_-]{0,62}$",
+  [invalidMessage]: (name: unknown) =>
+    `${shortened(name)} is not the name of a role: use 1 to 63 characters of a-z, 0-9, _ and -, and begin with a letter`,
+} as const;
+
+const accessLimits = { maxRoles: 100, maxScopes: 100 } as const;
+
+const properties = {
+  roles: {
+    type: "object",
+    description:
+      "The scopes that each role gives. A token that names a role has them in addition to its own.",
+    propertyNames: roleNameSchema,
+    additionalProperties: { type: "array", items: scopeSchema, maxItems: accessLimits.maxScopes },
+    maxProperties: accessLimits.maxRoles,
+    default: {},
+    examples: [{ editor: ["posts:*"] }],
+  },
+} as const;
+
+export const accessDocumentSchema = {
+  type: "object",
+  description: "What holds for all collections. A member that is left out has its default.",
+  properties,
+  additionalProperties: false,
+  [unknownMemberMessage]: () =>
+    `unknown member; known members: ${Object.keys(properties).join(", ")}`,
+  examples: [{ roles: { editor: ["posts:*", "images:create"] } }],
+} as const;
+
+/** An access document with its defaults. */
+export type AccessDocument = FromSchema<typeof accessDocumentSchema>;
+
+/**
+ * The document is stored as the definition of this name, which no collection can have, so it is as
+ * durable as definitions, and as current in every process and node.
+ */
+export const accessName = "-access";
+
+/** Parses a document that a client sent. Returns all errors when it is not valid. */
+export function readAccessDocument(text: string): AccessDocument | readonly FieldError[] {
+  const scanned = scanObject(text);
+  if (!("members" in scanned)) return scanned;
+  const given: unknown = JSON.parse(text);
+  const report = new ErrorReport();
+  return checkValue(accessDocumentSchema, given, report)
+    ? withDefaults(accessDocumentSchema, given)
+    : report.errors;
+}
+
+/** The document while none is stored. */
+const emptyDocument: AccessDocument = withDefaults(accessDocumentSchema, {});
+
+const cache = new WeakMap<Rules | Collection, AccessDocument>();
+
+/** Parses the stored document once per object. */
+export function accessDocumentOf(stored: Rules | Collection | undefined): AccessDocument {
+  if (stored === undefined) return emptyDocument;
+  const cached = cache.get(stored);
+  if (cached !== undefined) return cached;
+  const document = withDefaults(accessDocumentSchema, JSON.parse(stored.definition));
+  cache.set(stored, document);
+  return document;
+}
+
+/** Adds the scopes of the roles. A role that the document does not name gives none. */
+export function withRoleScopes(
+  scopes: readonly Scope[],
+  roles: readonly string[],
+  document: AccessDocument,
+): readonly Scope[] {
+  const given = roles.flatMap((role) => own(document.roles, role) ?? []);
+  return [...new Set([...scopes, ...given])];
+}

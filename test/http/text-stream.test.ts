@@ -1,0 +1,63 @@
+// Streamed bodies: texts and bytes, sent in turns of the event loop of a limited size.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { type Piece, streamOf } from "../../src/http/body/text-stream.ts";
+import { turnBytes } from "../../src/lib/turns.ts";
+
+async function* all(pieces: readonly Piece[]): AsyncGenerator<Piece> {
+  yield* pieces;
+}
+
+async function read(stream: ReadableStream<Uint8Array>): Promise<readonly Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return chunks;
+}
+
+const noop = (): void => undefined;
+
+describe("a streamed body", () => {
+  it("has the texts and the bytes in their order, with any coding", async () => {
+    const bytes = Buffer.from("é☃".repeat(50_000));
+    const pieces = ["ä", bytes, "", "x".repeat(100_000), new Uint8Array(), "🙂"];
+    const whole = Buffer.concat(pieces.map((piece) => Buffer.from(piece as string)));
+    assert.ok(Buffer.concat(await read(streamOf(all(pieces), undefined, noop))).equals(whole));
+    const encoded = Buffer.concat(await read(streamOf(all(pieces), "gzip", noop)));
+    assert.ok(gunzipSync(encoded).equals(whole));
+  });
+
+  for (const [name, pieces] of [
+    ["one large piece", [Buffer.alloc(20 * turnBytes)]],
+    ["one large text", ["x".repeat(20 * turnBytes)]],
+    ["many small texts", Array.from({ length: 2_000 }, () => "x".repeat(turnBytes / 100))],
+  ] as const)
+    it(`lets others have a turn after every ${turnBytes} bytes of ${name}`, async () => {
+      let turns = 0;
+      let isOver = false;
+      const count = () => {
+        turns++;
+        if (!isOver) setImmediate(count);
+      };
+      setImmediate(count);
+      const chunks = await read(streamOf(all(pieces), undefined, noop));
+      isOver = true;
+      const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+      assert.equal(
+        bytes,
+        pieces.reduce((sum, piece) => sum + piece.length, 0),
+      );
+      assert.ok(chunks.every((chunk) => chunk.length <= turnBytes));
+      assert.ok(turns >= Math.ceil(bytes / turnBytes) - 1, `${turns} turns`);
+    });
+
+  it("releases once at the end, and when the client leaves", async () => {
+    let released = 0;
+    const release = () => void released++;
+    await read(streamOf(all(["a"]), undefined, release));
+    assert.equal(released, 1);
+    await streamOf(all(["a", "b"]), undefined, release).cancel();
+    assert.equal(released, 2);
+  });
+});
