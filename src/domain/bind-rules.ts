@@ -10,11 +10,12 @@ import { definitionOf } from "../model/definition.ts";
 import { type Principal, system } from "../model/principal.ts";
 import type { Predicate } from "../model/query/predicate.ts";
 import { queryableFieldsOf } from "../model/query/queryable.ts";
-import { allows, allowsScope, type Verb, verbs } from "../model/token.ts";
+import { type Verb, verbs } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 import { BoundRules } from "./bound-rules.ts";
 import { buildRule } from "./build-where.ts";
 import { CollectionAccess } from "./collection-access.ts";
+import { isFor } from "./grant-callers.ts";
 import { ownedBy } from "./owned-by.ts";
 import { RelatedCollections } from "./related-fields.ts";
 import { RuleFacts } from "./rule-facts.ts";
@@ -129,7 +130,7 @@ class ViewBuilder {
     index: number,
     boundary: Predicate | undefined,
   ): readonly BoundGrant[] {
-    if (!this.#isFor(verb, grant)) return [];
+    if (!isFor(this.#principal, this.#name, verb, grant)) return [];
     const where = this.#predicate(grant.where);
     const check = this.#predicate(grant.check);
     const set = this.#set(grant.set);
@@ -146,14 +147,6 @@ class ViewBuilder {
         set,
       },
     ];
-  }
-
-  #isFor(verb: Verb, { to }: Grant): boolean {
-    if (to === "everyone") return true;
-    if (to === "token" || to === "owner") return allows(this.#principal, this.#name, verb);
-    return "role" in to
-      ? this.#principal.roles.includes(to.role)
-      : allowsScope(this.#principal, to.scope);
   }
 
   /** Returns undefined without a condition, and `never` when the caller does not have one of its values. */

@@ -4,7 +4,6 @@ import type { Collection } from "../model/collection.ts";
 import { isOfElements } from "../model/field-kind.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
 import { aggregateLimits, type Groups } from "../model/query/aggregate.ts";
-import { queryHash, readCursor } from "../model/query/cursor.ts";
 import { conditionOf } from "../model/query/filter.ts";
 import { normalizeWords } from "../model/query/index-plan.ts";
 import {
@@ -27,6 +26,7 @@ import { simplified } from "../model/query/simplify.ts";
 import { buildAggregation } from "./build-aggregation.ts";
 import { buildWhere, isObjectError, type Named } from "./build-where.ts";
 import { adminOnlyErrors } from "./check-fields.ts";
+import { positionIn } from "./list-cursor.ts";
 import {
   asSeen,
   explainUnknown,
@@ -35,6 +35,7 @@ import {
   type RelatedCollections,
   sortThrough,
 } from "./related-fields.ts";
+import type { CursorSeal } from "./sealed-cursor.ts";
 import type { View } from "./view.ts";
 
 /** Who asks, and what may be found. */
@@ -42,6 +43,8 @@ interface QueryCaller {
   /** What the caller is shown. */
   readonly view: View;
   readonly isAdmin: boolean;
+  /** Set where cursors must not show positions. */
+  readonly seal?: CursorSeal | undefined;
   /** The collections that conditions and the sort order can name; undefined for none. */
   readonly related?: RelatedCollections;
 }
@@ -50,23 +53,17 @@ interface QueryCaller {
 export function buildQuery(
   collection: Collection,
   listRequest: ListRequest,
-  { view, isAdmin, related }: QueryCaller,
+  { view, isAdmin, seal, related }: QueryCaller,
 ): Query | Problem {
   const queryable = queryableFieldsOf(collection.definition);
   const builder = new QueryBuilder({ queryable, related, view }, listRequest);
   builder.errors.push(...adminOnlyErrors(listRequest.fields, isAdmin));
   const query = builder.query();
-  const start = builder.start(collection, query);
+  const start = builder.start(collection, query, seal);
   return builder.errors.length > 0
     ? invalidQuery(listRequest, builder.errors)
     : { ...query, start };
 }
-
-/** A cursor is valid only for a query with the same fingerprint. */
-export const queryFingerprint = (
-  { name, createdAt }: Collection,
-  { conditions, words, sortings, isNewestFirst }: Query,
-): string => queryHash([name, createdAt, conditions, words, sortings, isNewestFirst]);
 
 class QueryBuilder {
   readonly errors: (FieldError | ParameterError)[];
@@ -177,7 +174,7 @@ class QueryBuilder {
   }
 
   /** Returns where the result begins. */
-  start(collection: Collection, query: Query): Query["start"] {
+  start(collection: Collection, query: Query, seal: CursorSeal | undefined): Query["start"] {
     if (query.aggregation !== undefined) return 0;
     const { cursor } = this.#listRequest;
     if (cursor === undefined) return listOffset(this.#listRequest);
@@ -186,8 +183,8 @@ class QueryBuilder {
       this.#addError(place, "a search ordered by rank has no cursor; send sort, or use page");
     // With other errors the query is not known.
     if (text === "" || this.errors.length > 0) return 0;
-    const mark = queryFingerprint(collection, query);
-    const position = readCursor(text, mark, query.sortings.length);
+    const listRequest = this.#listRequest;
+    const position = positionIn(text, collection, { query, listRequest, seal });
     if (typeof position === "object") return position;
     this.#addError(place, cursorErrors[position]);
     return 0;

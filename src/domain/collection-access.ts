@@ -15,6 +15,7 @@ import { type Mask, type Masks, masksOf } from "./mask.ts";
 import { ownedBy } from "./owned-by.ts";
 import { collectionNotFound } from "./problems.ts";
 import type { RuleFacts } from "./rule-facts.ts";
+import { CursorSeal } from "./sealed-cursor.ts";
 import { View, wholeGrant, wholeView } from "./view.ts";
 
 /** What a caller asks to do with a collection. `put` creates or updates, depending on the state. */
@@ -227,9 +228,17 @@ export class CollectionAccess {
     );
   }
 
-  /** For the validator of what the principal wrote and may not read: of rules it shows nothing. */
+  /** For the validator of what the principal wrote and may not read. */
   get writtenMask(): Mask {
-    return this.bound === undefined ? this.#fixedMask : this.#masks.part([]);
+    return this.bound === undefined ? this.#fixedMask : this.#masks.part([wholeGrant]);
+  }
+
+  /** Encrypts the cursors of a principal who sees a part by rules. */
+  get seal(): CursorSeal | undefined {
+    const { key } = this.#masks;
+    if (this.bound === undefined || key === undefined || this.view("read").isWhole)
+      return undefined;
+    return new CursorSeal(key, `${this.name}\n${this.principal.subject ?? ""}`);
   }
 
   /** Whether a validator is that of the resource's state, as any caller sees it. */

@@ -3,19 +3,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { pointerTo } from "../lib/json/error-report.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { hasRules } from "../model/access/grant.ts";
 import type { Collection } from "../model/collection.ts";
-import { type Definition, readDefinition } from "../model/definition.ts";
+import { type Definition, definitionOf, readDefinition } from "../model/definition.ts";
 import { isCollectionName } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 import { referencesOf } from "../model/reference.ts";
 import { accessName } from "../model/schemas/access.ts";
 import type { Violations } from "../model/schemas/collection.ts";
-import { type Verb, verbs } from "../model/token.ts";
+import { isAdmin, type Verb, verbs } from "../model/token.ts";
 import type { BuildProgress, Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
 import { checkRules, type RuleNames } from "./check-rules.ts";
 import { CollectionAccess } from "./collection-access.ts";
+import { canApply } from "./grant-callers.ts";
 import { notUniqueProblem } from "./not-unique.ts";
 import { collectionNotFound } from "./problems.ts";
 import { findViolations, noViolations } from "./violations.ts";
@@ -168,8 +170,13 @@ export class Collections {
   }
 }
 
-function usableVerbs(principal: Principal, { name, definition }: Collection): readonly Verb[] {
-  const access = new CollectionAccess(principal, name, { version: 0, definition });
+function usableVerbs(principal: Principal, collection: Collection): readonly Verb[] {
+  const { name } = collection;
+  const definition = definitionOf(collection);
+  if (hasRules(definition) && !isAdmin(principal))
+    return verbs.filter((verb) => canApply(principal, name, verb, definition));
+  const rules = { version: 0, definition: collection.definition };
+  const access = new CollectionAccess(principal, name, rules);
   return verbs.filter((verb) => access.require(verb) === undefined);
 }
 

@@ -3,7 +3,6 @@
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
-import { writeCursor } from "../model/query/cursor.ts";
 import {
   isPlain,
   type ListRequest,
@@ -11,12 +10,13 @@ import {
   maxBytesOf,
   pageCount,
 } from "../model/query/list-request.ts";
-import { isRanked, type Position, type Query } from "../model/query/query.ts";
+import { isRanked, type Query } from "../model/query/query.ts";
 import type { Resource } from "../model/resource.ts";
 import type { QueryResult, ReadOptions, ScanReport, Slice, Store } from "../store/store.ts";
 import type { Access } from "./access.ts";
-import { buildQuery, pageTooLargeProblem, queryFingerprint, tooManyGroups } from "./build-query.ts";
+import { buildQuery, pageTooLargeProblem, tooManyGroups } from "./build-query.ts";
 import type { CollectionAccess } from "./collection-access.ts";
+import { cursorAt } from "./list-cursor.ts";
 import { groupsOf, type ListedGroups } from "./listed-groups.ts";
 import type { Mask } from "./mask.ts";
 import { collectionNotFound } from "./problems.ts";
@@ -188,7 +188,8 @@ function build(
   related: RelatedCollections,
 ): MaybePromise<Query | Problem> {
   const { access } = target;
-  const caller = { view: access.view("read"), isAdmin: access.isAdmin, related };
+  const { isAdmin, seal } = access;
+  const caller = { view: access.view("read"), isAdmin, seal, related };
   const query = buildQuery(target.collection, listRequest, caller);
   const { loading } = related;
   return loading === undefined ? query : loading.then(() => build(target, listRequest, related));
@@ -263,7 +264,10 @@ function queryResult(
   const target = withCollection(planned.target, found.collection);
   const { resources, totalAtLeast, last, scan, groups } = found;
   const total = groups?.total ?? found.total;
-  const next = listRequest.cursor && last && cursorAt(target, query, last);
+  const next =
+    listRequest.cursor &&
+    last &&
+    cursorAt(target.collection, { query, listRequest, seal: target.access.seal }, last);
   return {
     target,
     listRequest,
@@ -280,6 +284,3 @@ function queryResult(
     next,
   };
 }
-
-const cursorAt = ({ collection }: ListTarget, query: Query, position: Position): string =>
-  writeCursor(position, queryFingerprint(collection, query));

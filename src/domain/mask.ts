@@ -34,6 +34,11 @@ export class Mask {
     return this.#masks.rules;
   }
 
+  /** Whether other callers can see the same resource differently. */
+  get hasOthers(): boolean {
+    return this.#masks.key !== undefined;
+  }
+
   shows(field: string): boolean {
     return isNamed(field, this.fields);
   }

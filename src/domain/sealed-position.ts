@@ -1,6 +1,7 @@
 // Encrypts feed positions for callers who see a part of a collection: a revision would show how much others write.
 
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { decrypt, encrypt, ivBytes } from "../lib/encryption.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import {
   type FeedPosition,
@@ -11,10 +12,6 @@ import {
 } from "../model/feed-position.ts";
 
 export type { SealedPosition } from "../model/feed-position.ts";
-
-const cipher = "aes-256-gcm";
-const ivBytes = 12;
-const tagBytes = 16;
 
 /** Encrypts and decrypts the positions of one caller in one collection. */
 interface CallerSeal {
@@ -37,32 +34,12 @@ export class PositionSeal {
       .digest();
     const caller = Buffer.from(`${collection}\n${owner}`);
     return {
-      close: (position) => sealedPrefix + encrypt(key, caller, writeFeedPosition(position)),
+      close: (position) =>
+        sealedPrefix + encrypt(key, caller, writeFeedPosition(position), randomBytes(ivBytes)),
       open: ({ sealed }) => {
         const text = decrypt(key, caller, sealed);
         return text === undefined ? undefined : readFeedPosition(text);
       },
     };
-  }
-}
-
-function encrypt(key: Buffer, caller: Buffer, text: string): string {
-  const iv = randomBytes(ivBytes);
-  const encryption = createCipheriv(cipher, key, iv).setAAD(caller);
-  const bytes = Buffer.concat([encryption.update(text), encryption.final()]);
-  return Buffer.concat([iv, encryption.getAuthTag(), bytes]).toString("base64url");
-}
-
-function decrypt(key: Buffer, caller: Buffer, sealed: string): string | undefined {
-  const bytes = Buffer.from(sealed, "base64url");
-  if (bytes.length <= ivBytes + tagBytes) return undefined;
-  const decryption = createDecipheriv(cipher, key, bytes.subarray(0, ivBytes))
-    .setAAD(caller)
-    .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
-  try {
-    const text = decryption.update(bytes.subarray(ivBytes + tagBytes));
-    return Buffer.concat([text, decryption.final()]).toString();
-  } catch {
-    return undefined;
   }
 }

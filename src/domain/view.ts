@@ -76,6 +76,14 @@ export class View {
     return this.grants.some(({ fields }) => isNamed(field, fields));
   }
 
+  /** Whether a grant shows the field or something in it. */
+  namesIn(field: string): boolean {
+    return this.grants.some(
+      ({ fields }) =>
+        isNamed(field, fields) || fields?.some((named) => named.startsWith(`${field}.`)),
+    );
+  }
+
   /** Whether every grant shows the field. */
   showsAlways(field: string): boolean {
     return this.isWhole || this.grants.every(({ fields }) => isNamed(field, fields));

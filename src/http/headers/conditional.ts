@@ -67,10 +67,10 @@ function matchesWeakly(field: string, isCurrent: (tag: string) => boolean): bool
 }
 
 /** Tells the tags of a state, as any caller sees it. */
-const tagsOf =
-  (resource: Resource, access: CollectionAccess) =>
+export const tagsOf =
+  (resource: Resource, seen: Pick<CollectionAccess, "isValidator">) =>
   (tag: string): boolean =>
-    access.isValidator(withoutCoding(tag).slice(1, -1), resource);
+    seen.isValidator(withoutCoding(tag).slice(1, -1), resource);
 
 /**
  * Returns the tag in If-None-Match that belongs to this state. Its coding must be accepted by this
@@ -97,6 +97,8 @@ export interface Validators {
    * change whose time was adjusted because the clock was behind (see store/times.ts).
    */
   readonly isDateExact: boolean;
+  /** Whether a tag is that of the same state as other callers see it. */
+  readonly isOtherTag?: (tag: string) => boolean;
 }
 
 /** Returns whether a read has preconditions to evaluate. */
@@ -108,10 +110,13 @@ export const hasPreconditions = (headers: Headers): boolean =>
 
 /** Returns whether If-Match or If-Unmodified-Since fails; If-Match takes precedence (§13.1.4). */
 export function isPreconditionFailed(headers: Headers, validators: Validators): boolean {
-  const { etag, updatedAt, isDateExact } = validators;
+  const { etag, updatedAt, isDateExact, isOtherTag } = validators;
   const ifMatch = headers.get("if-match");
   if (ifMatch !== null)
-    return ifMatch.trim() !== "*" && !matchesStrongly(ifMatch, (tag) => isTagOf(tag, etag));
+    return (
+      ifMatch.trim() !== "*" &&
+      !matchesStrongly(ifMatch, (tag) => isTagOf(tag, etag) || isOtherTag?.(tag) === true)
+    );
   const ifUnmodifiedSince = headers.get("if-unmodified-since");
   if (ifUnmodifiedSince === null || updatedAt === undefined) return false;
   const since = readHttpDate(ifUnmodifiedSince);

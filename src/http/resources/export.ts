@@ -125,9 +125,13 @@ function columnsOf(
 ): readonly Column[] {
   const isWhole = fields.length === 0 || fields.includes(everyField);
   if (!isWhole) return [...new Set(["id", ...fields])].map(fieldColumn);
-  const names = new Set(["id", ...validatorOf(definitionOf(first.target.rules)).shownMembers]);
+  const { access, rules } = first.target;
+  const view = access.view("read");
+  const declared = validatorOf(definitionOf(rules)).shownMembers;
+  const names = new Set(["id", ...declared.filter((name) => view.namesIn(name))]);
   const found = membersOf(viewsOf(first));
-  const ends = ["createdAt", "updatedAt", ...addedNames(fields)];
+  const times = ["createdAt", "updatedAt"].filter((name) => view.namesIn(name));
+  const ends = [...times, ...addedNames(fields)];
   const between = [...names.union(found)].filter((name) => !ends.includes(name));
   return [...between, ...ends].map(memberColumn);
 }

@@ -13,6 +13,7 @@ import {
   isNotModified,
   isPreconditionFailed,
   matchingTag,
+  tagsOf,
   variantTag,
 } from "../headers/conditional.ts";
 import { type Coding, chooseCoding, encode } from "../headers/content-coding.ts";
@@ -44,7 +45,11 @@ export function renderResource(
   if (cached !== undefined) return cached;
   const head = resourceHead(context, resource, mask);
   setCaching(head.headers, mask);
-  const rendered = { body: mask.render(resource, context.collectionUrl), ...head };
+  const rendered = {
+    body: mask.render(resource, context.collectionUrl),
+    ...head,
+    ...(mask.hasOthers && { isOtherTag: tagsOf(resource, mask) }),
+  };
   known.set(resource, rendered);
   renderedResources.set(mask, known);
   return rendered;
