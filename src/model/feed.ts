@@ -19,8 +19,24 @@ export interface Feed {
   readonly entries: readonly (Resource | Removal)[];
   /** Whether `maxBytes` left out entries that are within `limit`. */
   readonly isCut?: boolean;
+  /** What is kept of the states that the range asks for, in order. */
+  readonly formerStates?: readonly FormerState[];
   /** The last revision that was looked at, when there are later ones; only in the feed of one owner. */
   readonly end?: number;
+}
+
+/** A state of a resource that a change has ended. */
+export interface FormerState {
+  readonly id: string;
+  readonly endedAt: number;
+  /** See access/former-state.ts. */
+  readonly state: string;
+}
+
+/** States that ended after one revision and began up to another one. */
+export interface FormerRange {
+  readonly after: number;
+  readonly upTo: number;
 }
 
 /**
@@ -39,6 +55,8 @@ export interface FeedRange {
    * At most `ownerWindow` revisions are looked at.
    */
   readonly owner?: string | undefined;
+  /** Which former states of the entries are wanted. */
+  readonly former?: FormerRange | undefined;
 }
 
 /** How many revisions are looked at for one owner at once, which takes a few milliseconds. */

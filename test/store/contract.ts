@@ -12,6 +12,7 @@ import { concurrentWriters } from "./contract/concurrent-writers.ts";
 import { drops } from "./contract/drops.ts";
 import type { ContractTest, ReusedEngine } from "./contract/engine-under-test.ts";
 import { feeds } from "./contract/feeds.ts";
+import { formerStates } from "./contract/former-states.ts";
 import { freshness } from "./contract/freshness.ts";
 import { idempotencyKeys } from "./contract/idempotency.ts";
 import { indexes } from "./contract/indexes.ts";
@@ -53,6 +54,7 @@ const suites: readonly Suite[] = [
   ["idempotency keys", idempotencyKeys],
   ["slices", slices],
   ["feeds", feeds],
+  ["former states", formerStates],
   ["queries", queries],
   ["orders", sortOrders],
   ["indexes", indexes],

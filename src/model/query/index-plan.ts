@@ -2,6 +2,7 @@
 
 import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
 import { isObjectSchema, References } from "../../lib/schema/subschemas.ts";
+import { type FormerFields, formerFieldsOf } from "../access/former-state.ts";
 import { type ListedRules, namesOwner } from "../access/grant.ts";
 import { ruleFields } from "../access/rule-fields.ts";
 import { kindOf } from "../field-kind.ts";
@@ -32,6 +33,8 @@ export interface IndexPlan {
   readonly references?: readonly Reference[];
   /** Set when searchable fields contain write-only fields, which must not be found. */
   readonly hidden?: HiddenFields;
+  /** Set when former states are kept, because rules decide who reads what. */
+  readonly formerFields?: FormerFields;
   /** Set while the words of existing resources are written: a search has to look at the resources. */
   readonly isSearchIncomplete?: true;
 }
@@ -97,11 +100,13 @@ export function indexPlanOf(definition: string): IndexPlan {
     }),
   );
   const isOwned = namesOwner(parsed);
+  const formerFields = formerFieldsOf(parsed);
   const hidden = searchable.length === 0 ? undefined : hiddenFieldsIn(schema, searchable);
   const plan = {
     indexes: isOwned ? [ownerIndex, ...indexes] : indexes,
     searchable,
     ...(references.length > 0 && { references }),
+    ...(formerFields && { formerFields }),
   };
   return hidden === undefined ? plan : { ...plan, hidden };
 }

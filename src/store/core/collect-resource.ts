@@ -1,5 +1,6 @@
 // Collects the rows that change when a resource is written or removed.
 
+import { writeFormerState } from "../../model/access/former-state.ts";
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { collectFileReferences } from "./file-references.ts";
@@ -41,6 +42,12 @@ export function collectResource(
   const { owner } = stored ?? removal ?? { owner: null };
   if (owner !== null && owner !== written.owner)
     writes.formerOwners.push({ id, revision: written.revision, owner, changedAt: timeOf(written) });
+  if (stored && plan.formerFields) {
+    const state = writeFormerState(plan.formerFields, { ...stored, fields: stored.fields ?? "{}" });
+    const { revision } = written;
+    const changedAt = timeOf(written);
+    writes.formerStates.push({ id, revision, since: stored.revision, changedAt, state });
+  }
   collectFileReferences(writes, stored?.files ?? null, after?.files ?? null);
   if (hasNoIndexes(plan)) return;
   collectIndexRows(

@@ -20,6 +20,10 @@ export const noIndexWrites = (): IndexWrites => ({
 export const hasNoIndexes = ({ indexes, searchable }: IndexPlan): boolean =>
   indexes.length === 0 && searchable.length === 0;
 
+/** Whether the rows of a change depend on the fields before it. */
+export const needsFields = (plan: IndexPlan): boolean =>
+  !hasNoIndexes(plan) || plan.formerFields !== undefined;
+
 /** Adds the rows to delete and to insert for a resource before and after a batch. Only differences are written. */
 export function collectIndexRows(
   writes: IndexWrites,

@@ -6,7 +6,7 @@ import type { Target } from "../../model/reference.ts";
 import type { Operate, Outcome, Put, Remove, ResourceChange } from "../store.ts";
 import { candidateOf, collectResource, isRemoval, type Written } from "./collect-resource.ts";
 import { failedExpectation } from "./expectation.ts";
-import { hasNoIndexes } from "./index-rows.ts";
+import { hasNoIndexes, needsFields } from "./index-rows.ts";
 import type { KeyClock } from "./key-clock.ts";
 import { OpenHead } from "./open-head.ts";
 import { OpenRules } from "./open-rules.ts";
@@ -43,8 +43,8 @@ export class OpenCollection {
     this.#head = new OpenHead(stored.head);
     this.#rules = new OpenRules(stored, createdAt);
     const { part, isNew } = this;
-    const needsFields = () => !hasNoIndexes(this.#plan);
-    this.#resources = new ResourceStates(state, { part, isNew, needsFields });
+    const needs = () => needsFields(this.#plan);
+    this.#resources = new ResourceStates(state, { part, isNew, needsFields: needs });
     this.#values = new TrackedValues(stored.plan, this.#holders);
   }
 

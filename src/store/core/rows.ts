@@ -62,6 +62,18 @@ export interface FormerOwner {
   readonly changedAt: number;
 }
 
+/** A state that a change has ended, as far as rules decide by it. */
+export interface FormerStateRow {
+  readonly id: string;
+  /** The revision of the change that ended it. */
+  readonly revision: number;
+  /** The revision of the change that made it. */
+  readonly since: number;
+  readonly changedAt: number;
+  /** See model/access/former-state.ts. */
+  readonly state: string;
+}
+
 export interface EntryRow extends IndexEntry {
   readonly seq: number;
 }

@@ -5,6 +5,7 @@ import type { StoredBuild } from "./index-build.ts";
 import type {
   EntryRow,
   FormerOwner,
+  FormerStateRow,
   Head,
   KeyRow,
   ResourceRow,
@@ -63,6 +64,7 @@ export interface PartWrites {
   /** Tombstones to insert, or to replace by id. */
   readonly tombstones: Tombstone[];
   readonly formerOwners: FormerOwner[];
+  readonly formerStates: FormerStateRow[];
   readonly deletedEntries: EntryRow[];
   readonly entries: EntryRow[];
   readonly deletedWords: WordRow[];
@@ -92,6 +94,7 @@ export const noPartWrites = (part: number, head: Head, isNew: boolean): PartWrit
   deletedTombstones: [],
   tombstones: [],
   formerOwners: [],
+  formerStates: [],
   deletedEntries: [],
   entries: [],
   deletedWords: [],

@@ -7,6 +7,7 @@ const keyColumns = {
   resources: { seq: "bigint" },
   tombstones: { id: "text" },
   former_owners: { revision: "bigint" },
+  former_states: { id: "text", revision: "bigint" },
   positions: { level: "bigint", row: "bigint" },
   entries: { field: "text", key: "text", seq: "bigint" },
   words: { word: "text", rank: "bigint", seq: "bigint" },

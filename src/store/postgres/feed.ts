@@ -13,6 +13,7 @@ import { epochName, reachedBy, readEpochName } from "../core/epochs.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
 import { rows, type Sql, type Statement, type Value } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
+import { readFormerStates } from "./former-states.ts";
 import { readWithFields } from "./large-fields.ts";
 import {
   type FirstRow,
@@ -46,7 +47,7 @@ export async function readFeed(
   sql: Sql,
   row: CollectionRow,
   position: FeedPosition | 0,
-  { limit, maxBytes, owner }: FeedRange,
+  { limit, maxBytes, owner, former }: FeedRange,
 ): Promise<Versioned<Feed | InvalidPosition> | undefined> {
   const { part } = row;
   const revision = position === 0 ? 0 : position.revision;
@@ -75,8 +76,12 @@ export async function readFeed(
     const isKnown = part === positionPart && last !== null && revision <= last;
     const isSameTime = position.time === 0 || time === null || time === position.time;
     if (!isKnown || !isSameTime) return { version, value: "gone" };
-    if (purged > reachedBy(position)) return { version, value: "expired" };
+    const reached = former?.after ?? reachedBy(position);
+    if (purged > reached) return { version, value: "expired" };
   }
+  const ids = found.map(([id]) => id);
+  const formerStates = former && (await readFormerStates(sql, part, ids, former));
+  if (former && !formerStates) return { version, value: "expired" };
   const { end = head.revision } = window;
   const last = found.at(-1)?.[1] ?? revision;
   const isCut =
@@ -89,6 +94,7 @@ export async function readFeed(
     epoch: epochName(part, epoch),
     entries: found.map(toEntry),
     ...(isCut && { isCut }),
+    ...(formerStates && { formerStates }),
     ...(end < head.revision && { end }),
   };
   return { version, value };

@@ -2,7 +2,7 @@
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
-import { hasNoIndexes } from "../core/index-rows.ts";
+import { needsFields } from "../core/index-rows.ts";
 import { entriesTo } from "../core/reference-entries.ts";
 import type { Head } from "../core/rows.ts";
 import type { ResourceState, StoredKey, StoredRemoval } from "../core/state.ts";
@@ -43,10 +43,10 @@ export async function loadPart(
   // The batch can change so many of the resources that refer to a target.
   const most = references.length === 0 ? 1 : ids.size + 1;
   const wanted = [...uniqueValues, ...references];
-  const needsFields = hasOperations || !hasNoIndexes(plan);
+  const isWhole = hasOperations || needsFields(plan);
   const [head, states, holders, storedKeys] = await allOrFirstError([
     lockHead(sql, part),
-    ids.size > 0 ? readResources(sql, part, [...ids], needsFields) : none,
+    ids.size > 0 ? readResources(sql, part, [...ids], isWhole) : none,
     wanted.length > 0 ? readHolders(sql, part, wanted, most) : none,
     keys.length > 0 ? readKeys(sql, part, keys) : none,
   ]);

@@ -41,32 +41,34 @@ async function findExpired(
 ): Promise<readonly Expired[]> {
   const found = await allOrFirstError(
     parts.map(async (part): Promise<readonly Expired[]> => {
-      const [row] = await rows<
-        readonly [removed: number | null, changed: number | null, 0 | 1]
-      >(sql`
+      const [row] = await rows<readonly (number | null)[]>(sql`
         SELECT
           (SELECT removed FROM tombstones WHERE part = ${part}::bigint ORDER BY revision LIMIT 1),
           (SELECT changed FROM former_owners WHERE part = ${part}::bigint ORDER BY revision LIMIT 1),
+          (SELECT changed FROM former_states WHERE part = ${part}::bigint ORDER BY revision LIMIT 1),
           (SELECT count(*) FROM (
             SELECT FROM idempotency_keys WHERE part = ${part}::bigint LIMIT 1) AS any_key)`);
-      const [removed = null, changed = null, keys = 0] = row ?? [];
-      return [
-        ...(removed !== null && removed <= before
-          ? [{ part, work: purgeRemovals("tombstones", "removed", before) }]
-          : []),
-        ...(changed !== null && changed <= before
-          ? [{ part, work: purgeRemovals("former_owners", "changed", before) }]
-          : []),
-        ...(keys > 0 ? [{ part, work: purgeKeys }] : []),
-      ];
+      const expired = removalTables.flatMap(({ table, time }, index) => {
+        const oldest = row?.[index] ?? Number.POSITIVE_INFINITY;
+        return oldest <= before ? [{ part, work: purgeRemovals(table, time, before) }] : [];
+      });
+      const hasKeys = row?.[removalTables.length] === 1;
+      return [...expired, ...(hasKeys ? [{ part, work: purgeKeys }] : [])];
     }),
   );
   return found.flat();
 }
 
+/** What feeds need until it expires, in the order of the statement above. */
+const removalTables = [
+  { table: "tombstones", time: "removed" },
+  { table: "former_owners", time: "changed" },
+  { table: "former_states", time: "changed" },
+] as const;
+
 /** One statement, so that feeds that miss the removals also know it. */
 const purgeRemovals =
-  (table: "tombstones" | "former_owners", time: string, before: number) =>
+  (table: (typeof removalTables)[number]["table"], time: string, before: number) =>
   async (sql: Sql, part: number): Promise<boolean> => {
     const oldest = await rows<readonly [revision: number, removedAt: number]>(sql`
       SELECT revision, ${sql(time)} FROM ${sql(table)} WHERE part = ${part}::bigint

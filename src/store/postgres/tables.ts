@@ -1,4 +1,4 @@
-// The tables of schema version 14. Those of data have `part` as the first column of every key.
+// The tables of schema version 15. Those of data have `part` as the first column of every key.
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
@@ -72,6 +72,17 @@ export const tables = {
       owner text NOT NULL,
       changed bigint NOT NULL,
       PRIMARY KEY (part, revision)
+    );`,
+  former_states: `
+    CREATE TABLE IF NOT EXISTS former_states (
+      part bigint NOT NULL,
+      id text COLLATE "C" NOT NULL,
+      revision bigint NOT NULL,
+      since bigint NOT NULL,
+      changed bigint NOT NULL,
+      state text NOT NULL,
+      PRIMARY KEY (part, id, revision),
+      UNIQUE (part, revision)
     );`,
   positions: `
     CREATE TABLE positions (
@@ -174,4 +185,5 @@ export const createTables = `
   ${Object.values(tables).join("\n")}
   INSERT INTO store VALUES (true, gen_random_uuid()::text, 0);
   ${planSettings}
+  ${planSetting("former_states")}
 `;

@@ -7,7 +7,7 @@ import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { writeTree } from "./position-tree.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";
 import type { ReportProgress, Step } from "./step.ts";
-import { planSettings, resourceIndexes, tables } from "./tables.ts";
+import { planSetting, planSettings, resourceIndexes, tables } from "./tables.ts";
 import { moveKeys } from "./upgrade-keys.ts";
 import { upgradeWords } from "./upgrade-words.ts";
 
@@ -228,10 +228,14 @@ const addReferrers: Step =
 const addRoles: Step =
   "ALTER TABLE tokens ADD COLUMN IF NOT EXISTS roles text NOT NULL DEFAULT '[]'";
 
+/** Version 15: the former states of resources. */
+const addFormerStates: Step = `${tables.former_states} ${planSetting("former_states")}`;
+
 export const upgradeSteps: readonly Step[] = [
   ...[rename, moveKeys, upgradeParts, finish],
   addTimeIndexes,
   upgradeWords,
   addReferrers,
   addRoles,
+  addFormerStates,
 ];

@@ -2,15 +2,7 @@
 
 import { oldestStoredEpoch } from "../core/epochs.ts";
 import type { TreeWrite } from "../core/position-tree.ts";
-import type {
-  EntryRow,
-  FormerOwner,
-  Head,
-  KeyRow,
-  ResourceRow,
-  Tombstone,
-  WordRow,
-} from "../core/rows.ts";
+import type { EntryRow, Head, KeyRow, ResourceRow, Tombstone, WordRow } from "../core/rows.ts";
 import type {
   CollectionWrite,
   DeletedCollection,
@@ -26,6 +18,7 @@ import {
   type Sql,
   type Statement,
 } from "./connection.ts";
+import { insertFormerOwners, insertFormerStates } from "./former-states.ts";
 import { computeTree, writeTree } from "./position-tree.ts";
 import { deleteBuild, saveBuild } from "./save-build.ts";
 import { insertTokens, revokeTokens, useTokens } from "./token.ts";
@@ -98,13 +91,15 @@ const writeCollection = (
 
 function writePart(sql: Sql, writes: PartWrites): readonly Statement[] {
   const { part, head, isNew, deleted, updated, inserted, keys, endedEpoch } = writes;
-  const { tombstones, deletedTombstones, formerOwners, deletedFiles, files } = writes;
+  const { tombstones, deletedTombstones, formerOwners, formerStates } = writes;
+  const { deletedFiles, files } = writes;
   const statements = [
     deleted.length > 0 && deleteResources(sql, part, deleted),
     updated.length + inserted.length > 0 && putResources(sql, part, [...updated, ...inserted]),
     deletedTombstones.length > 0 && deleteTombstones(sql, part, deletedTombstones),
     tombstones.length > 0 && putTombstones(sql, part, tombstones),
     formerOwners.length > 0 && insertFormerOwners(sql, part, formerOwners),
+    formerStates.length > 0 && insertFormerStates(sql, part, formerStates),
     ...writeIndexes(sql, part, writes),
     deletedFiles.length > 0 && deleteFiles(sql, part, deletedFiles),
     files.length > 0 && insertFiles(sql, part, files),
@@ -167,17 +162,6 @@ const putTombstones = (sql: Sql, part: number, removals: readonly Tombstone[]): 
   )
   ON CONFLICT (part, id) DO UPDATE
   SET revision = excluded.revision, removed = excluded.removed, owner = excluded.owner`;
-
-const insertFormerOwners = (
-  sql: Sql,
-  part: number,
-  owners: readonly FormerOwner[],
-): Statement => sql`
-  INSERT INTO former_owners (part, revision, id, owner, changed)
-  SELECT ${part}::bigint, * FROM unnest(
-    ${column(owners, "revision")}::bigint[], ${column(owners, "id")}::text[],
-    ${column(owners, "owner")}::text[], ${column(owners, "changedAt")}::bigint[]
-  )`;
 
 export const insertEntries = (
   sql: Sql,

@@ -15,6 +15,7 @@ const tables: readonly PartTable[] = [
   { name: "idempotency_keys", key: "owner, key", bytes: "octet_length(outcomes)" },
   { name: "tombstones", key: "id" },
   { name: "former_owners", key: "revision" },
+  { name: "former_states", key: "id, revision", bytes: "octet_length(state)" },
   { name: "positions", key: "level, row" },
   { name: "entries", key: "field, key, seq" },
   { name: "words", key: "word, rank, seq" },

@@ -74,7 +74,11 @@ class RemovalPurger {
       ),
       delete: connection.query<never>(`DELETE FROM ${name} WHERE part = ? AND revision <= ?`),
     });
-    this.#tables = [table("tombstones", "removed"), table("former_owners", "changed")];
+    this.#tables = [
+      table("tombstones", "removed"),
+      table("former_owners", "changed"),
+      table("former_states", "changed"),
+    ];
     this.#save = connection.query("UPDATE heads SET purged = ?2 WHERE part = ?1 AND purged < ?2");
   }
 

@@ -25,6 +25,7 @@ import {
 import type { Range, Slice } from "../store.ts";
 import type { CachedCollection } from "./collections.ts";
 import type { Connection, LimitedRows, Query, Row, Value } from "./connection.ts";
+import { FormerStateReader } from "./former-states.ts";
 import { PositionReader } from "./positions.ts";
 
 export type ResourceRow<Fields extends string | Uint8Array = string> = readonly [
@@ -91,6 +92,7 @@ export class ResourceReader {
   readonly #timeAt: Query<readonly [time: number]>;
   readonly #endOfEpoch: Query<readonly [last: number]>;
   readonly #changed: Query<readonly [id: string]>;
+  readonly #formerStates: FormerStateReader;
   readonly #positions: PositionReader;
 
   constructor(connection: Connection, columns = resourceColumns) {
@@ -136,6 +138,7 @@ export class ResourceReader {
       `SELECT id FROM resources WHERE part = ?1 AND revision > ?2
        UNION ALL SELECT id FROM tombstones WHERE part = ?1 AND revision > ?2`,
     );
+    this.#formerStates = new FormerStateReader(connection);
     this.#positions = new PositionReader(connection);
   }
 
@@ -189,18 +192,21 @@ export class ResourceReader {
   ): Feed | InvalidPosition {
     if (position !== 0 && !this.#isOurs(known, position)) return "gone";
     const { part, head, collection } = known;
-    if (position !== 0 && this.purgedRevision(part) > reachedBy(position)) return "expired";
-    const { limit, maxBytes, owner } = range;
+    const { limit, maxBytes, owner, former } = range;
+    const reached = position === 0 ? 0 : (former?.after ?? reachedBy(position));
+    if (position !== 0 && this.purgedRevision(part) > reached) return "expired";
     const revision = position === 0 ? 0 : position.revision;
     const end = owner === undefined ? head.revision : revision + ownerWindow;
     const { rows, isCut } =
       owner === undefined
         ? rowsOf(this.#since, maxBytes, part, revision, limit)
         : rowsOf(this.#sinceByOwner, maxBytes, part, revision, end, owner, limit);
+    const ids = rows.map(([id]) => id);
     return {
       collection,
       epoch: epochName(part, head.epoch),
       entries: rows.map((row) => (isRemovalRow(row) ? toRemoval(row) : toResource(row))),
+      ...(former && { formerStates: this.#formerStates.of(part, ids, former) }),
       ...(isCut && { isCut }),
       ...(end < head.revision && { end }),
     };

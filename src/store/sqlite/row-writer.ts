@@ -29,6 +29,7 @@ export class RowWriter {
   readonly #insertDeletedPart: Query<never>;
   readonly #saveTombstone: Query<never>;
   readonly #insertFormerOwner: Query<never>;
+  readonly #insertFormerState: Query<never>;
   readonly #deleteTombstone: Query<never>;
   readonly #insertEntry: Query<never>;
   readonly #addEntry: Query<never>;
@@ -73,6 +74,10 @@ export class RowWriter {
     );
     this.#insertFormerOwner = connection.query(
       "INSERT INTO former_owners (part, revision, id, owner, changed) VALUES (?, ?, ?, ?, ?)",
+    );
+    this.#insertFormerState = connection.query(
+      `INSERT INTO former_states (part, id, revision, since, changed, state)
+       VALUES (?, ?, ?, ?, ?, ?)`,
     );
     this.#deleteTombstone = connection.query("DELETE FROM tombstones WHERE part = ? AND id = ?");
     this.#insertEntry = connection.query(
@@ -138,6 +143,8 @@ export class RowWriter {
       this.#saveTombstone.run(part, id, revision, removedAt, owner);
     for (const { id, revision, owner, changedAt } of writes.formerOwners)
       this.#insertFormerOwner.run(part, revision, id, owner, changedAt);
+    for (const { id, revision, since, changedAt, state } of writes.formerStates)
+      this.#insertFormerState.run(part, id, revision, since, changedAt, state);
     this.writeIndexRows(part, writes);
     for (const key of writes.deletedFiles) this.#deleteFile.run(part, key);
     for (const key of writes.files) this.#insertFile.run(part, key);

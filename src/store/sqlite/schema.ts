@@ -11,7 +11,7 @@ const applicationId = 0x72657374;
 export const firstVersion = 7;
 
 /** Each step of upgrade.ts brings a database to the next version. */
-export const schemaVersion = 11;
+export const schemaVersion = 12;
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
@@ -33,6 +33,18 @@ export const formerOwners = `CREATE TABLE former_owners (
     owner TEXT NOT NULL,
     changed INTEGER NOT NULL,
     PRIMARY KEY (part, revision)
+  ) STRICT, WITHOUT ROWID;`;
+
+/** States that changes have ended (see model/access/former-state.ts): from `since` to before `revision`. */
+export const formerStates = `CREATE TABLE former_states (
+    part INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    PRIMARY KEY (part, id, revision),
+    UNIQUE (part, revision)
   ) STRICT, WITHOUT ROWID;`;
 
 /** The indexes of a part that are being built (see core/index-build.ts). */
@@ -114,6 +126,7 @@ const tables = `
     UNIQUE (part, revision)
   ) STRICT, WITHOUT ROWID;
   ${formerOwners}
+  ${formerStates}
   CREATE TABLE positions (
     part INTEGER NOT NULL,
     level INTEGER NOT NULL,

@@ -7,6 +7,7 @@ import {
   createTables,
   firstVersion,
   formerOwners,
+  formerStates,
   olderVersion,
   referrers,
   resourceIndexes,
@@ -47,6 +48,7 @@ const steps: readonly Step[] = [
   { prepare: rebuildWords, statements: [finishWords] },
   { statements: [`ALTER TABLE collections ADD COLUMN ${referrers}`] },
   { statements: [`ALTER TABLE tokens ADD COLUMN ${roles}`] },
+  { statements: [formerStates] },
 ];
 
 /** Creates the tables of a new database, or upgrades those of an older one. */

@@ -22,7 +22,8 @@ const databases = new TestDatabases();
 
 /** Fills a collection so that it has rows in every table. */
 async function fill(store: Store, collection: string): Promise<void> {
-  const rules = '{"indexed":["of"],"searchable":["of"]}';
+  const access = { read: [{ name: "some", to: "token", where: { of: "x" } }] };
+  const rules = JSON.stringify({ indexed: ["of"], searchable: ["of"], access });
   const putIn = (id: string) => put(id, { collection });
   const file = { ...putIn("file"), files: JSON.stringify([{ key: `key of ${collection}` }]) };
   await store.commit([found(collection), define(rules, collection)]);

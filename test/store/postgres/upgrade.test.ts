@@ -166,7 +166,7 @@ describe("a database of schema version 10", () => {
           .unsafe(
             `ALTER TABLE heads DROP COLUMN bytes, DROP COLUMN purged;
              ALTER TABLE tombstones DROP COLUMN owner;
-             DROP TABLE builds, former_owners;
+             DROP TABLE builds, former_owners, former_states;
              DROP INDEX resources_by_created, resources_by_updated;
              UPDATE schema_version SET version = 10`,
           )

@@ -22,7 +22,7 @@ import { inDirectory } from "./test-directory.ts";
 
 const tables = [
   ...["heads", "resources", "tombstones", "positions", "entries", "words", "files"],
-  ...["idempotency_keys", "epochs"],
+  ...["idempotency_keys", "epochs", "former_states"],
 ];
 
 /** The number of rows in each table, of all parts but one. */
@@ -48,11 +48,13 @@ const files = (key: string): string =>
 
 /** Rows in every table of two collections; the second one is not dropped. */
 async function fill(store: Store): Promise<void> {
+  const access = { read: [{ name: "some", to: "token", where: { n: "x" } }] };
+  const rules = JSON.stringify({ indexed: ["n"], searchable: ["text"], access });
   for (const collection of ["things", "kept"]) {
     const ids = idsFrom(2_000, collection);
     const putIn = (id: string) =>
       put(id, { collection, fields: `{"n":"${id}","text":"some ${id}"}` });
-    await store.commit([define('{"indexed":["n"],"searchable":["text"]}', collection)]);
+    await store.commit([define(rules, collection)]);
     await store.commit(ids.map(putIn));
     await store.commit(ids.slice(0, 700).map((id) => remove(id, "anything", collection)));
     await store.commit([

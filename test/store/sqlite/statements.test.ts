@@ -96,7 +96,7 @@ function violations(connection: Connection, sql: string): readonly string[] {
 
 const tables = [
   ...["heads", "resources", "tombstones", "positions", "entries", "words", "files"],
-  ...["idempotency_keys", "epochs", ...shared],
+  ...["idempotency_keys", "epochs", "former_states", ...shared],
 ];
 
 const isOnData = (sql: string): boolean => /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(sql);

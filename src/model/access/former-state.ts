@@ -1,0 +1,95 @@
+// What is kept of the former states of resources, so that a feed knows what its caller saw.
+
+import { createHash } from "node:crypto";
+import { isObject, readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
+import type { Resource } from "../resource.ts";
+import { type FieldMask, maskOf } from "./field-mask.ts";
+import { grantsOf, type ListedRules } from "./grant.ts";
+import { namedFields } from "./rule-fields.ts";
+
+/** The fields that matter to the rules of a collection. */
+export interface FormerFields {
+  /** By these it is decided who sees a resource. */
+  readonly deciding: FieldMask | undefined;
+  /** Whether times are among them. */
+  readonly times: readonly ("createdAt" | "updatedAt")[];
+  /** The fields that each grant shows; undefined for all. */
+  readonly shown: readonly (readonly string[] | undefined)[];
+}
+
+/** The stored columns of a resource that a former state consists of. */
+export interface EndedState extends Pick<Resource, "createdAt" | "updatedAt" | "fields"> {
+  readonly owner: string | null;
+  readonly files: string | null;
+}
+
+/** A former state, with the fields that decide. */
+export interface FormerResource {
+  readonly resource: Resource;
+  /** A hash of what each grant showed; null for a grant that shows all fields. */
+  readonly shown: readonly (string | null)[];
+}
+
+/** Returns undefined where no rule decides who reads what. */
+export function formerFieldsOf(listed: ListedRules): FormerFields | undefined {
+  const { access, boundary } = listed;
+  if (boundary === undefined && typeof (access?.read ?? "") === "string") return undefined;
+  const grants = grantsOf(listed, "read");
+  const named = [boundary, ...grants.map(({ where }) => where)].flatMap((each) =>
+    namedFields(each),
+  );
+  return {
+    deciding: maskOf(named),
+    times: (["createdAt", "updatedAt"] as const).filter((time) => named.includes(time)),
+    shown: grants.map(({ fields }) => fields),
+  };
+}
+
+/** Writes the state as text. */
+export function writeFormerState({ deciding, times, shown }: FormerFields, state: EndedState) {
+  const tree = readTree(state.fields);
+  const { owner } = state;
+  return JSON.stringify({
+    fields: writeTree(pick(tree, deciding)),
+    ...(owner !== null && { owner }),
+    ...Object.fromEntries(times.map((time) => [time, state[time]])),
+    ...(shown.some((fields) => fields !== undefined) && { shown: hashesIn(tree, shown, state) }),
+  });
+}
+
+export function readFormerState(id: string, text: string): FormerResource {
+  const { shown = [], ...state } = JSON.parse(text);
+  return { resource: { id, revision: 0, createdAt: 0, updatedAt: 0, ...state }, shown };
+}
+
+/** The hashes of what each grant shows of a resource. */
+export const shownHashes = ({ shown }: FormerFields, resource: Resource) =>
+  hashesIn(readTree(resource.fields), shown, { files: null, ...resource });
+
+function hashesIn(
+  tree: Tree,
+  shown: FormerFields["shown"],
+  { files, updatedAt }: Pick<EndedState, "files" | "updatedAt">,
+): FormerResource["shown"] {
+  return shown.map((fields) => {
+    if (fields === undefined) return null;
+    const time = fields.includes("updatedAt") ? updatedAt : 0;
+    const text = JSON.stringify([writeTree(pick(tree, maskOf(fields))), files, time]);
+    return createHash("sha256").update(text).digest("base64url").slice(0, hashChars);
+  });
+}
+
+/** 96 bits. */
+const hashChars = 16;
+
+/** Returns the values that a mask names. Where it goes into a value that is no object, that value is an id. */
+function pick(tree: Tree, mask: FieldMask | undefined): Tree {
+  if (mask === undefined || mask.isWhole || typeof tree === "string") return tree;
+  if (!isObject(tree)) return { ...tree, items: tree.items.map((item) => pick(item, mask)) };
+  const members = new Map<string, Tree>();
+  for (const [name, value] of tree.members) {
+    const inner = mask.inner.get(name);
+    if (inner !== undefined) members.set(name, pick(value, inner));
+  }
+  return { ...tree, members };
+}
