@@ -160,8 +160,20 @@ export interface ScanReport {
 /** The precondition of a change. A number is the revision that the resource must have. */
 export type Expectation = "anything" | "nothing" | number;
 
+/** The state of a collection that a change was decided by: its revision, -1 when it did not exist. */
+export interface CollectionRead {
+  readonly collection: string;
+  readonly revision: number;
+}
+
+/** What a change was decided by in other collections. */
+interface Decided {
+  /** These collections must have these revisions before the change or its group; otherwise it is `stale`. */
+  readonly unchanged?: readonly CollectionRead[];
+}
+
 /** Creates or replaces a resource. `nothing`: only creates it. A revision: only replaces that revision. */
-export interface Put {
+export interface Put extends Decided {
   readonly kind: "put";
   readonly collection: string;
   readonly id: string;
@@ -181,7 +193,7 @@ export interface Put {
   readonly isNewId?: true;
 }
 
-export interface Remove {
+export interface Remove extends Decided {
   readonly kind: "remove";
   readonly collection: string;
   readonly id: string;
@@ -191,7 +203,7 @@ export interface Remove {
 }
 
 /** Computes the new fields of a resource from its fields at the commit. */
-export interface Operate extends OperationsRequest {
+export interface Operate extends Decided, OperationsRequest {
   readonly kind: "operate";
   readonly collection: string;
   readonly id: string;
@@ -247,7 +259,7 @@ export type Outcome =
   | { readonly kind: "removed"; readonly revision: number }
   /** The resource exists and must not; or the collection is not empty. */
   | { readonly kind: "taken" }
-  /** The resource has another revision than the expected one. */
+  /** The resource has another revision than the expected one, or a collection than `unchanged` names. */
   | { readonly kind: "stale" }
   /** Another resource has the same values in a unique index; `field` is its name. */
   | { readonly kind: "conflict"; readonly field: string; readonly clashes?: readonly Clash[] }

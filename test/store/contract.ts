@@ -28,6 +28,7 @@ import { searches } from "./contract/searches.ts";
 import { slices } from "./contract/slices.ts";
 import { sortOrders } from "./contract/sort-orders.ts";
 import { tokens } from "./contract/tokens.ts";
+import { unchangedCollections } from "./contract/unchanged.ts";
 import { uniqueFields } from "./contract/unique-fields.ts";
 
 export { ReusedEngine, testMaxCounted } from "./contract/engine-under-test.ts";
@@ -41,6 +42,7 @@ const commitSuites: readonly Suite[] = [
   ["operations", operations],
   ["changes", changes],
   ["atomic groups", atomicGroups],
+  ["unchanged collections", unchangedCollections],
   ["tokens", tokens],
   ["reads are never stale", freshness],
   ["listeners", listeners],

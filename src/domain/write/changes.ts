@@ -7,6 +7,13 @@ import type { Accepted } from "./validate.ts";
 /** A collection that does not exist yet has no definition, which is version 0. */
 export const versionOf = ({ rules }: CollectionAccess): number => rules?.version ?? 0;
 
+/** What the rules were decided by must still be so at the commit. */
+function decidedBy({ ruleReads }: CollectionAccess): Pick<Put, "unchanged"> {
+  return ruleReads === undefined ? nothing : { unchanged: ruleReads };
+}
+
+const nothing = {};
+
 export function putOf(
   access: CollectionAccess,
   id: string,
@@ -15,7 +22,7 @@ export function putOf(
   at: number,
 ): Put {
   const put = { kind: "put", collection: access.name, id, ...accepted, at, expect } as const;
-  return { ...put, ...access.creator, rules: versionOf(access) };
+  return { ...put, ...access.creator, rules: versionOf(access), ...decidedBy(access) };
 }
 
 export function removalOf(
@@ -25,5 +32,5 @@ export function removalOf(
   at: number,
 ): Remove {
   const change = { kind: "remove", collection: access.name, id, at } as const;
-  return { ...change, expect, rules: versionOf(access) };
+  return { ...change, expect, rules: versionOf(access), ...decidedBy(access) };
 }

@@ -25,6 +25,7 @@ type Define = Extract<Change, { kind: "define" }>;
 type Drop = Extract<Change, { kind: "drop" }>;
 
 const missing: Outcome = { kind: "missing" };
+const stale: Outcome = { kind: "stale" };
 const done: Outcome = { kind: "done" };
 
 /** A definition must be the only change of its batch; `stepsOf` divides a batch accordingly. */
@@ -140,11 +141,11 @@ class Batch {
   #drop({ collection: name, isEmptyOnly }: Drop): Outcome {
     const collection = this.#collection(name);
     if (!collection) return missing;
-    if (isEmptyOnly && collection.total > 0) return { kind: "taken" };
+    if (isEmptyOnly && collection.head.total > 0) return { kind: "taken" };
     const by = collection.referrers.find((referrer) => referrer !== name);
     if (by !== undefined) return { kind: "referenced", by, isKnown: true };
     const { targets } = collection;
-    this.#moveReferrer(name, targets, new Set(), collection.updatedAt);
+    this.#moveReferrer(name, targets, new Set(), collection.head.updatedAt);
     this.#collections.set(name, undefined);
     if (!collection.isNew) this.#deleted.push({ name, part: collection.part });
     return done;
@@ -154,6 +155,7 @@ class Batch {
   #applyAlone(change: ResourceChange): Outcome {
     const collection = this.#collection(change.collection);
     if (!collection) return missing;
+    if (this.#isStale(change)) return stale;
     const isChecked =
       change.kind === "remove" ? collection.referrers.length > 0 : collection.hasReferences;
     if (!isChecked) return applyTo(collection, change);
@@ -161,7 +163,11 @@ class Batch {
     return outcome.kind === "all" ? (outcome.outcomes[0] ?? missing) : failureOf(outcome);
   }
 
+  /** What the changes were decided by is compared before the first, because they can change it themselves. */
   #applyAll({ changes, isTrial }: AtomicChange): Outcome {
+    const index = changes.findIndex((change) => this.#isStale(change));
+    if (index >= 0 && !isTrial) return { kind: "none", index, outcome: stale };
+    if (index >= 0) return { kind: "all", outcomes: changes.map(() => stale), isReplay: false };
     const touched = new Set(changes.map(({ collection }) => this.#collection(collection)));
     for (const collection of touched) collection?.begin();
     const outcome = isTrial ? this.#applyTrial(changes) : this.#applyEach(changes);
@@ -170,6 +176,15 @@ class Batch {
       collection?.end();
     }
     return outcome;
+  }
+
+  /** Whether a collection that the change was decided by has changed since. */
+  #isStale({ unchanged }: ResourceChange): boolean {
+    if (unchanged === undefined) return false;
+    return unchanged.some(
+      ({ collection, revision }) =>
+        (this.#collection(collection)?.head.revision ?? -1) !== revision,
+    );
   }
 
   #applyTrial(changes: AtomicChange["changes"]): Outcome {

@@ -13,7 +13,7 @@ import { OpenRules } from "./open-rules.ts";
 import { putOf } from "./operate.ts";
 import { newPart } from "./part.ts";
 import { ResourceStates } from "./resource-states.ts";
-import { noHead } from "./rows.ts";
+import { type Head, noHead } from "./rows.ts";
 import type { ResourceState, State, StoredCollection } from "./state.ts";
 import { resourceIn, rowOf } from "./stored-resource.ts";
 import { notBefore, sharesSecond } from "./times.ts";
@@ -62,12 +62,8 @@ export class OpenCollection {
     return collection;
   }
 
-  get total(): number {
-    return this.#head.current.total;
-  }
-
-  get updatedAt(): number {
-    return this.#head.current.updatedAt;
+  get head(): Head {
+    return this.#head.current;
   }
 
   get keyClock(): KeyClock {
@@ -80,7 +76,7 @@ export class OpenCollection {
 
   /** Must be the only change of its batch to this collection, because existing index rows must follow it. */
   define(definition: string, at: number): void {
-    this.#rules.define(definition, this.total);
+    this.#rules.define(definition, this.head.total);
     this.#renewVersion(at);
     this.#values = new TrackedValues(this.#plan, this.#holders);
   }

@@ -23,7 +23,7 @@ import { begin, commit, rollback, withRollback } from "./transaction.ts";
 import type { WriterConnection } from "./writer-pool.ts";
 import { countersOf, insertEntries, insertWords, putResources } from "./writes.ts";
 
-/** Returns the collection when all changes are new resources of one, without files. */
+/** Returns the collection when all changes are new resources of one, without files, decided by no other. */
 export function insertedInto(changes: readonly Change[]): string | undefined {
   const [first] = changes;
   if (first?.kind !== "put") return undefined;
@@ -32,6 +32,7 @@ export function insertedInto(changes: readonly Change[]): string | undefined {
     change.kind === "put" &&
     change.isNewId === true &&
     change.files === undefined &&
+    change.unchanged === undefined &&
     change.collection === collection;
   return changes.every(isInsert) ? collection : undefined;
 }

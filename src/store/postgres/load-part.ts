@@ -33,7 +33,7 @@ export const keyName = ({ owner, key }: Pick<IdempotencyKey, "owner" | "key">): 
 export async function loadPart(
   sql: Sql,
   row: CollectionRow,
-  { ids, puts, keys, targets, hasOperations = false }: Referenced,
+  { ids, puts, keys, targets, isOnlyCompared, hasOperations = false }: Referenced,
 ): Promise<LoadedPart> {
   const { part, writePlan: plan } = row;
   const uniqueValues = plan.indexes.some(({ isUnique }) => isUnique)
@@ -45,7 +45,7 @@ export async function loadPart(
   const wanted = [...uniqueValues, ...references];
   const isWhole = hasOperations || needsFields(plan);
   const [head, states, holders, storedKeys] = await allOrFirstError([
-    lockHead(sql, part),
+    lockHead(sql, part, isOnlyCompared),
     ids.size > 0 ? readResources(sql, part, [...ids], isWhole) : none,
     wanted.length > 0 ? readHolders(sql, part, wanted, most) : none,
     keys.length > 0 ? readKeys(sql, part, keys) : none,
@@ -75,10 +75,15 @@ type HeadRow = readonly [
   bytes: number,
 ];
 
-async function lockHead(sql: Sql, part: number): Promise<Head | undefined> {
+/** Batches that only compare the same head can run at the same time. */
+async function lockHead(
+  sql: Sql,
+  part: number,
+  isOnlyCompared: boolean,
+): Promise<Head | undefined> {
   const [row] = await rows<HeadRow>(sql`
     SELECT revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen, bytes
-    FROM heads WHERE part = ${part}::bigint FOR UPDATE`);
+    FROM heads WHERE part = ${part}::bigint ${isOnlyCompared ? sql`FOR SHARE` : sql`FOR UPDATE`}`);
   if (!row) return undefined;
   const [revision, seq, total, updatedAt, sharesDate, version, epoch, now, seen, bytes] = row;
   const counters = { revision, seq, total, bytes, updatedAt };

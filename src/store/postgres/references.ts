@@ -14,6 +14,8 @@ export interface Referenced {
   readonly newIds: Set<string>;
   readonly puts: Put[];
   readonly keys: IdempotencyKey[];
+  /** Whether nothing but its revision is needed. */
+  isOnlyCompared: boolean;
   /** Operations need the fields of their resources. */
   hasOperations?: boolean;
   /** Resources that are deleted, to which resources of this collection may refer. */
@@ -21,6 +23,7 @@ export interface Referenced {
 }
 
 export const noneReferenced = (): Referenced => ({
+  isOnlyCompared: false,
   ids: new Set(),
   newIds: new Set(),
   puts: [],
@@ -111,6 +114,7 @@ export class References {
       case "put":
       case "remove":
       case "operate": {
+        for (const { collection } of change.unchanged ?? []) this.#at(collection);
         const referenced = this.#in(change.collection);
         const isNewId = change.kind === "put" && change.isNewId === true;
         (isNewId ? referenced.newIds : referenced.ids).add(change.id);
@@ -139,9 +143,15 @@ export class References {
   }
 
   #in(name: string): Referenced {
+    const referenced = this.#at(name);
+    referenced.isOnlyCompared = false;
+    return referenced;
+  }
+
+  #at(name: string): Referenced {
     const known = this.collections.get(name);
     if (known) return known;
-    const referenced = noneReferenced();
+    const referenced = { ...noneReferenced(), isOnlyCompared: true };
     this.collections.set(name, referenced);
     return referenced;
   }

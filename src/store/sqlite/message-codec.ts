@@ -3,7 +3,15 @@
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Outage } from "../../model/outage.ts";
 import type { Token } from "../../model/token.ts";
-import type { Change, Expectation, Operate, Put, Remove, ResourceChange } from "../store.ts";
+import type {
+  Change,
+  CollectionRead,
+  Expectation,
+  Operate,
+  Put,
+  Remove,
+  ResourceChange,
+} from "../store.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { DatabaseFile, FileIdentity } from "./file.ts";
 
@@ -105,7 +113,9 @@ type OnceCells = readonly [
   "",
   "",
 ];
-type Row = ChangeCells | AtomicCells | OnceCells;
+/** Precedes a change that was decided by the state of other collections; `reads` is JSON. */
+type UnchangedCells = readonly [kind: "unchanged", "", "", 0, 0, reads: string, 0, "", ""];
+type Row = ChangeCells | AtomicCells | OnceCells | UnchangedCells;
 
 export function packChanges(changes: readonly Change[]): Cells {
   const cells: (string | number)[] = [];
@@ -146,7 +156,16 @@ function pack(cells: (string | number)[], change: Change): void {
   }
 }
 
+function packUnchanged(
+  cells: (string | number)[],
+  unchanged: readonly CollectionRead[] | undefined,
+): void {
+  if (unchanged !== undefined)
+    cells.push("unchanged", "", "", 0, 0, JSON.stringify(unchanged), 0, "", "");
+}
+
 function packOne(cells: (string | number)[], change: Put | Remove): void {
+  packUnchanged(cells, change.unchanged);
   const { kind, collection, id, at, expect, rules = anyRules } = change;
   const isPut = kind === "put";
   const content = isPut ? change.fields : "";
@@ -157,7 +176,8 @@ function packOne(cells: (string | number)[], change: Put | Remove): void {
 
 function packOperate(cells: (string | number)[], change: Operate): void {
   const { kind, collection, id, at, expect, operations, owner = "", ...more } = change;
-  const { rules = anyRules, ...rest } = more;
+  const { rules = anyRules, unchanged, ...rest } = more;
+  packUnchanged(cells, unchanged);
   const request: OperateRest = rest;
   cells.push(kind, collection, id, at, expect, operations, rules, owner, JSON.stringify(request));
 }
@@ -180,14 +200,21 @@ export function unpackChanges(cells: Cells): readonly Change[] {
 
 function unpack(row: Row, rows: Rows<Row>): Change {
   if (row[0] === "all") return unpackAtomic(row, rows);
-  if (row[0] !== "once") return unpackChange(row);
+  if (row[0] !== "once") return unpackOne(row, rows);
   const [, owner, key, at, expiresAt, fingerprint] = row;
   const once = { owner, key, at, expiresAt, fingerprint };
   return { ...unpackAtomic(rows.take() as AtomicCells, rows), once };
 }
 
+function unpackOne(row: ChangeCells | UnchangedCells, rows: Rows<Row>): Change {
+  if (row[0] !== "unchanged") return unpackChange(row);
+  const unchanged = JSON.parse(row[5]) as readonly CollectionRead[];
+  return { ...(unpackChange(rows.take() as ChangeCells) as ResourceChange), unchanged };
+}
+
 function unpackAtomic([kind, , , , length, , isTrial]: AtomicCells, rows: Rows<Row>): AtomicChange {
-  const unpackNext = () => unpackChange(rows.take() as ChangeCells) as ResourceChange;
+  const unpackNext = () =>
+    unpackOne(rows.take() as ChangeCells | UnchangedCells, rows) as ResourceChange;
   const changes = Array.from({ length }, unpackNext);
   return isTrial ? { kind, changes, isTrial: true } : { kind, changes };
 }

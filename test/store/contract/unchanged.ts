@@ -1,0 +1,105 @@
+// Changes that were decided by the state of other collections: they are applied to that state only.
+
+import assert from "node:assert/strict";
+import type { CollectionRead, Put, ResourceChange, Store } from "../../../src/store/store.ts";
+import { all, found, once, operate, put, remove } from "./change-helpers.ts";
+import type { ContractTest } from "./engine-under-test.ts";
+
+const member = (id: string) => put(id, { collection: "members" });
+
+const revisionOf = async (store: Store, name: string) =>
+  (await store.collection(name))?.revision ?? -1;
+
+/** What a change that is decided now names. */
+const read = async (store: Store, ...names: string[]): Promise<readonly CollectionRead[]> =>
+  Promise.all(
+    names.map(async (name) => ({ collection: name, revision: await revisionOf(store, name) })),
+  );
+
+const after = <C extends ResourceChange>(change: C, unchanged: readonly CollectionRead[]): C => ({
+  ...change,
+  unchanged,
+});
+
+const newPut = (id: string): Put => ({ ...put(id, { expect: "nothing" }), isNewId: true });
+
+export function unchangedCollections(contractTest: ContractTest): void {
+  contractTest("let a change pass, and prevent it after any write", async ({ store }) => {
+    await store.commit([found(), found("members"), member("m"), put("a", { fields: '{"n":1}' })]);
+    const before = await read(store, "members");
+    const kinds = async (unchanged: readonly CollectionRead[]) => {
+      const changes = [
+        after(newPut("b"), unchanged),
+        after(put("a", { fields: '{"n":2}' }), unchanged),
+        after(operate("a", { increment: { n: 1 } }), unchanged),
+        after(remove("b"), unchanged),
+      ];
+      return (await store.commit(changes)).map(({ kind }) => kind);
+    };
+    assert.deepEqual(await kinds(before), ["created", "replaced", "replaced", "removed"]);
+    await store.commit([remove("m", "anything", "members")]);
+    const stored = await store.collection("things");
+    assert.deepEqual(await kinds(before), ["stale", "stale", "stale", "stale"]);
+    assert.deepEqual(await store.collection("things"), stored);
+    assert.deepEqual(await kinds(await read(store, "members")), [
+      ...["created", "replaced", "replaced", "removed"],
+    ]);
+  });
+
+  contractTest("prevent a change also one by one, in the order of a commit", async ({ store }) => {
+    await store.commit([found(), found("members"), member("m")]);
+    const before = await read(store, "members");
+    const outcomes = await store.commit([
+      after(newPut("a"), before),
+      remove("m", "anything", "members"),
+      after(newPut("b"), before),
+      newPut("c"),
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ["created", "removed", "stale", "created"],
+    );
+  });
+
+  contractTest("can be missing, and must stay so", async ({ store }) => {
+    await store.commit([found()]);
+    const before = await read(store, "members");
+    assert.deepEqual(before, [{ collection: "members", revision: -1 }]);
+    const [first] = await store.commit([after(newPut("a"), before)]);
+    assert.equal(first?.kind, "created");
+    const [, second] = await store.commit([found("members"), after(newPut("b"), before)]);
+    assert.equal(second?.kind, "stale");
+    await store.commit([{ kind: "drop", collection: "members", isEmptyOnly: false }]);
+    const [third, other] = await store.commit([
+      after(newPut("c"), before),
+      after(newPut("d"), [{ collection: "members", revision: 1 }]),
+    ]);
+    assert.deepEqual([third?.kind, other?.kind], ["created", "stale"]);
+  });
+
+  contractTest("are compared before a group, which can change them itself", async ({ store }) => {
+    await store.commit([found(), found("members"), member("m")]);
+    const before = await read(store, "members", "things");
+    const [done] = await store.commit([
+      all([member("n"), after(put("a"), before), after(put("b"), before)]),
+    ]);
+    assert.equal(done?.kind, "all");
+    const [failed] = await store.commit([all([put("c"), after(put("d"), before)])]);
+    assert.deepEqual(failed, { kind: "none", index: 1, outcome: { kind: "stale" } });
+    assert.equal(await store.find("things", "c"), undefined);
+    const [tried] = await store.commit([
+      { kind: "all", changes: [after(put("d"), before)], isTrial: true },
+    ]);
+    assert.deepEqual(tried?.kind === "all" && tried.outcomes, [{ kind: "stale" }]);
+  });
+
+  contractTest("do not prevent the replay of what was applied", async ({ store }) => {
+    await store.commit([found(), found("members")]);
+    const change = after(newPut("a"), await read(store, "members"));
+    const [first] = await store.commit([all([change], once("k"))]);
+    await store.commit([member("m")]);
+    const [again] = await store.commit([all([change], once("k"))]);
+    assert.deepEqual([first?.kind, again?.kind], ["all", "all"]);
+    assert.ok(again?.kind === "all" && again.isReplay);
+  });
+}
