@@ -26,7 +26,7 @@ import {
   insufficientScope,
   unauthenticated,
 } from "./collection-access.ts";
-import { Sets } from "./sets.ts";
+import { type SetDefinitions, Sets } from "./sets.ts";
 import { TokenUses } from "./token-uses.ts";
 
 /** The checksum and the hash are a tenth of the work of a GET, so those of recent tokens are cached. */
@@ -49,14 +49,20 @@ export class Access {
   #key: string | undefined;
   readonly #callers = new RecentMap<string, Caller>(maxCallers);
 
-  constructor(store: Store, clock: () => number, uses: TokenUses = new TokenUses(store)) {
+  /** `warn` logs a set that counts as empty. */
+  constructor(
+    store: Store,
+    clock: () => number,
+    uses: TokenUses = new TokenUses(store),
+    warn: (message: string) => void = () => undefined,
+  ) {
     this.#store = store;
     this.#clock = clock;
     this.#uses = uses;
     this.#binder = new RuleBinder(
       store,
       clock,
-      new Sets({ store, clock, definitions: () => ({}), warn: () => undefined }),
+      new Sets({ store, clock, definitions: () => setDefinitions(store), warn }),
     );
   }
 
@@ -146,6 +152,9 @@ const principalOf = (token: Token, document: Rules | undefined): Principal => ({
   roles: token.roles,
   token,
 });
+
+const setDefinitions = (store: Store): MaybePromise<SetDefinitions> =>
+  then(store.rules(accessName), (document) => accessDocumentOf(document).sets);
 
 /** Returns a problem for an anonymous caller. */
 export const requireToken = ({ kind }: Principal): Problem | undefined =>

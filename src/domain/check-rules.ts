@@ -21,6 +21,7 @@ import type { Store } from "../store/store.ts";
 import { buildRule } from "./build-where.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { RelatedCollections } from "./related-fields.ts";
+import type { SetDefinitions } from "./sets.ts";
 
 /** What rules can name besides fields. */
 export interface RuleNames {
@@ -54,6 +55,41 @@ export function checkRules(
 const plainText = ({ access: _, boundary: __, ...others }: Definition): string =>
   JSON.stringify(others);
 
+/** Returns all errors of the sets in an access document. A collection that does not exist yet is open. */
+export async function checkSets(
+  store: Store,
+  sets: SetDefinitions,
+): Promise<readonly FieldError[]> {
+  const errors: FieldError[] = [];
+  const related = new RelatedCollections((collection) =>
+    then(
+      store.rules(collection),
+      (rules) =>
+        new CollectionAccess(system, collection, rules ?? { version: 0, definition: "{}" }),
+    ),
+  );
+  for (const [name, { collection, where, field }] of Object.entries(sets)) {
+    const rules = await store.rules(collection);
+    const queryable = new QueryableFields(rules?.definition ?? "{}");
+    const check = () => conditionErrors(queryable, where, noSets, related, ["sets", name, "where"]);
+    let found = check();
+    for (let { loading } = related; loading !== undefined; { loading } = related) {
+      await loading;
+      found = check();
+    }
+    errors.push(...found);
+    if (queryable.find(field) === undefined)
+      errors.push({
+        pointer: pointerTo(["sets", name, "field"]),
+        detail: queryable.explainUnknown(field),
+      });
+  }
+  return errors.slice(0, reportLimits.maxErrors);
+}
+
+/** A set cannot name another. */
+const noSets: ReadonlySet<string> = new Set();
+
 class RuleChecker {
   readonly #sets: ReadonlySet<string>;
   readonly #queryable: QueryableFields;
@@ -84,13 +120,24 @@ class RuleChecker {
 
   #checkCondition(condition: RuleCondition | undefined, path: Path): void {
     if (condition === undefined) return;
-    const { errors } = buildRule(this.#queryable, condition, anyone, this.#related, (comparison) =>
-      operandError(comparison, this.#sets),
+    this.errors.push(
+      ...conditionErrors(this.#queryable, condition, this.#sets, this.#related, path),
     );
-    const place = pointerTo(path);
-    for (const { pointer, detail } of errors)
-      this.errors.push({ pointer: place + pointer, detail });
   }
+}
+
+function conditionErrors(
+  queryable: QueryableFields,
+  condition: RuleCondition,
+  sets: ReadonlySet<string>,
+  related: RelatedCollections,
+  path: Path,
+): readonly FieldError[] {
+  const { errors } = buildRule(queryable, condition, anyone, related, (comparison) =>
+    operandError(comparison, sets),
+  );
+  const place = pointerTo(path);
+  return errors.map(({ pointer, detail }) => ({ pointer: place + pointer, detail }));
 }
 
 /** The values do not matter: which of them suit a field is checked before. */

@@ -10,12 +10,12 @@ import { isCollectionName } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 import { referencesOf } from "../model/reference.ts";
-import { accessName } from "../model/schemas/access.ts";
+import { accessDocumentOf, accessName } from "../model/schemas/access.ts";
 import type { Violations } from "../model/schemas/collection.ts";
 import { isAdmin, type Verb, verbs } from "../model/token.ts";
 import type { BuildProgress, Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
-import { checkRules, type RuleNames } from "./check-rules.ts";
+import { checkRules } from "./check-rules.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { canApply } from "./grant-callers.ts";
 import { notUniqueProblem } from "./not-unique.ts";
@@ -124,7 +124,10 @@ export class Collections {
           pointer: pointerTo(["references", field, "collection"]),
           detail: `there is no collection ${collection}; create it first`,
         });
-    errors.push(...(await checkRules(this.#store, name, definition, noNames)));
+    const { sets } = accessDocumentOf(await this.#store.rules(accessName));
+    // Any role can be named: tokens can have roles that give no scopes.
+    const names = { sets: new Set(Object.keys(sets)), roles: undefined };
+    errors.push(...(await checkRules(this.#store, name, definition, names)));
     return errors.length === 0 ? definition : invalid(errors);
   }
 
@@ -194,9 +197,6 @@ const invalid = (errors: readonly FieldError[]): Problem =>
   new Problem("invalid-body", "The definition is not valid; `errors` lists each error.", {
     errors,
   });
-
-/** No sets are defined yet, and any role can be. */
-const noNames: RuleNames = { sets: new Set(), roles: undefined };
 
 const compact = (text: string): string => JSON.stringify(JSON.parse(text));
 

@@ -91,7 +91,7 @@ function build(
 ): App {
   const clock = Date.now;
   const uses = new TokenUses(store);
-  const access = new Access(store, clock, uses);
+  const access = new Access(store, clock, uses, (message) => log.warn(message));
   const tokens = new Tokens(store, clock, uses);
   const collections = new Collections(store, clock);
   const accessDocuments = new AccessDocuments(store, clock);

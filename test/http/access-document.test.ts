@@ -22,7 +22,7 @@ for (const store of storesHere("bun", ["sqlite", "postgres"]))
     const shown = async (): Promise<unknown> => (await admin.json<object>(path)) as unknown;
 
     it("is empty at first", async () => {
-      assert.deepEqual(await shown(), { roles: {} });
+      assert.deepEqual(await shown(), { roles: {}, sets: {} });
       assert.equal((await admin.put(path, {}, { "if-none-match": "*" })).status, 412);
     });
 
@@ -32,15 +32,15 @@ for (const store of storesHere("bun", ["sqlite", "postgres"]))
       assert.equal(replaced.status, 200, replaced.body);
       assert.equal(replaced.headers.get("cache-control"), "no-store");
       const got = await admin.get(path);
-      assert.deepEqual([got.status, got.body], [200, JSON.stringify({ roles })]);
+      assert.deepEqual([got.status, got.body], [200, JSON.stringify({ roles, sets: {} })]);
       assert.equal(got.headers.get("cache-control"), "private, no-cache");
       assert.equal(got.headers.get("etag"), replaced.headers.get("etag"));
       assert.equal(got.headers.get("last-modified"), null);
       const head = await app.request(path, { method: "HEAD" });
       assert.deepEqual([head.status, await head.text()], [200, ""]);
       assert.equal(head.headers.get("etag"), got.headers.get("etag"));
-      assert.equal((await admin.put(path, {})).body, '{"roles":{}}');
-      assert.deepEqual(await shown(), { roles: {} });
+      assert.equal((await admin.put(path, {})).body, '{"roles":{},"sets":{}}');
+      assert.deepEqual(await shown(), { roles: {}, sets: {} });
     });
 
     it("is 304 for a client that has it, also compressed", async () => {
@@ -73,11 +73,11 @@ for (const store of storesHere("bun", ["sqlite", "postgres"]))
       assertProblem(await attempt({ "if-match": "b" }), "malformed-request");
       assertProblem(await attempt({ "if-none-match": "b" }), "malformed-request");
       assertProblem(await admin.get(path, { "if-match": tag }), "precondition-failed");
-      assert.deepEqual(await shown(), { roles: { b: [] } });
+      assert.deepEqual(await shown(), { roles: { b: [] }, sets: {} });
       assert.equal((await attempt({ "if-match": `${tag}, ${other}` })).status, 200);
       assert.equal((await attempt({ "if-match": "*" })).status, 200);
       assert.equal((await attempt({ "if-none-match": tag })).status, 200);
-      assert.deepEqual(await shown(), { roles: { c: [] } });
+      assert.deepEqual(await shown(), { roles: { c: [] }, sets: {} });
     });
 
     it("is replaced once by clients that send the same If-Match at once", async () => {
@@ -100,9 +100,10 @@ for (const store of storesHere("bun", ["sqlite", "postgres"]))
       assert.deepEqual(
         await pointers({
           roles: { ok: ["a:read"], Upper: [], _a: [], b: "admin", c: ["admin", "x", 1] },
-          sets: {},
+          sets: [],
+          groups: {},
         }),
-        ["/roles/Upper", "/roles/_a", "/roles/b", "/roles/c/1", "/roles/c/2", "/sets"],
+        ["/roles/Upper", "/roles/_a", "/roles/b", "/roles/c/1", "/roles/c/2", "/sets", "/groups"],
       );
       assert.deepEqual(await pointers({ roles: [] }), ["/roles"]);
       assert.deepEqual(await pointers({ roles: null }), ["/roles"]);
@@ -210,7 +211,7 @@ for (const store of storesHere("bun", ["sqlite", "postgres"]))
               await send(name, token),
               await send(name.replace("access", "absent"), token),
             );
-        assert.deepEqual(await shown(), { roles: { editor: ["posts:*"] } });
+        assert.deepEqual(await shown(), { roles: { editor: ["posts:*"] }, sets: {} });
       });
 
       it("is in no list of collections and in no document", async () => {
@@ -236,7 +237,7 @@ for (const store of storesHere("bun", ["sqlite", "postgres"]))
         await app.post("access", { roles: 1 });
         assert.equal((await admin.get("/access")).status, 200);
         assert.equal((await admin.remove("/-/collections/access?confirm=access")).status, 204);
-        assert.deepEqual(await shown(), { roles: { editor: ["posts:*"] } });
+        assert.deepEqual(await shown(), { roles: { editor: ["posts:*"] }, sets: {} });
       });
     });
   });

@@ -7,6 +7,8 @@ import { checkValue, withDefaults } from "../../lib/schema/check-value.ts";
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import { invalidMessage, unknownMemberMessage } from "../../lib/schema/subschemas.ts";
 import type { Collection, Rules } from "../collection.ts";
+import { ruleConditionSchema } from "../grant-schema.ts";
+import { collectionName } from "../id.ts";
 import type { FieldError } from "../problem.ts";
 import { type Scope, scopePattern } from "../token.ts";
 
@@ -26,7 +28,38 @@ export const roleNameSchema = {
     `${shortened(name)} is not the name of a role: use 1 to 63 characters of a-z, 0-9, _ and -, and begin with a letter`,
 } as const;
 
-const accessLimits = { maxRoles: 100, maxScopes: 100 } as const;
+const accessLimits = { maxRoles: 100, maxScopes: 100, maxSets: 100 } as const;
+
+const setNameSchema = {
+  ...roleNameSchema,
+  [invalidMessage]: (name: unknown) =>
+    `${shortened(name)} is not the name of a set: use 1 to 63 characters of a-z, 0-9, _ and -, and begin with a letter`,
+} as const;
+
+const setSchema = {
+  type: "object",
+  required: ["collection", "where", "field"],
+  properties: {
+    collection: {
+      type: "string",
+      pattern: collectionName.source,
+      description: "The collection that the set is read from.",
+      [invalidMessage]: "must be the name of a collection",
+    },
+    where: {
+      ...ruleConditionSchema,
+      description:
+        "Which of its resources are the caller's: conditions as in the `where` of a list, in which `$me` stands for the caller's subject.",
+    },
+    field: {
+      type: "string",
+      minLength: 1,
+      maxLength: 256,
+      description: "The field whose values are in the set.",
+    },
+  },
+  additionalProperties: false,
+} as const;
 
 const properties = {
   roles: {
@@ -39,6 +72,16 @@ const properties = {
     default: {},
     examples: [{ editor: ["posts:*"] }],
   },
+  sets: {
+    type: "object",
+    description:
+      "Values of the caller that rules name as `$my.{set}`: those of a field in the resources of a collection.",
+    propertyNames: setNameSchema,
+    additionalProperties: setSchema,
+    maxProperties: accessLimits.maxSets,
+    default: {},
+    examples: [{ teams: { collection: "memberships", where: { user: "$me" }, field: "team" } }],
+  },
 } as const;
 
 export const accessDocumentSchema = {
@@ -48,7 +91,12 @@ export const accessDocumentSchema = {
   additionalProperties: false,
   [unknownMemberMessage]: () =>
     `unknown member; known members: ${Object.keys(properties).join(", ")}`,
-  examples: [{ roles: { editor: ["posts:*", "images:create"] } }],
+  examples: [
+    {
+      roles: { editor: ["posts:*", "images:create"] },
+      sets: { teams: { collection: "memberships", where: { user: "$me" }, field: "team" } },
+    },
+  ],
 } as const;
 
 /** An access document with its defaults. */

@@ -1,0 +1,117 @@
+// The sets of a caller: rules follow them after every commit, and the document that defines them is checked.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { Client, pointersOf } from "./client.ts";
+import { assertProblem } from "./expect.ts";
+
+const teams = { collection: "memberships", where: { user: "$me" }, field: "team" };
+
+const text = { type: "string" };
+
+for (const store of storesHere("node", ["sqlite", "postgres"]))
+  describe(`the sets of a caller, on ${store}`, () => {
+    let app: TestApp;
+    let admin: Client;
+    let ann: Client;
+    let nobody: Client;
+
+    before(async () => {
+      app = await startApp(store === "postgres" ? { store } : {});
+      admin = new Client(app);
+      const properties = { user: text, team: text };
+      await admin.put("/-/collections/memberships", { schema: { type: "object", properties } });
+      assert.equal((await admin.put("/-/access", { sets: { teams } })).status, 200);
+      const defined = await admin.put("/-/collections/posts", {
+        schema: { type: "object", properties: { title: text, team: text } },
+        access: {
+          read: [{ name: "team", to: "token", where: { team: { in: "$my.teams" } } }],
+        },
+      });
+      assert.equal(defined.status, 201, defined.body);
+      ann = new Client(app, await tokenOf("ann"));
+      nobody = new Client(app, null);
+      for (const team of ["red", "blue"])
+        await admin.put(`/posts/${team}`, { title: `of ${team}`, team });
+    });
+    after(() => app.stop());
+
+    async function tokenOf(subject: string): Promise<string> {
+      const made = await admin.post("/-/tokens", { name: subject, subject, scopes: ["posts:*"] });
+      assert.equal(made.status, 201, made.body);
+      return JSON.parse(made.body).token;
+    }
+
+    const seen = async (): Promise<readonly string[]> => {
+      const { status, body } = await ann.get("/posts");
+      assert.equal(status, 200, body);
+      return JSON.parse(body).data.map(({ id }: { id: string }) => id);
+    };
+
+    it("are empty for a caller who is in none, and unknown for an anonymous one", async () => {
+      assert.deepEqual(await seen(), []);
+      assert.equal((await ann.get("/posts/red")).status, 404);
+      assert.equal((await nobody.get("/posts")).status, 401);
+    });
+
+    it("are exact after every commit", async () => {
+      await admin.put("/memberships/1", { user: "ann", team: "red" });
+      assert.deepEqual(await seen(), ["red"]);
+      await admin.put("/memberships/2", { user: "ann", team: "blue" });
+      assert.deepEqual(await seen(), ["red", "blue"]);
+      assert.equal((await ann.get("/posts/blue")).status, 200);
+      await admin.put("/memberships/1", { user: "bob", team: "red" });
+      assert.deepEqual(await seen(), ["blue"]);
+      assert.equal((await ann.get("/posts/red")).status, 404);
+      await admin.remove("/memberships/2");
+      assert.deepEqual(await seen(), []);
+    });
+
+    it("follow the document", async () => {
+      await admin.put("/memberships/3", { user: "ann", team: "red" });
+      assert.deepEqual(await seen(), ["red"]);
+      const where = { user: "$me", team: { ne: "red" } };
+      assert.equal(
+        (await admin.put("/-/access", { sets: { teams: { ...teams, where } } })).status,
+        200,
+      );
+      assert.deepEqual(await seen(), []);
+      await admin.put("/-/access", { sets: { teams } });
+      assert.deepEqual(await seen(), ["red"]);
+    });
+
+    it("with more than 10,000 values count as empty", { timeout: 120_000 }, async () => {
+      const lines = (count: number) =>
+        Array.from({ length: count }, (_, n) => JSON.stringify({ user: "ann", team: `t${n}` }));
+      const sent = await admin.post("/memberships", lines(9_999).join("\n"), {
+        "content-type": "application/x-ndjson",
+        prefer: "return=minimal",
+      });
+      assert.equal(sent.status, 200, sent.body.slice(0, 200));
+      assert.deepEqual(await seen(), ["red"]);
+      await admin.put("/memberships/more", { user: "ann", team: "one more" });
+      assert.deepEqual(await seen(), []);
+      await admin.remove("/memberships/more");
+      assert.deepEqual(await seen(), ["red"]);
+    });
+
+    it("are checked in the document", async () => {
+      const sets = {
+        a: { collection: "memberships", where: { user: "$my.b" }, field: "team" },
+        b: { collection: "memberships", where: { usr: "$me" }, field: "tem" },
+        teams: { ...teams, where: { user: null } },
+      };
+      const refused = assertProblem(await admin.put("/-/access", { sets }), "invalid-body");
+      assert.deepEqual(pointersOf(refused).toSorted(), [
+        "/sets/a/where/user",
+        "/sets/b/field",
+        "/sets/b/where/usr",
+        "/sets/teams/where/user",
+      ]);
+      const removed = await admin.put("/-/access", { sets: {} });
+      assertProblem(removed, "invalid-body");
+      assert.match(removed.body, /the rules of posts name the set teams/);
+    });
+  });
