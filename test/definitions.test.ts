@@ -95,6 +95,23 @@ describe("a folder of definitions", () => {
     assert.deepEqual(await (await last("/-/access")).json(), { roles: { editor: ["people:*"] } });
   });
 
+  it("has rules that name what is in access.json, and all their errors are reported", async () => {
+    const grantTo = (role: string) => ({
+      access: { read: [{ name: "a", to: { role }, where: { owner: "$me" } }] },
+    });
+    write("access.json", { roles: { editor: [] } });
+    write("people.json", grantTo("editor"));
+    assert.equal((await (await start())("/-/collections/people")).status, 200);
+    await stop();
+    write("people.json", { ...grantTo("author"), boundary: { tenant: "$mine" } });
+    await assert.rejects(start(), (error) => {
+      assert.ok(error instanceof CliError);
+      assert.match(error.message, /people\.json \/boundary\/tenant: there is no value \$mine/);
+      assert.match(error.message, /people\.json \/access\/read\/0\/to\/role: .*author.*editor/);
+      return true;
+    });
+  });
+
   it("leaves a collection named access alone, and says how to define one", async () => {
     const ask = await start();
     assert.equal((await ask("/access", { method: "POST", body: "{}" })).status, 201);

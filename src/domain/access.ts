@@ -44,7 +44,7 @@ export class Access {
   readonly #store: Store;
   readonly #clock: () => number;
   readonly #uses: TokenUses;
-  readonly #binder: RuleBinder;
+  readonly binder: RuleBinder;
   /** The secret of the store, once it is read. */
   #key: string | undefined;
   readonly #callers = new RecentMap<string, Caller>(maxCallers);
@@ -59,7 +59,7 @@ export class Access {
     this.#store = store;
     this.#clock = clock;
     this.#uses = uses;
-    this.#binder = new RuleBinder(
+    this.binder = new RuleBinder(
       store,
       clock,
       new Sets({ store, clock, definitions: () => setDefinitions(store), warn }),
@@ -120,7 +120,7 @@ export class Access {
       isAdmin(principal)
         ? new CollectionAccess(principal, name, rules, { key })
         : then(
-            this.#binder.bind(principal, name, rules),
+            this.binder.bind(principal, name, rules),
             (bound) => new CollectionAccess(principal, name, rules, { bound, key }),
           ),
     );

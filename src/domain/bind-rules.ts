@@ -58,14 +58,9 @@ export class RuleBinder {
     name: string,
     rules: Rules,
     sets: CallerSets,
-    related = this.#related(),
+    related = this.related(),
   ): MaybePromise<BoundRules> {
-    const values: CallerValues = {
-      me: principal.subject,
-      roles: principal.roles,
-      now: this.#clock(),
-      set: (set) => (principal.subject === undefined ? undefined : sets.values(set)),
-    };
+    const values = this.#values(principal, sets);
     const views = new ViewBuilder(principal, name, rules, values, related).views();
     const { loading } = related;
     if (loading !== undefined)
@@ -80,8 +75,24 @@ export class RuleBinder {
     );
   }
 
+  /** Returns what the values in the rules stand for. */
+  values(principal: Principal, rules: Rules): MaybePromise<CallerValues> {
+    return then(this.#sets.read(principal.subject, setsOf(rules)), (sets) =>
+      this.#values(principal, sets),
+    );
+  }
+
+  #values({ subject, roles }: Principal, sets: CallerSets): CallerValues {
+    return {
+      me: subject,
+      roles,
+      now: this.#clock(),
+      set: (name) => (subject === undefined ? undefined : sets.values(name)),
+    };
+  }
+
   /** Rules are the administrator's, so that they see everything. */
-  #related(): RelatedCollections {
+  related(): RelatedCollections {
     return new RelatedCollections((name) =>
       then(this.#store.rules(name), (rules) => new CollectionAccess(system, name, rules)),
     );

@@ -4,7 +4,7 @@ import type { Resource } from "../model/resource.ts";
 import type { Verb } from "../model/token.ts";
 import type { Mask } from "./mask.ts";
 import type { RuleFacts } from "./rule-facts.ts";
-import type { View } from "./view.ts";
+import { type BoundGrant, View } from "./view.ts";
 
 /** A collection that rules were read from, and its revision then; -1 for one that did not exist. */
 export interface RuleRead {
@@ -61,6 +61,13 @@ export class BoundRules {
     const mask = find();
     this.#masks.set(resource, mask ?? "none");
     return mask;
+  }
+
+  /** The same rules with only this grant for a verb. */
+  only(verb: Verb, grant: BoundGrant): BoundRules {
+    const views = { ...this.#views, [verb]: new View([grant]) };
+    const { boundaryFields, isTimed, newFacts } = this;
+    return new BoundRules(views, this.#sets, boundaryFields, isTimed, newFacts);
   }
 
   /**

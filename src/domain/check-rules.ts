@@ -4,10 +4,12 @@ import { ErrorReport, type Path, pointerTo, reportLimits } from "../lib/json/err
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import {
   type CallerValues,
+  isListName,
+  isValueName,
   type RuleCondition,
   valueError,
 } from "../model/access/caller-values.ts";
-import { checkGrants } from "../model/access/check-grants.ts";
+import { checkGrants, type RuleNames } from "../model/access/check-grants.ts";
 import { grantsOf } from "../model/access/grant.ts";
 import { ruleFields } from "../model/access/rule-fields.ts";
 import { type Definition, definitionLimits } from "../model/definition-schema.ts";
@@ -22,13 +24,6 @@ import { buildRule } from "./build-where.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { RelatedCollections } from "./related-fields.ts";
 import type { SetDefinitions } from "./sets.ts";
-
-/** What rules can name besides fields. */
-export interface RuleNames {
-  readonly sets: ReadonlySet<string>;
-  /** Undefined where any role can be named. */
-  readonly roles: ReadonlySet<string> | undefined;
-}
 
 /** Returns all errors in the rules of a definition that is valid otherwise. */
 export function checkRules(
@@ -96,8 +91,8 @@ class RuleChecker {
   readonly #related: RelatedCollections;
   readonly errors: FieldError[] = [];
 
-  constructor(definition: Definition, { sets, roles }: RuleNames, related: RelatedCollections) {
-    this.#sets = sets;
+  constructor(definition: Definition, names: RuleNames, related: RelatedCollections) {
+    this.#sets = names.sets;
     this.#queryable = new QueryableFields(plainText(definition));
     this.#related = related;
     this.#checkCondition(definition.boundary, ["boundary"]);
@@ -107,7 +102,7 @@ class RuleChecker {
         this.#checkCondition(check, ["access", verb, index, "check"]);
       }
     const report = new ErrorReport();
-    checkGrants(definition, roles, report);
+    checkGrants(definition, names, report);
     const { maxFields } = definitionLimits;
     if (ruleFields(definition, referencesOf(definition.references)).length > maxFields)
       report.add(
@@ -153,8 +148,7 @@ function operandError(
       .map((item) => valueError(item, sets) ?? (isListName(item) ? asOperand(item) : undefined))
       .find((error) => error !== undefined);
   const unknown = valueError(operand, sets);
-  if (unknown !== undefined || typeof operand !== "string" || !/^\$(?!\$)/.test(operand))
-    return unknown;
+  if (unknown !== undefined || !isValueName(operand)) return unknown;
   if (isListName(operand) !== (operator === "in"))
     return operator === "in" ? "in takes a list; use eq for one value" : asOperand(operand);
   const isText = operand === "$me" || operand === "$me.roles";
@@ -163,9 +157,6 @@ function operandError(
   const isTime = operand === "$now" && !isOf(kind, new Date(0).toISOString());
   return isTime ? `$now is a time, and this field is a ${kind}` : undefined;
 }
-
-const isListName = (operand: unknown): operand is string =>
-  typeof operand === "string" && (operand === "$me.roles" || operand.startsWith("$my."));
 
 const asOperand = (operand: string): string =>
   `${operand} is a list, and stands alone: {"in": "${operand}"}`;

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { pointerTo } from "../lib/json/error-report.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import type { RuleNames } from "../model/access/check-grants.ts";
 import { hasRules } from "../model/access/grant.ts";
 import type { Collection } from "../model/collection.ts";
 import { type Definition, definitionOf, readDefinition } from "../model/definition.ts";
@@ -124,11 +125,16 @@ export class Collections {
           pointer: pointerTo(["references", field, "collection"]),
           detail: `there is no collection ${collection}; create it first`,
         });
-    const { sets } = accessDocumentOf(await this.#store.rules(accessName));
-    // Any role can be named: tokens can have roles that give no scopes.
-    const names = { sets: new Set(Object.keys(sets)), roles: undefined };
-    errors.push(...(await checkRules(this.#store, name, definition, names)));
+    errors.push(...(await checkRules(this.#store, name, definition, await this.#names())));
     return errors.length === 0 ? definition : invalid(errors);
+  }
+
+  /** What rules can name: the access document defines it. */
+  #names(): MaybePromise<RuleNames> {
+    return then(this.#store.rules(accessName), (stored) => {
+      const { roles, sets } = accessDocumentOf(stored);
+      return { roles: new Set(Object.keys(roles)), sets: new Set(Object.keys(sets)) };
+    });
   }
 
   /** Returns how far the indexes of a collection are; undefined when they are complete. */

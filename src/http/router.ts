@@ -45,27 +45,29 @@ export function findEndpoint(path: string): Match | Problem {
   return collection !== undefined && !isCollectionName(collection) ? invalidName : match;
 }
 
-/** Server paths have fixed segments, with at most one parameter at the end. */
+/** Server paths are fixed, or `/-/`, a word and parameters. */
 const isServerPath = (path: string): boolean =>
   path === "/" || path.startsWith("/-/") || path.startsWith("/.well-known/");
 
 function findServerEndpoint(path: string): Match | undefined {
   const endpoint = endpoints.get(path);
   if (endpoint !== undefined) return { endpoint, params: {} };
-  const cut = path.lastIndexOf("/") + 1;
-  const [pattern, name = ""] = parameters.get(path.slice(0, cut)) ?? [];
-  const below = cut < path.length ? endpoints.get(pattern ?? "") : undefined;
-  return below && { endpoint: below, params: { [name]: path.slice(cut) } };
+  const cut = path.indexOf("/", 3) + 1;
+  const values = path.slice(cut).split("/");
+  const below = parameters.get(`${path.slice(0, cut)}${values.length}`);
+  if (below === undefined || values.includes("")) return undefined;
+  const params = Object.fromEntries(below.names.map((name, index) => [name, values[index] ?? ""]));
+  return { endpoint: below.endpoint, params };
 }
 
-/** `/-/tokens/` → the path `/-/tokens/{id}` and the name `id`. */
+/** `/-/tokens/1` → the endpoint of `/-/tokens/{id}` and the name `id`. */
 const parameters = new Map(
-  [...endpoints.keys()]
-    .filter((path) => isServerPath(path) && path.endsWith("}"))
-    .map((path) => [
-      path.slice(0, path.indexOf("{")),
-      [path, path.slice(path.indexOf("{") + 1, -1)],
-    ]),
+  [...endpoints]
+    .filter(([path]) => isServerPath(path) && path.endsWith("}"))
+    .map(([path, endpoint]) => {
+      const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+      return [`${path.slice(0, path.indexOf("{"))}${names.length}`, { endpoint, names }];
+    }),
 );
 
 const none = endpointOf([]);

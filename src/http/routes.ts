@@ -1,13 +1,8 @@
 // Lists every route: method, path, permission, handler, request and responses.
 
 import { actionListSchema, actionNameSchema } from "../model/action-schema.ts";
-import { definitionSchema } from "../model/definition-schema.ts";
 import { batchLimits, batchResultsSchema, batchSchema } from "../model/schemas/batch.ts";
-import {
-  collectionListSchema,
-  collectionSchema,
-  definedCollectionSchema,
-} from "../model/schemas/collection.ts";
+import { collectionListSchema, collectionSchema } from "../model/schemas/collection.ts";
 import { problemKindSchema } from "../model/schemas/problem.ts";
 import { querySchema } from "../model/schemas/query.ts";
 import {
@@ -44,9 +39,11 @@ import {
   ready,
 } from "./admin/pages.ts";
 import { listSlowQueries } from "./admin/queries.ts";
+import { explainAccess, getOwnRights } from "./admin/rights.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
 import { replaceAccessDocument, showAccessDocument } from "./openapi/access.ts";
 import { anyAction } from "./openapi/actions.ts";
+import { define, drop } from "./openapi/definitions.ts";
 import { storedFileBytes } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
 import { conditions, parameters } from "./openapi/parameters.ts";
@@ -61,6 +58,7 @@ import {
   upsert,
 } from "./openapi/resources.ts";
 import { json, jsonContent, noContent, notModified, page, response } from "./openapi/responses.ts";
+import { explain, showResourceRights, showRights } from "./openapi/rights.ts";
 import { type Routes, route } from "./request/route.ts";
 import { runBatch } from "./resources/batch.ts";
 import { getFile } from "./resources/download.ts";
@@ -175,35 +173,17 @@ export const routes: Routes = {
     responses: { 200: json("The collection.", collectionSchema) },
     problems: [404],
   }),
-  putCollection: route("PUT /-/collections/{name}", "admin", putCollection, {
-    summary: "Create or redefine a collection",
-    description:
-      "Replaces the definition; a member that is left out has its default. Creates the collection if it does not exist, and changes none of its resources.",
-    path: { name: collectionNameSchema },
-    parameters: [parameters.dryRun],
-    body: jsonContent(definitionSchema),
-    responses: {
-      200: json(
-        "The collection with its new definition; with `dry-run=true`, what would happen.",
-        definedCollectionSchema,
-      ),
-      201: json("The collection was created.", definedCollectionSchema),
-      202: json(
-        "The definition is in force, and its indexes are still built; `GET` shows the progress.",
-        definedCollectionSchema,
-      ),
-    },
-    problems: [404, 409],
-  }),
-  deleteCollection: route("DELETE /-/collections/{name}", "admin", deleteCollection, {
-    summary: "Delete a collection",
-    description:
-      "This cannot be undone. A collection with resources is deleted only with `confirm`.",
-    path: { name: collectionNameSchema },
-    parameters: [parameters.confirm],
-    responses: { 204: noContent("The collection was deleted.") },
-    problems: [404, 409],
-  }),
+  putCollection: route("PUT /-/collections/{name}", "admin", putCollection, define),
+  deleteCollection: route("DELETE /-/collections/{name}", "admin", deleteCollection, drop),
+
+  explainAccess: route("QUERY /-/access", "admin", explainAccess, explain),
+  getRights: route("GET /-/access/{collection}", "optional-token", getOwnRights, showRights),
+  getResourceRights: route(
+    "GET /-/access/{collection}/{id}",
+    "optional-token",
+    getOwnRights,
+    showResourceRights,
+  ),
 
   getAccessDocument: route("GET /-/access", "admin", getAccessDocument, showAccessDocument),
   putAccessDocument: route("PUT /-/access", "admin", putAccessDocument, replaceAccessDocument),

@@ -9,6 +9,7 @@ import { Expander } from "../domain/expand.ts";
 import { Feeds } from "../domain/feeds.ts";
 import { Lists } from "../domain/lists.ts";
 import { Resources } from "../domain/resources.ts";
+import { Rights } from "../domain/rights/rights.ts";
 import { SlowQueries } from "../domain/slow-queries.ts";
 import { TokenUses } from "../domain/token-uses.ts";
 import { Tokens } from "../domain/tokens.ts";
@@ -112,6 +113,15 @@ function build(
   jsonHeaders.set("content-type", "application/json");
   jsonHeaders.append("vary", "Accept, Accept-Encoding");
   const memory = new MemoryBudget(Math.max(config.maxInFlightBytes, config.maxBodyBytes));
+  const resources = new Resources(store);
+  const writes = new Writes(store, access, uploads, {
+    clock,
+    maxBytes: config.maxBodyBytes,
+    base,
+    memory,
+    maxCascade: config.maxCascade,
+  });
+  const rights = new Rights(store, clock, access, resources, writes);
   const requests = new RequestLog(lineWriter(log));
   const services: Services = {
     ...{ access, accessDocuments },
@@ -119,16 +129,11 @@ function build(
     expander: new Expander(store, access, base),
     slowQueries: new SlowQueries(clock),
     feeds: new Feeds(store, config.maxBodyBytes),
-    resources: new Resources(store),
+    resources,
+    rights,
     tokens,
     collections,
-    writes: new Writes(store, access, uploads, {
-      clock,
-      maxBytes: config.maxBodyBytes,
-      base,
-      memory,
-      maxCascade: config.maxCascade,
-    }),
+    writes,
     uploads,
     actions,
     unready: () => store.ready(),

@@ -39,9 +39,11 @@ export async function applyDefinitions(
 ): Promise<void> {
   if (folder === undefined) return;
   const { definitions, access } = readDefinitionFiles(folder);
+  // Rules name the roles and sets of the document.
+  if (access !== undefined) await applyAccess(accessDocuments, access, log);
   for (const { path, name, text } of definitions) {
     const defined = await collections.ensure(system, name, text);
-    if (defined instanceof Problem) throw new CliError(1, `${path}: ${defined.detail}`);
+    if (defined instanceof Problem) throw rejected(path, defined);
     if (defined === undefined) continue;
     log.info({ collection: name, isNew: defined.isNew }, "defined");
     if (defined.violations.count > 0)
@@ -50,7 +52,11 @@ export async function applyDefinitions(
         "some resources do not match the definition",
       );
   }
-  if (access !== undefined) await applyAccess(accessDocuments, access, log);
+}
+
+function rejected(path: string, { detail, errors = [] }: Problem): CliError {
+  if (errors.length === 0) return new CliError(1, `${path}: ${detail}`);
+  return usageError(errors.map((error) => ({ where: `${path} ${pointerOf(error)}`, ...error })));
 }
 
 async function applyAccess(
@@ -60,7 +66,7 @@ async function applyAccess(
 ): Promise<void> {
   const before = await documents.find(system);
   const document = await documents.replace(system, text);
-  if (document instanceof Problem) throw new CliError(1, `${path}: ${document.detail}`);
+  if (document instanceof Problem) throw rejected(path, document);
   if (!isDeepStrictEqual(document, before)) log.info("replaced the access document");
 }
 

@@ -16,6 +16,7 @@ import { Collections } from "../../src/domain/collections.ts";
 import { Feeds } from "../../src/domain/feeds.ts";
 import { Lists } from "../../src/domain/lists.ts";
 import { Resources } from "../../src/domain/resources.ts";
+import { Rights } from "../../src/domain/rights/rights.ts";
 import { SlowQueries } from "../../src/domain/slow-queries.ts";
 import { Tokens } from "../../src/domain/tokens.ts";
 import { Uploads } from "../../src/domain/uploads.ts";
@@ -52,6 +53,7 @@ interface Domain {
   readonly lists: Lists;
   readonly feeds: Feeds;
   readonly resources: Resources;
+  readonly rights: Rights;
   readonly slowQueries: SlowQueries;
   readonly tokens: Tokens;
   readonly uploads: Uploads;
@@ -143,6 +145,9 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Writes.run remove": onCollection("delete", ({ writes }, access) =>
     writes.run(access, { kind: "remove", id: "a" }),
   ),
+  "Writes.plan": onCollection("create", ({ writes }, access) =>
+    writes.plan(access, { kind: "create", draft }),
+  ),
   "Writes.runAll create": {
     needs: "create",
     call: ({ writes }, who) => writes.runAll(who, [{ kind: "create", collection: "notes", draft }]),
@@ -188,6 +193,9 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "AccessDocuments.replace": admin(({ accessDocuments }, who) =>
     accessDocuments.replace(who, '{"roles":{"root":["admin"]}}'),
   ),
+  "Rights.explain": admin(({ rights }, who) =>
+    rights.explain(who, { collection: "notes", verb: "read" }),
+  ),
   "SlowQueries.list": admin(({ slowQueries }, who) => slowQueries.list(who)),
   "Tokens.list": admin(({ tokens }, who) => tokens.list(who)),
   "Tokens.find": admin(({ tokens }, who) => tokens.find(who, "t")),
@@ -215,6 +223,7 @@ const others: Readonly<Record<string, string>> = {
   "Resources.isCurrentFor": "asks Resources.find",
   "Lists.isCurrentFor": "asks Lists.target",
   "Access.byRules": "asked by Access.collection",
+  "Rights.own": "returns what the principal may do itself; tested in http/rights.test.ts",
   "Access.collection": "reads the rules; each use of the result checks its own permission",
   "Actions.all": "names the types of all actions in the OpenAPI document",
   "Actions.visibleTo": "returns what the principal may run; tested below",
@@ -295,7 +304,11 @@ const others: Readonly<Record<string, string>> = {
   "Masks.at": "used by Mask",
   "Masks.revisionOf": "used by Mask",
   "Masks.hash": "used by Mask",
+  "BoundRules.only": "used by Rights",
   "RuleBinder.bind": "used by Access",
+  "RuleBinder.values": "used by Rights",
+  "RuleBinder.related": "used by Rights",
+  "ConditionReporter.report": "used by Rights, for an admin",
   "RuleFacts.matches": "used by View",
   "RuleFacts.loading": "used by View",
   "RuleFacts.reads": "used by Writes",
@@ -351,17 +364,18 @@ describe("a principal without the scope", () => {
     const uploads = new Uploads(store, openDisk(join(folder, "files"), sendFile));
     const memory = new MemoryBudget(2 ** 20);
     const options = { clock: Date.now, maxBytes: 2 ** 20, base: "", memory, maxCascade: 0 };
+    const resources = new Resources(store);
+    const writes = new Writes(store, access, uploads, options);
     all = {
-      ...{ store, collection, rules, access, uploads },
+      ...{ store, collection, rules, access, uploads, resources, writes },
+      rights: new Rights(store, Date.now, access, resources, writes),
       actions: new Actions([action], (_, thrown) => assert.fail(`${thrown}`)),
       collections: new Collections(store, Date.now),
       accessDocuments: new AccessDocuments(store, Date.now),
       lists: new Lists(store, access, 2 ** 20),
       feeds: new Feeds(store, 2 ** 20),
-      resources: new Resources(store),
       slowQueries: new SlowQueries(Date.now),
       tokens: new Tokens(store, Date.now),
-      writes: new Writes(store, access, uploads, options),
     };
   });
 

@@ -90,6 +90,10 @@ describe("rules that are valid", () => {
     }),
     "values that are set": withGrant("create", {
       set: { author: "$me", status: "draft", due: "$now", pages: 1, title: "$$x", tags: ["a"] },
+      check: {},
+    }),
+    "values that are set, of lists and in objects": withGrant("create", {
+      set: { tags: "$my.teams", "address.city": "Bern" },
       check: { team: { in: "$my.teams" } },
     }),
     "a role": withGrant("read", { to: { role: "editor" } }),
@@ -230,12 +234,6 @@ describe("rules that are not valid", () => {
       /no field autor/,
     ],
     [
-      "a field in an object that is set",
-      withGrant("create", { set: { "address.city": "x" } }),
-      "/access/create/0/set/address.city",
-      /itself/,
-    ],
-    [
       "another type that is set",
       withGrant("create", { set: { pages: "$me" } }),
       "/access/create/0/set/pages",
@@ -254,10 +252,22 @@ describe("rules that are not valid", () => {
       /null/,
     ],
     [
-      "a list that is set",
-      withGrant("update", { set: { tags: "$my.teams" } }),
-      "/access/update/0/set/tags",
-      /\$me, \$now/,
+      "an unknown value that is set",
+      withGrant("update", { set: { author: "$you" } }),
+      "/access/update/0/set/author",
+      /no value \$you/,
+    ],
+    [
+      "a list that is set as a text",
+      withGrant("update", { set: { author: "$my.teams" } }),
+      "/access/update/0/set/author",
+      /a list.*string/,
+    ],
+    [
+      "another type that is set in an object",
+      withGrant("update", { set: { "address.city": 1 } }),
+      "/access/update/0/set/address.city",
+      /must be text/,
     ],
     [
       "a value inside of a list that is set",

@@ -92,6 +92,7 @@ function itemsAt({ paths }: Document, path: string): readonly Item[] {
     steps.with(-1, "{id}").join("/"),
     steps.with(-1, "{name}").join("/"),
     steps.with(-1, "{kind}").join("/"),
+    [...steps.slice(0, 3), "{collection}", "{id}"].slice(0, steps.length).join("/"),
     ...(isOurs ? [] : [["", "{collection}", "{id}", "{name}"].slice(0, steps.length).join("/")]),
   ];
   return steps.length > 4 && !isOurs

@@ -299,7 +299,7 @@ for (const store of storesHere("node", ["sqlite", "postgres"])) {
         assert.equal((await admin.put("/-/collections/posts", narrowed)).status, 200);
         const less = await ann.post("/posts", { slug: "once" }, key);
         assert.deepEqual(Object.keys(JSON.parse(less.body)).sort(), ["createdAt", "id", "slug"]);
-        const none = { ...posts.access, read: [{ name: "x", to: { role: "nobody" } }] };
+        const none = { ...posts.access, read: [{ name: "x", to: { scope: "nobody:read" } }] };
         assert.equal(
           (await admin.put("/-/collections/posts", { ...posts, access: none })).status,
           200,

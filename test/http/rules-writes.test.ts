@@ -20,6 +20,7 @@ const schema = {
     pin: { type: "string", writeOnly: true },
     made: { type: "string", readOnly: true },
     address: { type: "object", properties: { city: text, zip: text } },
+    log: { type: "object", properties: { by: text } },
   },
 };
 

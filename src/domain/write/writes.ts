@@ -5,7 +5,7 @@ import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
-import type { Store } from "../../store/store.ts";
+import type { ResourceChange, Store } from "../../store/store.ts";
 import type { Access } from "../access.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { retryOnConflict } from "../retry.ts";
@@ -88,6 +88,13 @@ export class Writes {
     const files = operation.kind === "create" ? (operation.files ?? []) : [];
     const write = () => this.#runOne(access, operation, once);
     return files.length === 0 ? write() : this.#uploads.writeWithFiles(files, write, filesOf);
+  }
+
+  /** Writes nothing, and returns the change that an operation would make. */
+  async plan(access: CollectionAccess, operation: Operation): Promise<ResourceChange | Problem> {
+    const [planned] = await this.#plan({ key: "-" }).plan([{ access, operation }], false);
+    if (planned === undefined) throw new Error("each operation must have a plan");
+    return planned;
   }
 
   /** Runs all operations of a batch or none. Returns the first that is rejected. */

@@ -127,7 +127,7 @@ const tags = [
   {
     name: "Access",
     paths: /^\/-\/access/,
-    description: "Roles and the scopes that they give; for administrators.",
+    description: "Roles and the scopes that they give, and what callers may do.",
   },
   {
     name: "Tokens",

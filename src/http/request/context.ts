@@ -9,6 +9,7 @@ import type { Expander } from "../../domain/expand.ts";
 import type { Feeds } from "../../domain/feeds.ts";
 import type { Lists, ReadOptions } from "../../domain/lists.ts";
 import type { Resources } from "../../domain/resources.ts";
+import type { Rights } from "../../domain/rights/rights.ts";
 import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries.ts";
 import type { Tokens } from "../../domain/tokens.ts";
 import type { Uploads } from "../../domain/uploads.ts";
@@ -29,6 +30,7 @@ export interface Services {
   readonly expander: Expander;
   readonly slowQueries: SlowQueries;
   readonly feeds: Feeds;
+  readonly rights: Rights;
   readonly tokens: Tokens;
   readonly collections: Collections;
   readonly writes: Writes;

@@ -54,10 +54,17 @@ export function boundValue(
 export const isList = (value: unknown): value is ListName =>
   typeof value === "object" && value !== null && "list" in value;
 
+/** Whether a text stands for a value of the caller. */
+export const isValueName = (operand: unknown): operand is string =>
+  typeof operand === "string" && operand.startsWith("$") && !operand.startsWith("$$");
+
+/** Whether a text stands for a list of values. */
+export const isListName = (operand: unknown): operand is string =>
+  typeof operand === "string" && (operand === "$me.roles" || operand.startsWith(setPrefix));
+
 /** Returns what is wrong with an operand that begins with `$`, or undefined. */
 export function valueError(operand: unknown, sets: ReadonlySet<string>): string | undefined {
-  if (typeof operand !== "string" || !operand.startsWith("$") || operand.startsWith("$$"))
-    return undefined;
+  if (!isValueName(operand)) return undefined;
   if (["$me", "$me.roles", "$now"].includes(operand)) return undefined;
   const name = operand.startsWith(setPrefix) ? operand.slice(setPrefix.length) : undefined;
   if (name === undefined)

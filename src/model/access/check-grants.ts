@@ -8,6 +8,7 @@ import { undeclaredError } from "../check-field.ts";
 import type { Definition } from "../definition.ts";
 import { reservedMembers, serverMembers } from "../resource.ts";
 import { type Verb, verbs } from "../token.ts";
+import { isListName, isValueName, valueError } from "./caller-values.ts";
 import { type Grant, grantsOf } from "./grant.ts";
 import { namedFields } from "./rule-fields.ts";
 
@@ -26,15 +27,17 @@ const unsuitable: Readonly<Record<Verb, { readonly [Member in keyof Grant]?: str
   },
 };
 
+/** What rules can name besides fields. */
+export interface RuleNames {
+  readonly sets: ReadonlySet<string>;
+  readonly roles: ReadonlySet<string>;
+}
+
 /** Adds the errors of the grants of a definition that is valid otherwise. */
-export function checkGrants(
-  definition: Definition,
-  roles: ReadonlySet<string> | undefined,
-  report: ErrorReport,
-): void {
+export function checkGrants(definition: Definition, names: RuleNames, report: ErrorReport): void {
   for (const verb of verbs) {
     if (typeof definition.access[verb] === "string") continue;
-    const checker = new GrantChecker(verb, definition, roles, report);
+    const checker = new GrantChecker(verb, definition, names, report);
     for (const [index, grant] of grantsOf(definition, verb).entries())
       checker.check(grant, ["access", verb, index]);
   }
@@ -45,33 +48,30 @@ class GrantChecker {
   readonly #schema: Definition["schema"];
   readonly #declared: Fields | undefined;
   readonly #boundary: readonly string[];
-  readonly #roles: ReadonlySet<string> | undefined;
+  readonly #names: RuleNames;
   readonly #report: ErrorReport;
-  readonly #names = new Set<string>();
+  /** The names of the grants so far. */
+  readonly #grants = new Set<string>();
 
-  constructor(
-    verb: Verb,
-    { schema, boundary }: Definition,
-    roles: ReadonlySet<string> | undefined,
-    report: ErrorReport,
-  ) {
+  constructor(verb: Verb, { schema, boundary }: Definition, names: RuleNames, report: ErrorReport) {
     this.#verb = verb;
     this.#schema = schema;
     this.#declared = schema && fieldsOf(schema, new References(schema));
     this.#boundary = namedFields(boundary);
-    this.#roles = roles;
+    this.#names = names;
     this.#report = report;
   }
 
   check(grant: Grant, path: Path): void {
     const { name, to, fields = [], set = {} } = grant;
     const others = unsuitable[this.#verb];
-    if (this.#names.has(name))
+    if (this.#grants.has(name))
       this.#report.add([...path, "name"], `two grants have the name ${name}`);
-    this.#names.add(name);
+    this.#grants.add(name);
     if (to === "owner" && this.#verb === "create") this.#report.add([...path, "to"], noOwnerYet);
-    if (typeof to === "object" && "role" in to && this.#roles?.has(to.role) === false)
-      this.#report.add([...path, "to", "role"], unknownRole(to.role, this.#roles));
+    const { roles } = this.#names;
+    if (typeof to === "object" && "role" in to && !roles.has(to.role))
+      this.#report.add([...path, "to", "role"], unknownRole(to.role, roles));
     for (const [member, detail] of Object.entries(others))
       if (Object.hasOwn(grant, member)) this.#report.add([...path, member], detail);
     if (others.fields === undefined) this.#checkFields(fields, [...path, "fields"]);
@@ -109,26 +109,36 @@ class GrantChecker {
   }
 
   #setError(field: string, value: unknown): string | undefined {
-    if (field === "" || field.includes("."))
-      return "set takes fields of the resource itself, not of objects in it";
     if (this.#verb === "update" && this.#boundary.includes(field))
       return "the boundary names this field, so it cannot change";
-    return this.#fieldError(field) ?? valueError(value) ?? this.#typeError(field, value);
+    return this.#fieldError(field) ?? this.#valueError(value) ?? this.#typeError(field, value);
+  }
+
+  /** Returns why no field can get the value. */
+  #valueError(value: unknown): string | undefined {
+    if (value === null) return "null is not a value; leave the field out";
+    const isNested = typeof value === "object" && JSON.stringify(value).includes('"$');
+    return isNested
+      ? "inside of a list or an object no text can begin with $"
+      : valueError(value, this.#names.sets);
   }
 
   /** Returns why the schema does not allow the value. The length of what `$me` stands for is not known. */
   #typeError(field: string, value: unknown): string | undefined {
-    if (isName(value)) {
-      const types = this.#declared?.members.get(field)?.inner.types;
-      return types?.has("string") === false
-        ? `${value} is a string, and the schema declares ${[...types].join(" or ")}`
+    const names = field.split(".");
+    if (isValueName(value)) {
+      const types = this.#declared?.at(names)?.inner.types;
+      const type = isListName(value) ? "array" : "string";
+      return types?.has(type) === false
+        ? `${value} is ${isListName(value) ? "a list" : "a string"}, and the schema declares ${[...types].join(" or ")}`
         : undefined;
     }
     if (this.#schema === undefined) return undefined;
-    const report = new ErrorReport();
     const literal = typeof value === "string" ? value.replace(/^\$\$/, "$") : value;
-    checkValue({ ...this.#schema, required: [] }, { [field]: literal }, report);
-    const pointer = pointerTo([field]);
+    const sent = names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), literal);
+    const report = new ErrorReport();
+    checkValue({ ...this.#schema, required: [] }, sent, report);
+    const pointer = pointerTo(names);
     return report.errors.find((error) => error.pointer.startsWith(pointer))?.detail;
   }
 }
@@ -137,17 +147,3 @@ const noOwnerYet = 'a new resource has no owner yet; use "token": who creates it
 
 const unknownRole = (role: string, roles: ReadonlySet<string>): string =>
   `there is no role ${role}; PUT /-/access defines roles${roles.size === 0 ? "" : `: ${[...roles].join(", ")}`}`;
-
-/** Whether a value stands for another one. */
-const isName = (value: unknown): value is string =>
-  typeof value === "string" && value.startsWith("$") && !value.startsWith("$$");
-
-/** Returns why no field can get the value. */
-function valueError(value: unknown): string | undefined {
-  if (value === null) return "null is not a value; leave the field out";
-  if (isName(value) && value !== "$me" && value !== "$now")
-    return `set takes $me, $now and plain values; the text itself is written $${value}`;
-  return typeof value === "object" && JSON.stringify(value).includes('"$')
-    ? "inside of a list or an object no text can begin with $"
-    : undefined;
-}

@@ -5,6 +5,13 @@ import { acceptedSchema, actionListSchema, actionSchema } from "../action-schema
 import { definitionSchema } from "../definition-schema.ts";
 import { accessDocumentSchema } from "./access.ts";
 import {
+  accessQuerySchema,
+  accessReportSchema,
+  conditionReportSchema,
+  grantReportSchema,
+  ownRightsSchema,
+} from "./access-query.ts";
+import {
   batchOperationSchema,
   batchResultSchema,
   batchResultsSchema,
@@ -60,6 +67,11 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   Violations: violationsSchema,
   Violation: violationSchema,
   AccessDocument: accessDocumentSchema,
+  AccessQuery: accessQuerySchema,
+  AccessReport: accessReportSchema,
+  GrantReport: grantReportSchema,
+  ConditionReport: conditionReportSchema,
+  OwnRights: ownRightsSchema,
   SlowQuery: slowQuerySchema,
   SlowQueryList: slowQueryListSchema,
   TokenRequest: tokenRequestSchema,

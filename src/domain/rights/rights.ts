@@ -1,0 +1,227 @@
+// Explains to administrators whether a subject may do something, by trying it with the code that reads and writes use.
+
+import {
+  absent,
+  boundValue,
+  type CallerValues,
+  ownerName,
+  textsIn,
+} from "../../model/access/caller-values.ts";
+import { type Grant, grantsOf } from "../../model/access/grant.ts";
+import type { Rules } from "../../model/collection.ts";
+import { type Definition, definitionOf } from "../../model/definition.ts";
+import { draftOf } from "../../model/draft.ts";
+import type { Principal } from "../../model/principal.ts";
+import { Problem } from "../../model/problem.ts";
+import { queryableFieldsOf } from "../../model/query/queryable.ts";
+import type { Resource } from "../../model/resource.ts";
+import type {
+  AccessQuery,
+  AccessReport,
+  GrantReport,
+  OwnRights,
+} from "../../model/schemas/access-query.ts";
+import { isAdmin } from "../../model/token.ts";
+import type { ResourceChange, Store } from "../../store/store.ts";
+import { type Access, requireAdmin } from "../access.ts";
+import type { BoundRules } from "../bound-rules.ts";
+import { CollectionAccess } from "../collection-access.ts";
+import { isFor } from "../grant-callers.ts";
+import { collectionNotFound } from "../problems.ts";
+import type { Resources } from "../resources.ts";
+import type { BoundGrant } from "../view.ts";
+import { refuse } from "../write/allow.ts";
+import type { Condition, Operation } from "../write/operation.ts";
+import type { Writes } from "../write/writes.ts";
+import { ConditionReporter } from "./condition-report.ts";
+import { ownRights } from "./own-rights.ts";
+import { principalOfSubject } from "./subject.ts";
+
+/** A report without the status, which the protocol has. */
+export interface Explanation
+  extends Omit<AccessReport, "allowed" | "status" | "detail" | "errors"> {
+  /** What the caller is told; undefined when it may. */
+  readonly problem: Problem | undefined;
+}
+
+/** What a grant is tried with. */
+interface Trial {
+  readonly query: AccessQuery;
+  readonly access: CollectionAccess;
+  readonly bound: BoundRules;
+  readonly resource: Resource | undefined;
+  readonly values: CallerValues;
+  readonly reporter: ConditionReporter;
+}
+
+export class Rights {
+  readonly #store: Store;
+  readonly #clock: () => number;
+  readonly #access: Access;
+  readonly #resources: Resources;
+  readonly #writes: Writes;
+
+  constructor(
+    store: Store,
+    clock: () => number,
+    access: Access,
+    resources: Resources,
+    writes: Writes,
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#access = access;
+    this.#resources = resources;
+    this.#writes = writes;
+  }
+
+  /** Returns what the principal may do itself. */
+  own(principal: Principal, name: string, id?: string): Promise<OwnRights | Problem> {
+    return ownRights(this.#store, this.#access, principal, name, id);
+  }
+
+  /** Returns whether a subject may do what is asked, and what decides it. */
+  async explain(principal: Principal, query: AccessQuery): Promise<Explanation | Problem> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
+    const { collection, id } = query;
+    const rules = await this.#store.rules(collection);
+    if (rules === undefined) return collectionNotFound(collection);
+    const caller = await principalOfSubject(this.#store, this.#clock(), query);
+    const access = await this.#access.collection(caller, collection);
+    const problem = await this.#try(access, query);
+    const { subject, scopes, roles } = caller;
+    const who = { ...(subject !== undefined && { subject }), scopes, roles };
+    if (isAdmin(caller)) return { problem, ...who, grants: [] };
+    const resource = id === undefined ? undefined : await this.#store.find(collection, id);
+    const trial = await this.#trial(query, access, rules, resource);
+    const { boundary } = definitionOf(rules);
+    const tried: TriedGrant[] = [];
+    for (const grant of grantsOf(definitionOf(rules), query.verb))
+      tried.push(await this.#explainGrant(trial, grant, boundary));
+    const grants = tried.map(({ report }) => report);
+    const decisive = grants.find(({ allows }) => allows);
+    const state = resource ?? tried.find(({ after }) => after)?.after;
+    return {
+      problem,
+      ...who,
+      ...(problem === undefined && decisive && { grant: decisive.name }),
+      ...(boundary && state && { boundary: await trial.reporter.report(boundary, state) }),
+      grants,
+    };
+  }
+
+  async #trial(
+    query: AccessQuery,
+    access: CollectionAccess,
+    rules: Rules,
+    resource: Resource | undefined,
+  ): Promise<Trial> {
+    const { binder } = this.#access;
+    const { principal, name } = access;
+    const values = await binder.values(principal, rules);
+    const queryable = queryableFieldsOf(rules.definition);
+    const reporter = new ConditionReporter(this.#store, queryable, values, binder.related());
+    const bound = access.bound ?? (await binder.bind(principal, name, rules));
+    return { query, access, bound, resource, values, reporter };
+  }
+
+  /** Returns the problem that the caller would get. */
+  async #try(access: CollectionAccess, query: AccessQuery): Promise<Problem | undefined> {
+    const { verb, id, change } = query;
+    if (verb === "read" || (verb === "update" && change === undefined)) {
+      if (id === undefined) return access.require(verb);
+      const found = await this.#resources.find(access, id, verb);
+      if (found instanceof Problem || verb === "read") return problemIn(found);
+      return access.decide(() => refuse(access, verb, found.resource));
+    }
+    const operation = operationOf(query);
+    if (operation === undefined) return access.require(verb);
+    return problemIn(await this.#writes.plan(access, operation));
+  }
+
+  /** Tries a grant as if it were the only one. */
+  async #explainGrant(
+    trial: Trial,
+    grant: Grant,
+    boundary: Definition["boundary"],
+  ): Promise<TriedGrant> {
+    const { access, bound, values, reporter, resource } = trial;
+    const { verb } = trial.query;
+    const { name, to, check, set } = grant;
+    const where = { ...(to === "owner" && { [ownerName]: "$me" }), ...grant.where };
+    const named = [boundary, where, check, set].flatMap(textsIn);
+    const missing = [...new Set(named)].filter((text) => boundValue(text, values) === absent);
+    const one = bound.view(verb)?.grants.find((each) => each.name === name);
+    const { allows = false, errors, after } = one ? await this.#tryGrant(trial, one) : {};
+    const isConditional = resource && Object.keys(where).length > 0;
+    const report = {
+      name,
+      to: isFor(access.principal, access.name, verb, grant),
+      ...(missing.length > 0 && { missing }),
+      ...(isConditional && { where: await reporter.report(where, resource) }),
+      ...(errors && { errors }),
+      ...(after && check && { check: await reporter.report(check, after) }),
+      allows,
+    };
+    return { report, after };
+  }
+
+  async #tryGrant(
+    { access, bound, query, resource }: Trial,
+    grant: BoundGrant,
+  ): Promise<{ allows: boolean; errors?: Problem["errors"]; after?: Resource | undefined }> {
+    const { principal, name, rules } = access;
+    const { verb, change } = query;
+    const accessBy = (one: BoundGrant) =>
+      new CollectionAccess(principal, name, rules, { bound: bound.only(verb, one) });
+    const operation = change && operationOf(query);
+    if (operation === undefined || access.bound === undefined) {
+      const own = accessBy(grant);
+      const isAny = resource === undefined;
+      return { allows: isAny || !(await own.decide(() => refuse(own, verb, resource))) };
+    }
+    const planned = await this.#writes.plan(accessBy(grant), operation);
+    const unchecked = await this.#writes.plan(accessBy({ ...grant, check: undefined }), operation);
+    return {
+      allows: !(planned instanceof Problem),
+      ...(unchecked instanceof Problem
+        ? { errors: unchecked.errors }
+        : { after: stateAfter(unchecked, resource) }),
+    };
+  }
+}
+
+const problemIn = (result: unknown): Problem | undefined =>
+  result instanceof Problem ? result : undefined;
+
+/** What was found about a grant, and the state that the change leaves under it. */
+interface TriedGrant {
+  readonly report: GrantReport;
+  readonly after: Resource | undefined;
+}
+
+function stateAfter(change: ResourceChange, before: Resource | undefined): Resource | undefined {
+  if (change.kind !== "put") return undefined;
+  const { id, at: updatedAt, fields } = change;
+  const owner = (before ?? change).owner;
+  const createdAt = before?.createdAt ?? updatedAt;
+  return { id, fields, revision: 0, createdAt, updatedAt, ...(owner !== undefined && { owner }) };
+}
+
+/** A collection may require a precondition. */
+const condition: Condition = Object.assign(() => true, { isByTag: true });
+
+/** Returns undefined when nothing is written. */
+function operationOf({ verb, id, change }: AccessQuery): Operation | undefined {
+  if (verb === "delete") return id === undefined ? undefined : { kind: "remove", id, condition };
+  if (change === undefined || verb === "read") return undefined;
+  const text = JSON.stringify(change);
+  if (verb === "update")
+    return id === undefined
+      ? undefined
+      : { kind: "patch", id, patchKind: "merge", patch: text, condition };
+  const draft = draftOf(text);
+  if (!("fields" in draft)) throw new Error("a JSON object must be a draft");
+  return id === undefined ? { kind: "create", draft } : { kind: "put", id, draft, condition };
+}

@@ -1,0 +1,36 @@
+// Finds what a subject may do with its tokens, for those who ask on its behalf.
+
+import { anonymous, type Principal } from "../../model/principal.ts";
+import { accessDocumentOf, accessName, withRoleScopes } from "../../model/schemas/access.ts";
+import { isAlive, type Token } from "../../model/token.ts";
+import type { Store } from "../../store/store.ts";
+
+export interface AskedSubject {
+  readonly subject?: string | undefined;
+  readonly roles?: readonly string[] | undefined;
+  readonly scopes?: readonly string[] | undefined;
+}
+
+/** Returns the principal of a subject. Without roles and scopes, those of its valid tokens count. */
+export async function principalOfSubject(
+  store: Store,
+  now: number,
+  { subject, roles, scopes }: AskedSubject,
+): Promise<Principal> {
+  const isGiven = roles !== undefined || scopes !== undefined;
+  if (subject === undefined && !isGiven) return anonymous;
+  const tokens = isGiven ? [] : await store.tokens();
+  const own = tokens.filter((token) => token.subject === subject && isAlive(token, now));
+  const held = isGiven ? { roles, scopes } : joined(own);
+  const document = accessDocumentOf(await store.rules(accessName));
+  return {
+    ...{ kind: "token", subject, token: undefined },
+    scopes: withRoleScopes(held.scopes ?? [], held.roles ?? [], document),
+    roles: held.roles ?? [],
+  };
+}
+
+const joined = (tokens: readonly Token[]): Pick<Token, "roles" | "scopes"> => ({
+  roles: [...new Set(tokens.flatMap(({ roles }) => roles))],
+  scopes: [...new Set(tokens.flatMap(({ scopes }) => scopes))],
+});
