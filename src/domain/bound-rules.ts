@@ -2,15 +2,10 @@
 
 import type { Resource } from "../model/resource.ts";
 import type { Verb } from "../model/token.ts";
+import type { ReadState } from "../store/store.ts";
 import type { Mask } from "./mask.ts";
 import type { RuleFacts } from "./rule-facts.ts";
 import { type BoundGrant, View } from "./view.ts";
-
-/** A collection that rules were read from, and its revision then; -1 for one that did not exist. */
-export interface RuleRead {
-  readonly collection: string;
-  readonly revision: number;
-}
 
 export type Views = Readonly<Partial<Record<Verb, View>>>;
 
@@ -22,7 +17,7 @@ export class BoundRules {
   readonly id = ++count;
   readonly #views: Views;
   readonly #masks = new WeakMap<Resource, Mask | "none">();
-  readonly #sets: { readonly reads: readonly RuleRead[] };
+  readonly #sets: { readonly reads: readonly ReadState[] };
   /** The fields of the boundary, which cannot change after creation. */
   readonly boundaryFields: readonly string[];
   /** Whether they depend on the time: then they hold for one request. */
@@ -32,7 +27,7 @@ export class BoundRules {
 
   constructor(
     views: Views,
-    sets: { readonly reads: readonly RuleRead[] },
+    sets: { readonly reads: readonly ReadState[] },
     boundaryFields: readonly string[],
     isTimed: boolean,
     newFacts: () => RuleFacts,
@@ -45,7 +40,7 @@ export class BoundRules {
   }
 
   /** The collections of the sets that the views depend on. */
-  get setReads(): readonly RuleRead[] {
+  get setReads(): readonly ReadState[] {
     return this.#sets.reads;
   }
 

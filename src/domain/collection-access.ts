@@ -10,7 +10,8 @@ import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { accessName } from "../model/schemas/access.ts";
 import { allows, isAdmin, type Verb } from "../model/token.ts";
-import type { BoundRules, RuleRead } from "./bound-rules.ts";
+import type { ReadState } from "../store/store.ts";
+import type { BoundRules } from "./bound-rules.ts";
 import { type Mask, type Masks, masksOf } from "./mask.ts";
 import { ownedBy } from "./owned-by.ts";
 import { collectionNotFound } from "./problems.ts";
@@ -167,8 +168,8 @@ export class CollectionAccess {
     return loading === undefined ? decision : loading.then(() => this.decide(evaluate));
   }
 
-  /** What the rules were decided by in other collections; undefined when that is nothing. */
-  get ruleReads(): readonly RuleRead[] | undefined {
+  /** What the rules were decided by; undefined when that is nothing. */
+  get ruleReads(): readonly ReadState[] | undefined {
     if (this.bound === undefined) return undefined;
     const reads = [...this.bound.setReads, ...(this.#facts?.reads ?? [])];
     return reads.length === 0 ? undefined : reads;

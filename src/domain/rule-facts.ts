@@ -1,10 +1,10 @@
 // What rules ask about the resources that a resource refers to. It is read once for each request.
 
-import type { Collection } from "../model/collection.ts";
+import { isResourceId } from "../model/id.ts";
 import { IndexedContent } from "../model/query/index-plan.ts";
 import { holds, type Related, type RelatedFacts } from "../model/query/predicate.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Store } from "../store/store.ts";
+import type { ReadState, Store } from "../store/store.ts";
 
 /**
  * On a store that answers at once, facts are known at once. Otherwise `matches` is false for what is not
@@ -13,8 +13,6 @@ import type { Store } from "../store/store.ts";
 export class RuleFacts implements RelatedFacts {
   readonly #store: Store;
   readonly #found = new Map<string, Resource | null>();
-  /** The state of each collection, from before anything in it was read. */
-  readonly #collections = new Map<string, Collection | null>();
   readonly #loading: Promise<unknown>[] = [];
 
   constructor(store: Store) {
@@ -37,31 +35,17 @@ export class RuleFacts implements RelatedFacts {
     return this.#loading.length === 0 ? undefined : Promise.all(this.#loading.splice(0));
   }
 
-  /** The collections that were read, and their revisions; -1 for one that did not exist. */
-  get reads(): readonly { readonly collection: string; readonly revision: number }[] {
-    return [...this.#collections].map(([collection, state]) => ({
-      collection,
-      revision: state?.revision ?? -1,
-    }));
+  /** The resources that were read, as they were then. */
+  get reads(): readonly ReadState[] {
+    return [...this.#found].map(([address, resource]) => {
+      const [collection = "", id = ""] = address.split("/");
+      return { collection, id, revision: resource?.revision ?? -1 };
+    });
   }
 
   #read(collection: string, id: string, address: string): void {
-    const state = this.#collections.has(collection)
-      ? undefined
-      : this.#store.collection(collection);
-    const keepState = (read: Collection | undefined) => {
-      if (!this.#collections.has(collection)) this.#collections.set(collection, read ?? null);
-    };
-    if (state instanceof Promise) {
-      this.#loading.push(
-        state.then(async (read) => {
-          keepState(read);
-          this.#found.set(address, (await this.#store.find(collection, id)) ?? null);
-        }),
-      );
-      return;
-    }
-    if (!this.#collections.has(collection)) keepState(state);
+    // No resource has another id.
+    if (!isResourceId(id)) return;
     const found = this.#store.find(collection, id);
     if (found instanceof Promise)
       this.#loading.push(found.then((read) => void this.#found.set(address, read ?? null)));

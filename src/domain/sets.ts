@@ -9,8 +9,7 @@ import { valueIn } from "../model/query/field-path.ts";
 import { queryableFieldsOf } from "../model/query/queryable.ts";
 import { simplified } from "../model/query/simplify.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Store } from "../store/store.ts";
-import type { RuleRead } from "./bound-rules.ts";
+import type { ReadState, Store } from "../store/store.ts";
 import { buildRule } from "./build-where.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { RelatedCollections } from "./related-fields.ts";
@@ -34,7 +33,7 @@ const maxKept = 100_000;
 export interface CallerSets {
   values(name: string): readonly SetValue[];
   /** The collections of the sets, at the revisions at which these values were found last. */
-  readonly reads: readonly RuleRead[];
+  readonly reads: readonly ReadState[];
 }
 
 interface KnownSet {

@@ -160,16 +160,19 @@ export interface ScanReport {
 /** The precondition of a change. A number is the revision that the resource must have. */
 export type Expectation = "anything" | "nothing" | number;
 
-/** The state of a collection that a change was decided by: its revision, -1 when it did not exist. */
-export interface CollectionRead {
+/** A state that a change was decided by: the revision of a collection, or of one resource in it. */
+export interface ReadState {
   readonly collection: string;
+  /** Without it, the whole collection counts. */
+  readonly id?: string;
+  /** -1 for what did not exist. */
   readonly revision: number;
 }
 
 /** What a change was decided by in other collections. */
 interface Decided {
-  /** These collections must have these revisions before the change or its group; otherwise it is `stale`. */
-  readonly unchanged?: readonly CollectionRead[];
+  /** These must have the same revisions before the change or its group; otherwise it is `stale`. */
+  readonly unchanged?: readonly ReadState[];
 }
 
 /** Creates or replaces a resource. `nothing`: only creates it. A revision: only replaces that revision. */
@@ -259,7 +262,7 @@ export type Outcome =
   | { readonly kind: "removed"; readonly revision: number }
   /** The resource exists and must not; or the collection is not empty. */
   | { readonly kind: "taken" }
-  /** The resource has another revision than the expected one, or a collection than `unchanged` names. */
+  /** The resource has another revision than the expected one, or something else than `unchanged` names. */
   | { readonly kind: "stale" }
   /** Another resource has the same values in a unique index; `field` is its name. */
   | { readonly kind: "conflict"; readonly field: string; readonly clashes?: readonly Clash[] }

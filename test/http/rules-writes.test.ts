@@ -450,6 +450,39 @@ for (const store of storesHere("bun", ["sqlite", "postgres"])) {
         assert.deepEqual([moved.status, JSON.parse(moved.body).project], [200, "p3"]);
         await admin.rejects("tasks", "forbidden", () => ann.patch(path, { n: 1 }));
       });
+
+      it("let a caller refer only to what it sees, and keep what is referred to", async () => {
+        const own = { read: [{ name: "mine", to: "token", where: { by: "$me" } }] };
+        await define("files", { access: own });
+        const file = { collection: "files", onDelete: "restrict" };
+        const seen = [{ name: "out", to: "token", where: { out: true }, fields: ["title", "out"] }];
+        await define("letters", {
+          references: { file },
+          access: { read: seen, create: "token", update: [{ name: "any", to: "token" }] },
+        });
+        const writer = await clientOf("ann", "files:*", "letters:*");
+        await seed("/files/anns", { by: "ann" });
+        await seed("/files/bobs", { by: "bob" });
+        assert.equal((await writer.post("/letters", { file: "anns" })).status, 201);
+        for (const other of ["bobs", "missing", "\u0000"]) {
+          const problem = await admin.rejects("letters", "invalid-body", () =>
+            writer.post("/letters", { file: other }),
+          );
+          assert.deepEqual(pointersOf(problem), ["/file"]);
+        }
+        await seed("/letters/one", { out: true, file: "bobs" });
+        const patched = await writer.patch("/letters/one", { title: "t" });
+        assert.equal(patched.status, 200, patched.body);
+        assert.equal((await stored("/letters/one")).file, "bobs");
+        // It names only those of the referring resources that the caller sees.
+        const { detail } = await admin.rejects("files", "conflict", () =>
+          writer.remove("/files/anns"),
+        );
+        assert.doesNotMatch(detail, /letters/);
+        await seed("/letters/two", { out: true, file: "anns" });
+        const named = assertProblem(await writer.remove("/files/anns"), "conflict");
+        assert.match(named.detail, /: \/letters\/two\. /);
+      });
     });
   });
 }

@@ -20,20 +20,18 @@ import {
 } from "../../model/access/field-mask.ts";
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
-import { draftOf } from "../../model/draft.ts";
 import { addFileMembers, readFiles } from "../../model/file.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
 import { IndexedContent } from "../../model/query/index-plan.ts";
 import { holds } from "../../model/query/predicate.ts";
-import { rendererOf } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
 import type { WriteTarget } from "../../model/write/accept.ts";
 import type { BoundRules } from "../bound-rules.ts";
 import type { CollectionAccess } from "../collection-access.ts";
-import { renderShown, shownFields } from "../shown.ts";
 import type { BoundGrant } from "../view.ts";
+import { seenDraft, seenFields } from "./seen.ts";
 import { plannedState } from "./states.ts";
 import { type Accepted, accept } from "./validate.ts";
 import { storedError } from "./without-read.ts";
@@ -96,8 +94,8 @@ class RuledWrite {
     this.#fields = fields;
     this.#place = place;
     this.#before = before === undefined ? undefined : objectIn(before);
-    this.#seesAll = current === undefined || shownFields(access, current) === undefined;
-    this.#seen = objectIn(current ? seenFields(access, current, address) : "{}");
+    this.#seesAll = current === undefined || seenFields(access, current) === undefined;
+    this.#seen = objectIn(current ? seenDraft(access, current, address) : "{}");
     this.#sent = objectIn(current ? fields : addFileMembers(fields, files, address));
     this.#changed = changedPaths(this.#seen, this.#sent);
   }
@@ -130,7 +128,7 @@ class RuledWrite {
     const content = new IndexedContent(after, this.#access.facts);
     if (check !== undefined && !holds(check, content)) return forbidden;
     // What the response needs to know is read before the commit, too.
-    shownFields(this.#access, after);
+    seenFields(this.#access, after);
     return accepted;
   }
 
@@ -203,14 +201,6 @@ class RuledWrite {
       return isKnown || valueAt(this.#before, part) === undefined;
     });
   }
-}
-
-/** Returns the fields that the caller sees, with files. */
-export function seenFields(access: CollectionAccess, resource: Resource, address: string): string {
-  const collectionUrl = address.slice(0, address.lastIndexOf("/"));
-  const seen = draftOf(renderShown(access, resource, rendererOf(access.rules), collectionUrl));
-  if (!("fields" in seen)) throw new Error("a representation must be valid JSON");
-  return seen.fields;
 }
 
 function objectIn(text: string): ObjectTree {

@@ -17,7 +17,7 @@ import {
   withoutReference,
 } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Put, Remove, ResourceChange, Store } from "../../store/store.ts";
+import type { Put, ReadState, Remove, ResourceChange, Store } from "../../store/store.ts";
 import type { Access } from "../access.ts";
 import { CollectionAccess } from "../collection-access.ts";
 import { batchLimits } from "./batch-memory.ts";
@@ -136,41 +136,58 @@ export class ReferenceFollower {
     const readable = await Promise.all(
       remaining.map(async ({ collection, resource }) => {
         const access = await this.#access.collection(principal, collection);
-        return access.mayRead(resource) ? [`/${collection}/${resource.id}`] : [];
+        const isShown = await access.decide(() => access.mayRead(resource));
+        return isShown ? [`/${collection}/${resource.id}`] : [];
       }),
     );
     return restricted(readable.flat());
   }
 
   /**
-   * Returns a problem when the resource refers to one that does not exist, or that the caller may not read.
-   * What it refers to already was not named by this caller.
+   * Returns a problem when the resource refers to one that does not exist, or that the caller may not read;
+   * otherwise the change, with what that was decided by. What it refers to already was not named by this
+   * caller; by rules, it stays also where the caller does not see it.
    */
-  async check(access: CollectionAccess, { id, fields }: Put): Promise<Problem | undefined> {
+  async check(access: CollectionAccess, change: Put): Promise<Put | Problem> {
     const references = referencesIn(access.rules);
-    const stored = this.#states.at(access.name, id)?.stored;
-    const isShown = stored !== undefined && stored.fields !== "" && access.mayRead(stored);
-    const kept = isShown ? addressesIn(references, stored) : undefined;
-    const found = findReferences(references, JSON.parse(fields));
-    const errors = await Promise.all(
-      found.map(async (each): Promise<FieldError[]> => {
+    const stored = this.#states.at(access.name, change.id)?.stored;
+    const isKept =
+      stored !== undefined && stored.fields !== "" && (access.bound || access.mayRead(stored));
+    const kept = isKept ? addressesIn(references, stored) : undefined;
+    const found = findReferences(references, JSON.parse(change.fields));
+    const checked = await Promise.all(
+      found.map(async (each): Promise<readonly ReadState[] | FieldError> => {
         const { value, reference } = each;
         const { collection } = reference;
         const by = kept?.has(`${collection}/${value}`) ? system : access.principal;
-        const isFound = typeof value === "string" && (await this.#mayRefer(by, collection, value));
-        return isFound ? [] : [danglingError(each)];
+        const reads = typeof value === "string" && (await this.#readTarget(by, collection, value));
+        return reads || danglingError(each);
       }),
     );
-    return errors.flat().length === 0 ? undefined : dangling(errors.flat());
+    const errors = checked.flatMap((each) => ("pointer" in each ? [each] : []));
+    if (errors.length > 0) return dangling(errors);
+    const reads = checked.flatMap((each) => ("pointer" in each ? [] : each));
+    if (reads.length === 0) return change;
+    return { ...change, unchanged: [...(change.unchanged ?? []), ...reads] };
   }
 
-  async #mayRefer(principal: Principal, collection: string, id: string): Promise<boolean> {
+  /** Returns what the right to refer to a resource was decided by; undefined without it. */
+  async #readTarget(
+    principal: Principal,
+    collection: string,
+    id: string,
+  ): Promise<readonly ReadState[] | undefined> {
     const planned = this.#states.after({ collection, id });
     const [access, resource] = await Promise.all([
       this.#access.collection(principal, collection),
       planned === undefined ? this.#store.find(collection, id) : planned,
     ]);
-    return resource !== null && resource !== undefined && access.mayRead(resource);
+    if (resource === null || resource === undefined) return undefined;
+    if (!(await access.decide(() => access.mayRead(resource)))) return undefined;
+    if (access.bound === undefined) return [];
+    const { revision } = resource;
+    const own = planned === undefined ? [{ collection, id, revision }] : [];
+    return [...own, ...(access.ruleReads ?? [])];
   }
 
   /** Yields the resources that refer to a target and that the plan does not write. */
@@ -251,11 +268,11 @@ export async function followAll(
   if (invalid !== undefined && first !== undefined) result[first] = invalid;
   await Promise.all(
     followed.map(async ({ index, access, change }) => {
-      const problem =
+      const checked =
         change.kind === "put"
           ? await follower.check(access, change)
           : await follower.restriction(access, restricting.get(index) ?? []);
-      if (problem !== undefined) result[index] = problem;
+      if (checked !== undefined) result[index] = checked;
     }),
   );
   return result;

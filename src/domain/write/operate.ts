@@ -15,10 +15,10 @@ import { type OperationsRequest, operateOn } from "../../model/write/operate.ts"
 import { checkOperations, placeOf, readOperations } from "../../model/write/operations.ts";
 import type { Operate } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
-import { shownFields } from "../shown.ts";
-import { acceptWrite, forbiddenFields, seenFields } from "./allow.ts";
+import { acceptWrite, forbiddenFields } from "./allow.ts";
 import type { BatchMemory } from "./batch-memory.ts";
 import type { Operation } from "./operation.ts";
+import { seenDraft, seenFields } from "./seen.ts";
 import { type State, write } from "./states.ts";
 import type { Accepted } from "./validate.ts";
 import { storedError } from "./without-read.ts";
@@ -111,7 +111,7 @@ function rejectUnseen(
   current: Resource,
   operations: string,
 ): Problem | undefined {
-  const mask = maskOf(shownFields(access, current));
+  const mask = maskOf(seenFields(access, current));
   const unseen = readOperations(operations).filter(({ path }) => !isInMask(mask, path));
   if (unseen.length === 0) return undefined;
   return forbiddenFields(
@@ -142,7 +142,7 @@ function seenFailure(
   current: Resource,
   failed: FailedOperations,
 ): FailedOperations {
-  const mask = failed.kind === "invalid" ? maskOf(shownFields(access, current)) : undefined;
+  const mask = failed.kind === "invalid" ? maskOf(seenFields(access, current)) : undefined;
   const errors = failed.errors.filter(({ pointer }) => isInMask(mask, pathOfPointer(pointer)));
   if (errors.length === failed.errors.length) return failed;
   return { ...failed, errors: [...errors, storedError] };
@@ -156,7 +156,7 @@ function acceptRuled(
   { at, address }: OperateContext & OperationsRequest,
 ): Accepted | Problem {
   const schema = access.rules && definitionOf(access.rules).schema;
-  const seen = seenFields(access, current, address);
+  const seen = seenDraft(access, current, address);
   const sent = applyOperations(seen, readOperations(operations), schema);
   if (typeof sent !== "string") return operationsProblem(sent);
   return acceptWrite(access, sent, { id: current.id, at, address, current });

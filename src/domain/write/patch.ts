@@ -4,12 +4,11 @@ import { isObject, textOf, writeTree } from "../../lib/json/tree.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { applyPatch } from "../../model/patch.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
-import { rendererOf } from "../../model/render.ts";
 import { ignoredMembers, type Resource } from "../../model/resource.ts";
 import { type CollectionAccess, insufficientScope } from "../collection-access.ts";
-import { renderShown } from "../shown.ts";
 import { acceptWrite } from "./allow.ts";
 import { namesOwner, ownerAfter, withOwner } from "./owner-patch.ts";
+import { seenDocument } from "./seen.ts";
 import { type Accepted, idMismatch } from "./validate.ts";
 import { hideStoredErrors, rejectReadingPatch, type SentPatch } from "./without-read.ts";
 
@@ -57,7 +56,7 @@ function applyPatchTo(
 ): Patched | Problem {
   const isOwnerNamed = namesOwner(kind, patch);
   if (isOwnerNamed && !access.isAdmin) return insufficientScope("admin");
-  const view = renderShown(access, current, rendererOf(access.rules), collectionUrl);
+  const view = seenDocument(access, current, collectionUrl);
   const document = isOwnerNamed ? withOwner(view, current) : view;
   const result = applyPatch(kind, document, patch, maxBytes);
   if (result instanceof Problem) return result;

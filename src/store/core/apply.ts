@@ -178,13 +178,14 @@ class Batch {
     return outcome;
   }
 
-  /** Whether a collection that the change was decided by has changed since. */
+  /** Whether something that the change was decided by has changed since. */
   #isStale({ unchanged }: ResourceChange): boolean {
     if (unchanged === undefined) return false;
-    return unchanged.some(
-      ({ collection, revision }) =>
-        (this.#collection(collection)?.head.revision ?? -1) !== revision,
-    );
+    return unchanged.some(({ collection: name, id, revision }) => {
+      const collection = this.#collection(name);
+      const current = id === undefined ? collection?.head.revision : collection?.revisionOf(id);
+      return (current ?? -1) !== revision;
+    });
   }
 
   #applyTrial(changes: AtomicChange["changes"]): Outcome {

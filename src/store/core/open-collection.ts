@@ -123,6 +123,10 @@ export class OpenCollection {
     return version === undefined || version === this.#head.current.version;
   }
 
+  revisionOf(id: string): number | undefined {
+    return this.#resources.find(id)?.revision;
+  }
+
   /** Returns the creation time of the resource with this id, if it exists. */
   createdAtOf(id: string): number | undefined {
     return this.#resources.find(id)?.createdAt;

@@ -14,7 +14,7 @@ export interface Referenced {
   readonly newIds: Set<string>;
   readonly puts: Put[];
   readonly keys: IdempotencyKey[];
-  /** Whether nothing but its revision is needed. */
+  /** Whether it is only compared with what was read. */
   isOnlyCompared: boolean;
   /** Operations need the fields of their resources. */
   hasOperations?: boolean;
@@ -114,7 +114,10 @@ export class References {
       case "put":
       case "remove":
       case "operate": {
-        for (const { collection } of change.unchanged ?? []) this.#at(collection);
+        for (const { collection, id } of change.unchanged ?? []) {
+          const compared = this.#at(collection);
+          if (id !== undefined) compared.ids.add(id);
+        }
         const referenced = this.#in(change.collection);
         const isNewId = change.kind === "put" && change.isNewId === true;
         (isNewId ? referenced.newIds : referenced.ids).add(change.id);

@@ -5,10 +5,10 @@ import type { Outage } from "../../model/outage.ts";
 import type { Token } from "../../model/token.ts";
 import type {
   Change,
-  CollectionRead,
   Expectation,
   Operate,
   Put,
+  ReadState,
   Remove,
   ResourceChange,
 } from "../store.ts";
@@ -158,7 +158,7 @@ function pack(cells: (string | number)[], change: Change): void {
 
 function packUnchanged(
   cells: (string | number)[],
-  unchanged: readonly CollectionRead[] | undefined,
+  unchanged: readonly ReadState[] | undefined,
 ): void {
   if (unchanged !== undefined)
     cells.push("unchanged", "", "", 0, 0, JSON.stringify(unchanged), 0, "", "");
@@ -208,7 +208,7 @@ function unpack(row: Row, rows: Rows<Row>): Change {
 
 function unpackOne(row: ChangeCells | UnchangedCells, rows: Rows<Row>): Change {
   if (row[0] !== "unchanged") return unpackChange(row);
-  const unchanged = JSON.parse(row[5]) as readonly CollectionRead[];
+  const unchanged = JSON.parse(row[5]) as readonly ReadState[];
   return { ...(unpackChange(rows.take() as ChangeCells) as ResourceChange), unchanged };
 }
 

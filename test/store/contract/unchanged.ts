@@ -1,7 +1,7 @@
 // Changes that were decided by the state of other collections: they are applied to that state only.
 
 import assert from "node:assert/strict";
-import type { CollectionRead, Put, ResourceChange, Store } from "../../../src/store/store.ts";
+import type { Put, ReadState, ResourceChange, Store } from "../../../src/store/store.ts";
 import { all, found, once, operate, put, remove } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
@@ -11,12 +11,12 @@ const revisionOf = async (store: Store, name: string) =>
   (await store.collection(name))?.revision ?? -1;
 
 /** What a change that is decided now names. */
-const read = async (store: Store, ...names: string[]): Promise<readonly CollectionRead[]> =>
+const read = async (store: Store, ...names: string[]): Promise<readonly ReadState[]> =>
   Promise.all(
     names.map(async (name) => ({ collection: name, revision: await revisionOf(store, name) })),
   );
 
-const after = <C extends ResourceChange>(change: C, unchanged: readonly CollectionRead[]): C => ({
+const after = <C extends ResourceChange>(change: C, unchanged: readonly ReadState[]): C => ({
   ...change,
   unchanged,
 });
@@ -27,7 +27,7 @@ export function unchangedCollections(contractTest: ContractTest): void {
   contractTest("let a change pass, and prevent it after any write", async ({ store }) => {
     await store.commit([found(), found("members"), member("m"), put("a", { fields: '{"n":1}' })]);
     const before = await read(store, "members");
-    const kinds = async (unchanged: readonly CollectionRead[]) => {
+    const kinds = async (unchanged: readonly ReadState[]) => {
       const changes = [
         after(newPut("b"), unchanged),
         after(put("a", { fields: '{"n":2}' }), unchanged),
@@ -75,6 +75,28 @@ export function unchangedCollections(contractTest: ContractTest): void {
       after(newPut("d"), [{ collection: "members", revision: 1 }]),
     ]);
     assert.deepEqual([third?.kind, other?.kind], ["created", "stale"]);
+  });
+
+  contractTest("can be single resources, which others do not count for", async ({ store }) => {
+    await store.commit([found(), found("members"), member("m")]);
+    const revision = (await store.find("members", "m"))?.revision ?? -1;
+    const one = { collection: "members", id: "m", revision };
+    const none = { collection: "members", id: "n", revision: -1 };
+    await store.commit([member("o")]);
+    const [passed] = await store.commit([after(newPut("a"), [one, none])]);
+    assert.equal(passed?.kind, "created");
+    const outcomes = await store.commit([
+      member("n"),
+      after(newPut("b"), [none]),
+      after(put("a"), [one]),
+      remove("m", "anything", "members"),
+      after(put("a"), [one]),
+      after(put("a"), [{ ...none, collection: "nowhere" }]),
+    ]);
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ["created", "stale", "replaced", "removed", "stale", "replaced"],
+    );
   });
 
   contractTest("are compared before a group, which can change them itself", async ({ store }) => {
