@@ -78,21 +78,22 @@ describe("a folder of definitions", () => {
   });
 
   it("has the access document in access.json, and other collections beside it", async () => {
-    write("access.json", { roles: { editor: ["people:*"] } });
+    const document = { roles: { editor: ["people:*"] }, sets: {} };
+    write("access.json", { roles: document.roles });
     write("people.json", {});
     const ask = await start();
-    assert.deepEqual(await (await ask("/-/access")).json(), { roles: { editor: ["people:*"] } });
+    assert.deepEqual(await (await ask("/-/access")).json(), document);
     assert.equal((await ask("/-/collections/access")).status, 404);
     assert.equal((await ask("/-/collections/people")).status, 200);
     assert.equal((await ask("/-/access", { method: "PUT", body: "{}" })).status, 200);
     await stop();
     // As with definitions, the file counts at each start, and what has no file stays.
     const again = await start();
-    assert.deepEqual(await (await again("/-/access")).json(), { roles: { editor: ["people:*"] } });
+    assert.deepEqual(await (await again("/-/access")).json(), document);
     await stop();
     rmSync(join(folder, "access.json"));
     const last = await start();
-    assert.deepEqual(await (await last("/-/access")).json(), { roles: { editor: ["people:*"] } });
+    assert.deepEqual(await (await last("/-/access")).json(), document);
   });
 
   it("has rules that name what is in access.json, and all their errors are reported", async () => {

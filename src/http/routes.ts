@@ -176,7 +176,6 @@ export const routes: Routes = {
   putCollection: route("PUT /-/collections/{name}", "admin", putCollection, define),
   deleteCollection: route("DELETE /-/collections/{name}", "admin", deleteCollection, drop),
 
-  explainAccess: route("QUERY /-/access", "admin", explainAccess, explain),
   getRights: route("GET /-/access/{collection}", "optional-token", getOwnRights, showRights),
   getResourceRights: route(
     "GET /-/access/{collection}/{id}",
@@ -187,7 +186,7 @@ export const routes: Routes = {
 
   getAccessDocument: route("GET /-/access", "admin", getAccessDocument, showAccessDocument),
   putAccessDocument: route("PUT /-/access", "admin", putAccessDocument, replaceAccessDocument),
-
+  explainAccess: route("QUERY /-/access", "admin", explainAccess, explain),
   listSlowQueries: route("GET /-/queries", "admin", listSlowQueries, {
     summary: "Slow queries since the start of the process",
     description:

@@ -151,7 +151,7 @@ for (const store of storesHere("bun", ["sqlite", "postgres"]))
       }
       for (const method of ["POST", "PATCH", "DELETE"]) {
         const { status, headers } = await app.request(path, { method });
-        assert.deepEqual([status, headers.get("allow")], [405, "GET, HEAD, PUT, OPTIONS"]);
+        assert.deepEqual([status, headers.get("allow")], [405, "GET, HEAD, PUT, QUERY, OPTIONS"]);
       }
     });
 
