@@ -1,6 +1,7 @@
 // The entry of the command line: parses arguments, runs a command and prints errors.
 
 import { Command, CommanderError } from "commander";
+import type { TestOptions } from "./cli/access.ts";
 import type { CreateOptions } from "./cli/token.ts";
 import { CliError, usageError } from "./lib/cli-error.ts";
 import { newSecret } from "./model/token.ts";
@@ -101,6 +102,21 @@ withSettings(program.command("types"), ["collections", "data", "store"])
     const config = configOf(command);
     const { printTypes } = await import("./cli/types.ts");
     await printTypes(config);
+  });
+
+withSettings(
+  program.command("access").description("Test the rules of collections.").command("test"),
+  ["collections", "data", "store"],
+)
+  .description(
+    "Try a table of who, verb, state and expected answer, with the rules in a folder of definitions or in the store. Nothing there is changed.",
+  )
+  .argument("<file>", "A JSON file with the cases.")
+  .option("--json", "Print the results as JSON.")
+  .action(async (file: string, options: TestOptions, command) => {
+    const config = configOf(command);
+    const { testAccess } = await import("./cli/access.ts");
+    await testAccess(config, file, options);
   });
 
 // `restante serve --help | head` closes the output early, which is not an error.

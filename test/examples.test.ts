@@ -152,6 +152,7 @@ describe("the examples", () => {
       "openapi",
       "operations",
       "relations",
+      "rules",
       "uploads",
       "validation",
     ]) {

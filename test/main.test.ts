@@ -51,6 +51,7 @@ describe("help and version", () => {
     "token list",
     "token revoke",
     "token secret",
+    "access test",
   ];
   for (const command of commands)
     it(`restante ${command} --help`, async () => {

@@ -40,6 +40,7 @@ export interface App {
   readonly tokens: Tokens;
   readonly collections: Collections;
   readonly accessDocuments: AccessDocuments;
+  readonly rights: Rights;
   readonly actions: Actions;
   /** Commits changes sent by other processes. An empty list checks that writing works. */
   readonly commit: Committer["commit"];
@@ -162,6 +163,7 @@ function build(
     tokens,
     collections,
     accessDocuments,
+    rights,
     actions,
     sweep: () => uploads.sweep(isShared(config) ? dayMs : Date.now() - openedAt),
     commit: store.tryCommit,

@@ -5,8 +5,8 @@ import { after, before, describe, it } from "node:test";
 import type { AccessReport, OwnRights } from "../../src/model/schemas/access-query.ts";
 import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { Client } from "./client.ts";
-import { expectProblem } from "./expect.ts";
+import { Client, pointersOf } from "./client.ts";
+import { assertProblem, expectProblem } from "./expect.ts";
 
 const text = { type: "string" };
 const posts = {
@@ -258,6 +258,7 @@ for (const store of storesHere("bun", [undefined, "postgres"]))
       const own = await explain({ ...query, subject: "ann" });
       assert.deepEqual([own.allowed, own.grant], [true, "owner"]);
       const other = await explain({ ...query, subject: "bob" });
+      assert.equal(grantIn(other, "owner").missing, undefined);
       assert.deepEqual(
         [other.status, grantIn(other, "owner").where],
         [404, [{ field: "$owner", wanted: "bob", found: "ann", holds: false }]],
@@ -347,6 +348,29 @@ for (const store of storesHere("bun", [undefined, "postgres"]))
       const anonymous = new Client(app, null);
       assert.equal((await ownRights(anonymous, "posts/published")).read, true);
       assert.equal((await anonymous.get("/-/access/posts/mine")).status, 404);
+    });
+
+    it("counts in a dry run how many resources subjects see, before and after", async () => {
+      await clientOf("ann", "posts:*");
+      const onlyMine = {
+        ...posts,
+        access: { read: [{ name: "mine", to: "token", where: { author: "$me" } }] },
+      };
+      const path = "/-/collections/posts?dry-run=true";
+      const { status, body } = await admin.put(`${path}&subjects=ann,zoe`, onlyMine);
+      assert.equal(status, 200, body);
+      assert.deepEqual(JSON.parse(body).seen, [
+        { before: 1, after: 0 },
+        { subject: "ann", before: 3, after: 2 },
+        { subject: "zoe", before: 1, after: 0 },
+      ]);
+      const made = await admin.put("/-/collections/new?dry-run=true&subjects=ann", onlyMine);
+      assert.deepEqual(JSON.parse(made.body).seen?.[1], { subject: "ann", before: 0, after: 0 });
+      assert.equal((await admin.get("/-/collections/new")).status, 404);
+      assert.equal(JSON.parse((await admin.put(path, onlyMine)).body).seen, undefined);
+      const wrong = await admin.put("/-/collections/posts?subjects=ann", onlyMine);
+      assert.deepEqual(pointersOf(assertProblem(wrong, "invalid-parameter")), ["subjects"]);
+      assert.equal((await ownRights(admin, "posts")).read, true, "nothing is changed");
     });
 
     it("does not let a cache give the rights of one caller to another", async () => {

@@ -18,9 +18,11 @@ import type { Resource } from "../../model/resource.ts";
 import type {
   AccessQuery,
   AccessReport,
+  ConditionReport,
   GrantReport,
   OwnRights,
 } from "../../model/schemas/access-query.ts";
+import type { SeenResources } from "../../model/schemas/collection.ts";
 import { isAdmin } from "../../model/token.ts";
 import type { ResourceChange, Store } from "../../store/store.ts";
 import { type Access, requireAdmin } from "../access.ts";
@@ -35,6 +37,7 @@ import type { Condition, Operation } from "../write/operation.ts";
 import type { Writes } from "../write/writes.ts";
 import { ConditionReporter } from "./condition-report.ts";
 import { ownRights } from "./own-rights.ts";
+import { seenResources } from "./seen-resources.ts";
 import { principalOfSubject } from "./subject.ts";
 
 /** A report without the status, which the protocol has. */
@@ -78,6 +81,19 @@ export class Rights {
   /** Returns what the principal may do itself. */
   own(principal: Principal, name: string, id?: string): Promise<OwnRights | Problem> {
     return ownRights(this.#store, this.#access, principal, name, id);
+  }
+
+  /** Returns how many resources subjects see in a collection, now and under another definition. */
+  async seen(
+    principal: Principal,
+    name: string,
+    definition: string,
+    subjects: readonly string[],
+  ): Promise<readonly SeenResources[] | Problem> {
+    return (
+      requireAdmin(principal) ??
+      seenResources(this.#store, this.#access, this.#clock(), name, definition, subjects)
+    );
   }
 
   /** Returns whether a subject may do what is asked, and what decides it. */
@@ -149,17 +165,21 @@ export class Rights {
     const { access, bound, values, reporter, resource } = trial;
     const { verb } = trial.query;
     const { name, to, check, set } = grant;
-    const where = { ...(to === "owner" && { [ownerName]: "$me" }), ...grant.where };
-    const named = [boundary, where, check, set].flatMap(textsIn);
-    const missing = [...new Set(named)].filter((text) => boundValue(text, values) === absent);
+    const owned = to === "owner" ? { [ownerName]: "$me" } : {};
+    const named = new Set([boundary, owned, grant.where, check, set].flatMap(textsIn));
+    const missing = [...named].filter(
+      (text) => text !== ownerName && boundValue(text, values) === absent,
+    );
     const one = bound.view(verb)?.grants.find((each) => each.name === name);
     const { allows = false, errors, after } = one ? await this.#tryGrant(trial, one) : {};
-    const isConditional = resource && Object.keys(where).length > 0;
+    const where: ConditionReport[] = [];
+    for (const condition of [owned, grant.where ?? {}])
+      if (resource) where.push(...(await reporter.report(condition, resource)));
     const report = {
       name,
       to: isFor(access.principal, access.name, verb, grant),
       ...(missing.length > 0 && { missing }),
-      ...(isConditional && { where: await reporter.report(where, resource) }),
+      ...(where.length > 0 && { where }),
       ...(errors && { errors }),
       ...(after && check && { check: await reporter.report(check, after) }),
       allows,

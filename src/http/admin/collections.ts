@@ -2,7 +2,8 @@
 
 import { type BuildProgress, clashErrors } from "../../domain/not-unique.ts";
 import { Problem } from "../../model/problem.ts";
-import { collectionView } from "../../model/schemas/collection.ts";
+import { collectionView, maxSubjects } from "../../model/schemas/collection.ts";
+import { subjectPattern } from "../../model/token.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
@@ -44,10 +45,14 @@ const buildView = ({ isRunning, done, total, clashes }: BuildProgress) => ({
 export async function putCollection(context: RequestContext): Promise<Response | Problem> {
   const { services, principal } = context;
   const name = context.param("name");
-  const parameters = readParameters(context.searchParams, ["dry-run"]);
+  const parameters = readParameters(context.searchParams, ["dry-run", "subjects"]);
   if (parameters instanceof Problem) return parameters;
-  const { "dry-run": dryRun = "false" } = parameters;
+  const { "dry-run": dryRun = "false", subjects: listed } = parameters;
   if (dryRun !== "true" && dryRun !== "false") return invalidDryRun;
+  const subjects = listed === undefined ? [] : listed.split(",");
+  const isListed = subjects.every((subject) => subjectPattern.test(subject));
+  if (!isListed || subjects.length > maxSubjects || (listed !== undefined && dryRun === "false"))
+    return invalidSubjects;
   const rejected = checkJsonBody(context, putTypes);
   if (rejected !== undefined) return rejected;
   const text = readText(await readBody(context));
@@ -57,11 +62,16 @@ export async function putCollection(context: RequestContext): Promise<Response |
     const result = await services.collections.dryRun(principal, name, text);
     if (result instanceof Problem) return result;
     const definition: unknown = JSON.parse(text);
+    const seen =
+      subjects.length > 0 && (await services.rights.seen(principal, name, text, subjects));
+    if (seen instanceof Problem) return seen;
+    const { violations } = result;
     return json(context, 200, {
       name,
       definition,
       dryRun: true,
-      violations: result.violations,
+      violations,
+      ...(seen && { seen }),
     });
   }
 
@@ -95,6 +105,15 @@ export async function deleteCollection(context: RequestContext): Promise<Respons
 
 const invalidDryRun = new Problem("invalid-parameter", "The query string is not valid.", {
   errors: [{ parameter: "dry-run", detail: "dry-run must be true or false." }],
+});
+
+const invalidSubjects = new Problem("invalid-parameter", "The query string is not valid.", {
+  errors: [
+    {
+      parameter: "subjects",
+      detail: `subjects is for dry-run=true: 1 to ${maxSubjects} subjects, separated by commas`,
+    },
+  ],
 });
 
 const notConfirmed = (name: string): Problem =>

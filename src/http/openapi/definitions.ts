@@ -13,7 +13,7 @@ export const define = {
   description:
     "Replaces the definition; a member that is left out has its default. Creates the collection if it does not exist, and changes none of its resources.",
   path,
-  parameters: [parameters.dryRun],
+  parameters: [parameters.dryRun, parameters.subjects],
   body: jsonContent(definitionSchema),
   responses: {
     200: json(

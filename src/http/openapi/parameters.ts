@@ -2,6 +2,7 @@
 
 import { jsonLimits } from "../../lib/json/scan.ts";
 import { listRequestLimits, pageLimits } from "../../model/query/list-request.ts";
+import { maxSubjects } from "../../model/schemas/collection.ts";
 import { entityTagSchema, entityTagsSchema } from "../../model/schemas/entity-tags.ts";
 import { collectionNameSchema } from "../../model/schemas/resource.ts";
 
@@ -116,6 +117,10 @@ export const parameters = {
   dryRun: inQuery("dry-run", "`true`: only reports what would happen.", {
     type: "boolean",
   }),
+  subjects: inQuery(
+    "subjects",
+    `With \`dry-run=true\`: up to ${maxSubjects} subjects, separated by commas. Reports how many resources each sees, before and after.`,
+  ),
   tryOut: inQuery(
     "dry-run",
     "For NDJSON and CSV. `true`: reports what would become of each line, and writes nothing.",

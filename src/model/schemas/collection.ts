@@ -111,6 +111,28 @@ export const collectionSchema = {
   examples: [example],
 } as const;
 
+/** How many subjects a dry run counts for. */
+export const maxSubjects = 20;
+
+export const seenResourcesSchema = {
+  type: "object",
+  description: "How many resources a subject sees; without `subject`, callers without a token.",
+  required: ["before", "after"],
+  properties: {
+    subject: { type: "string" },
+    before: { type: ["integer", "null"], minimum: 0 },
+    after: {
+      type: ["integer", "null"],
+      minimum: 0,
+      description: "With the new definition. Null when counting takes too long.",
+    },
+  },
+  additionalProperties: false,
+  examples: [{ subject: "ann", before: 12, after: 3 }],
+} as const;
+
+export type SeenResources = FromSchema<typeof seenResourcesSchema>;
+
 export const definedCollectionSchema = {
   type: "object",
   description:
@@ -121,6 +143,11 @@ export const definedCollectionSchema = {
     build: buildSchema,
     dryRun: { type: "boolean", description: "True: nothing was changed." },
     violations: violationsSchema,
+    seen: {
+      type: "array",
+      items: seenResourcesSchema,
+      description: "With `dry-run=true` and `subjects`.",
+    },
   },
   additionalProperties: false,
   examples: [{ ...example, violations: exampleViolations }],

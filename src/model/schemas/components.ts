@@ -21,6 +21,7 @@ import {
   collectionListSchema,
   collectionSchema,
   definedCollectionSchema,
+  seenResourcesSchema,
   violationSchema,
   violationsSchema,
 } from "./collection.ts";
@@ -66,6 +67,7 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   DefinedCollection: definedCollectionSchema,
   Violations: violationsSchema,
   Violation: violationSchema,
+  SeenResources: seenResourcesSchema,
   AccessDocument: accessDocumentSchema,
   AccessQuery: accessQuerySchema,
   AccessReport: accessReportSchema,
