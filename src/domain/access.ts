@@ -114,15 +114,18 @@ export class Access {
     name: string,
     rules: Rules | undefined,
   ): MaybePromise<CollectionAccess> {
-    if (rules === undefined || !hasRules(definitionOf(rules)))
+    if (rules === undefined) return new CollectionAccess(principal, name, rules);
+    const definition = definitionOf(rules);
+    const isRuled = hasRules(definition);
+    if (!isRuled && definition.access.read !== "owner")
       return new CollectionAccess(principal, name, rules);
     return then(this.#key ?? this.#readKey(), (key) =>
-      isAdmin(principal)
-        ? new CollectionAccess(principal, name, rules, { key })
-        : then(
+      isRuled && !isAdmin(principal)
+        ? then(
             this.binder.bind(principal, name, rules),
             (bound) => new CollectionAccess(principal, name, rules, { bound, key }),
-          ),
+          )
+        : new CollectionAccess(principal, name, rules, { key }),
     );
   }
 

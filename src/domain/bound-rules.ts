@@ -11,12 +11,16 @@ export type Views = Readonly<Partial<Record<Verb, View>>>;
 
 let count = 0;
 
+/** The limit for the masks that are kept, of all callers and resources. Then all are forgotten. */
+const maxFound = 100_000;
+let found = new WeakMap<BoundRules, WeakMap<Resource, Mask | "none">>();
+let foundCount = 0;
+
 /** The same object for the same caller while neither the rules nor the values change. */
 export class BoundRules {
   /** Different for each object. */
   readonly id = ++count;
   readonly #views: Views;
-  readonly #masks = new WeakMap<Resource, Mask | "none">();
   readonly #sets: { readonly reads: readonly ReadState[] };
   /** The fields of the boundary, which cannot change after creation. */
   readonly boundaryFields: readonly string[];
@@ -51,10 +55,15 @@ export class BoundRules {
 
   /** Returns what was found earlier for the resource, which does not depend on others. */
   maskOf(resource: Resource, find: () => Mask | undefined): Mask | undefined {
-    const known = this.#masks.get(resource);
+    const known = found.get(this)?.get(resource);
     if (known !== undefined) return known === "none" ? undefined : known;
     const mask = find();
-    this.#masks.set(resource, mask ?? "none");
+    if (++foundCount > maxFound) {
+      found = new WeakMap();
+      foundCount = 0;
+    }
+    const own = found.get(this) ?? new WeakMap<Resource, Mask | "none">();
+    found.set(this, own.set(resource, mask ?? "none"));
     return mask;
   }
 

@@ -22,7 +22,7 @@ import { View, wholeGrant, wholeView } from "./view.ts";
 /** What a caller asks to do with a collection. `put` creates or updates, depending on the state. */
 export type CollectionPermission = Verb | "put";
 
-/** What is needed where more than shorthands decide. */
+/** What is needed where callers see a part. */
 interface RuleAccess {
   readonly bound?: BoundRules | undefined;
   /** The secret of the store, which keys validators. */
@@ -234,11 +234,10 @@ export class CollectionAccess {
     return this.bound === undefined ? this.#fixedMask : this.#masks.part([wholeGrant]);
   }
 
-  /** Encrypts the cursors of a principal who sees a part by rules. */
+  /** Encrypts the cursors of a principal who sees a part. */
   get seal(): CursorSeal | undefined {
     const { key } = this.#masks;
-    if (this.bound === undefined || key === undefined || this.view("read").isWhole)
-      return undefined;
+    if (key === undefined || this.view("read").isWhole) return undefined;
     return new CursorSeal(key, `${this.name}\n${this.principal.subject ?? ""}`);
   }
 
@@ -257,7 +256,9 @@ export class CollectionAccess {
 
   /** How a principal sees every resource that it can read, without grants. */
   get #fixedMask(): Mask {
-    return this.isAdmin ? this.#masks.forAdmin : this.#masks.whole;
+    if (this.isAdmin) return this.#masks.forAdmin;
+    const isPart = this.#masks.key !== undefined && this.visibleOwner("read") !== undefined;
+    return isPart ? this.#masks.part([wholeGrant]) : this.#masks.whole;
   }
 }
 

@@ -590,5 +590,45 @@ for (const store of storesHere("node", ["sqlite", "postgres"])) {
       assert.deepEqual(idsIn(await bob.get("/diaries")), []);
       assert.deepEqual(idsIn(await ann.get("/diaries")), ["1"]);
     });
+
+    it("gives validators and cursors to owners that do not show how much others write", async () => {
+      const read = "owner";
+      await put("/-/collections/tasks", { access: { read, update: read, delete: read } });
+      for (const id of ["1", "2", "3"])
+        assert.equal((await ann.put(`/tasks/${id}`, { n: id })).status, 201);
+      const tag = await ann.tag("/tasks/1");
+      assert.doesNotMatch(tag, /^"[0-9a-z]+-[0-9a-z]+"/);
+      assert.equal((await ann.get("/tasks/1", { "if-none-match": tag })).status, 304);
+      const next = listOf(await ann.get("/tasks?cursor=&limit=2")).next ?? "";
+      assert.doesNotMatch(Buffer.from(next, "base64url").toString("latin1"), /\d,|\["/);
+      assert.deepEqual(idsIn(await ann.get(`/tasks?limit=2&cursor=${next}`)), ["3"]);
+      assertProblem(await bob.get(`/tasks?limit=2&cursor=${next}`), "invalid-parameter");
+      const changed = await ann.patch("/tasks/1", { n: 2 }, { "if-match": tag });
+      assert.equal(changed.status, 200, changed.body);
+      assert.equal(changed.headers.get("etag"), await ann.tag("/tasks/1"));
+      assertProblem(
+        await ann.patch("/tasks/1", { n: 3 }, { "if-match": tag }),
+        "precondition-failed",
+      );
+      const whole = await admin.tag("/tasks/1");
+      assert.equal((await ann.patch("/tasks/1", { n: 3 }, { "if-match": whole })).status, 200);
+    });
+
+    it("lists large pages of what is shown", async () => {
+      const read = [{ name: "titles", to: "everyone", fields: ["title", "text"] }];
+      await put("/-/collections/scrolls", { access: { read } });
+      const text = "x".repeat(200_000);
+      for (const id of ["1", "2", "3"]) await put(`/scrolls/${id}`, { title: id, text, pin: id });
+      const first = await anyone.get("/scrolls");
+      assert.deepEqual(
+        listOf(first).data.map((each) => Object.keys(each).join()),
+        Array.from({ length: 3 }, () => "id,title,text,createdAt"),
+      );
+      const tag = first.headers.get("etag") ?? "";
+      await put("/scrolls/2", { title: "2", text, pin: "other" });
+      assert.equal((await anyone.get("/scrolls", { "if-none-match": tag })).status, 304);
+      await put("/scrolls/2", { title: "two", text, pin: "other" });
+      assert.equal((await anyone.get("/scrolls", { "if-none-match": tag })).status, 200);
+    });
   });
 }

@@ -2,6 +2,7 @@
 
 import type { ListResult } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
+import { Turns } from "../../lib/turns.ts";
 import { Problem } from "../../model/problem.ts";
 import { shortPageBytes } from "../../model/query/list-request.ts";
 import { type Renderer, renderPieces } from "../../model/render.ts";
@@ -22,11 +23,17 @@ const charsOf = ({ resources }: ListResult): number =>
 const start = '{"data":[';
 
 /** Returns a text that differs when the page does. `frame` is the body of the page without resources. */
-export const summaryOf = ({ resources, maskOf }: ListResult, frame: string): string =>
-  resources.reduce(
-    (text, resource) => `${text}\n${resource.id} ${maskOf(resource).validator(resource)}`,
-    frame,
-  );
+export async function summaryOf({ resources, maskOf }: ListResult, frame: string): Promise<string> {
+  const turns = new Turns();
+  let text = frame;
+  for (const resource of resources) {
+    const mask = maskOf(resource);
+    // The validator of some fields takes as long as rendering them, so other requests get a turn.
+    if (mask.fields !== undefined) await turns.take(sizeOf(resource));
+    text += `\n${resource.id} ${mask.validator(resource)}`;
+  }
+  return text;
+}
 
 /** Responds with a page without Content-Length, which holds only its resources in memory. */
 export function sendLargePage(

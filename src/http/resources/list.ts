@@ -96,14 +96,7 @@ function answerPage(
   type: ListType,
 ): MaybePromise<Response | Problem> {
   const isJson = type === "application/json";
-  if (isJson && isLargePage(listed)) {
-    const frame = listBody({ ...listed, resources: [] }, context.collectionUrl);
-    const state = pageHead(context, listed, type, summaryOf(listed, frame));
-    return (
-      conditionalResponse(context, state, Number.POSITIVE_INFINITY) ??
-      sendLargePage(context, listed, frame, state)
-    );
-  }
+  if (isJson && isLargePage(listed)) return answerLargePage(context, listed);
   const body = isJson ? listBody(listed, context.collectionUrl) : exportPage(context, listed, type);
   const page = { body, ...pageHead(context, listed, type, body) };
   if (listed.others.length === 0 && isByCollection(listed.target.access)) {
@@ -111,6 +104,19 @@ function answerPage(
     setSource(context, listed.target);
   }
   return sendPage(context, page);
+}
+
+async function answerLargePage(
+  context: RequestContext,
+  listed: TimedList,
+): Promise<Response | Problem> {
+  const frame = listBody({ ...listed, resources: [] }, context.collectionUrl);
+  const summary = hasRevision(listed) ? "" : await summaryOf(listed, frame);
+  const state = pageHead(context, listed, "application/json", summary);
+  return (
+    conditionalResponse(context, state, Number.POSITIVE_INFINITY) ??
+    sendLargePage(context, listed, frame, state)
+  );
 }
 
 /** The page depends on nothing but the collection as the caller sees it. */
