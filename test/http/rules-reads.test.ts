@@ -630,5 +630,40 @@ for (const store of storesHere("node", ["sqlite", "postgres"])) {
       await put("/scrolls/2", { title: "two", text, pin: "other" });
       assert.equal((await anyone.get("/scrolls", { "if-none-match": tag })).status, 200);
     });
+
+    it("shows a team what is the team's, as long as a caller is in it", async () => {
+      const text = { type: "string" };
+      const memberships = { type: "object", properties: { user: text, team: text } };
+      await put("/-/collections/memberships", { schema: memberships });
+      const teams = { collection: "memberships", where: { user: "$me" }, field: "team" };
+      await put("/-/access", { roles: {}, sets: { teams } });
+      const team = { name: "team", to: "token", where: { team: { in: "$my.teams" } } };
+      const plans = { type: "object", properties: { title: text, team: text } };
+      await put("/-/collections/plans", { schema: plans, access: { read: [team] } });
+      await put("/plans/1", { title: "one", team: "red" });
+      await put("/plans/2", { title: "two", team: "blue" });
+      const seenBy = async (caller: Client) => {
+        const ids = idsIn(await caller.get("/plans"));
+        for (const id of ["1", "2"])
+          assert.equal((await caller.get(`/plans/${id}`)).status, ids.includes(id) ? 200 : 404);
+        const filtered = idsIn(await caller.get("/plans?team[exists]=true&sort=title"));
+        assert.deepEqual(filtered, ids);
+        return ids;
+      };
+      assertProblem(await anyone.get("/plans"), "unauthenticated");
+      assert.deepEqual(await seenBy(bob), []);
+      await put("/memberships/1", { user: "bob", team: "red" });
+      assert.deepEqual(await seenBy(bob), ["1"]);
+      assert.deepEqual(await seenBy(ann), []);
+      const tag = await bob.tag("/plans");
+      await put("/memberships/2", { user: "ann", team: "blue" });
+      assert.equal(await bob.tag("/plans"), tag);
+      assert.deepEqual(await seenBy(ann), ["2"]);
+      await put("/memberships/3", { user: "bob", team: "blue" });
+      assert.deepEqual(await seenBy(bob), ["1", "2"]);
+      assert.equal((await admin.remove("/memberships/1")).status, 204);
+      assert.deepEqual(await seenBy(bob), ["2"]);
+      assert.notEqual(await bob.tag("/plans"), tag);
+    });
   });
 }
