@@ -5,88 +5,116 @@ import { after, before, describe, it } from "node:test";
 import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
+import type { Answer } from "./expect.ts";
 
-const races = 200;
+/** A way to depend on a membership, and to lose it. */
+interface Shape {
+  readonly races: number;
+  /** What the rules ask of a post. */
+  readonly condition: object;
+  readonly references?: object;
+  /** Ends the membership with this id. */
+  end(admin: Client, id: string): Promise<Answer>;
+}
 
-const isMember = { "membership.user": "$me" };
-const definition = {
-  references: { membership: { collection: "memberships" } },
-  access: {
-    read: "token",
-    create: [{ name: "member", to: "token", check: isMember }],
-    update: [{ name: "member", to: "token", where: isMember }],
-    delete: [{ name: "member", to: "token", where: isMember }],
+const shapes: Readonly<Record<string, Shape>> = {
+  "a set": {
+    races: 200,
+    condition: { team: { in: "$my.teams" } },
+    end: (admin, id) => admin.remove(`/memberships/${id}`),
+  },
+  "a reference": {
+    races: 80,
+    condition: { "team.user": "$me" },
+    references: { team: { collection: "memberships" } },
+    end: (admin, id) => admin.patch(`/memberships/${id}`, { user: "nobody" }),
   },
 };
 
-for (const store of storesHere("node", ["sqlite", "postgres"])) {
-  describe(`a membership that ends while its member writes, on ${store}`, () => {
-    let app: TestApp;
-    let admin: Client;
-    let ann: Client;
-    before(async () => {
-      app = await startApp(store === "postgres" ? { store } : {});
-      admin = new Client(app);
-      for (const [name, text] of [
-        ["memberships", {}],
-        ["posts", definition],
-      ] as const)
-        assert.equal((await admin.put(`/-/collections/${name}`, text)).status, 201);
-      const token = { name: "ann", subject: "ann", scopes: ["posts:*", "memberships:read"] };
-      const made = await admin.post("/-/tokens", token);
-      ann = new Client(app, JSON.parse(made.body).token);
-    });
-    after(() => app.stop());
+type Write = (ann: Client, team: string, path: string) => Promise<unknown>[];
 
-    /** Ends a membership while writes that need it are sent. Returns the states at its end, and at last. */
-    async function race(index: number, write: (id: string, path: string) => Promise<unknown>[]) {
-      const id = `m${index}`;
-      assert.equal((await admin.put(`/memberships/${id}`, { user: "ann" })).status, 201);
-      const path = `/posts/p${index}`;
-      assert.equal((await ann.put(path, { membership: id })).status, 201);
-      const posts = async () => (await admin.get(`/posts?membership=${id}&limit=100`)).body;
-      const writes = write(id, path);
-      const ended = await admin.patch(`/memberships/${id}`, { user: "nobody" });
-      assert.equal(ended.status, 200, ended.body);
-      const states = [await posts()];
-      await Promise.all(writes);
-      states.push(await posts());
-      return states;
-    }
+const writes: readonly Write[] = [
+  (ann, team) => Array.from({ length: 4 }, (_, n) => ann.post("/posts", { team, n })),
+  (ann, _, path) => Array.from({ length: 4 }, (_, n) => ann.patch(path, { n })),
+  (ann, team, path) => [
+    ann.batch([
+      { method: "POST", path: "/posts", body: { team } },
+      { method: "PATCH", path, body: { n: 1 } },
+    ]),
+    ann.post("/posts", `{"team":"${team}"}\n{"team":"${team}"}\n`, {
+      "content-type": "application/x-ndjson",
+    }),
+  ],
+  (ann, team, path) => [ann.remove(path), ann.put(path, { team, n: 1 })],
+];
 
-    const kinds: readonly ((id: string, path: string) => Promise<unknown>[])[] = [
-      (membership) => Array.from({ length: 4 }, (_, n) => ann.post("/posts", { membership, n })),
-      (_, path) => Array.from({ length: 4 }, (_, n) => ann.patch(path, { n })),
-      (membership, path) => [
-        ann.batch([
-          { method: "POST", path: "/posts", body: { membership } },
-          { method: "PATCH", path, body: { n: 1 } },
-        ]),
-        ann.post("/posts", `{"membership":"${membership}"}\n{"membership":"${membership}"}\n`, {
-          "content-type": "application/x-ndjson",
-        }),
-      ],
-      (_, path) => [ann.remove(path), ann.put(path, { membership: "none" })],
-    ];
-
-    it(`lets none pass after it was acknowledged, in ${races} races`, async () => {
-      await concurrently(4, async (lane) => {
-        const write = kinds[lane];
-        assert.ok(write !== undefined);
-        for (let round = 0; round < races / 4; round++) {
-          const [ended, last] = await race(lane * races + round, write);
-          assert.equal(last, ended, `${lane}, ${round}`);
+for (const store of storesHere("node", ["sqlite", "postgres"]))
+  for (const [name, shape] of Object.entries(shapes)) {
+    describe(`a membership by ${name} that ends while its member writes, on ${store}`, () => {
+      let app: TestApp;
+      let admin: Client;
+      let ann: Client;
+      before(async () => {
+        app = await startApp(store === "postgres" ? { store } : {});
+        admin = new Client(app);
+        const { condition, references = {} } = shape;
+        const teams = { collection: "memberships", where: { user: "$me" }, field: "team" };
+        const grant = { name: "member", to: "token" };
+        const update = [{ ...grant, where: condition }];
+        const create = [{ ...grant, check: condition }];
+        const access = { read: "token", create, update, delete: update };
+        for (const [path, text] of [
+          ["/-/collections/memberships", {}],
+          ["/-/access", { sets: { teams } }],
+          ["/-/collections/posts", { references, access }],
+        ] as const) {
+          const { status, body } = await admin.put(path, text);
+          assert.ok(status < 300, body);
         }
+        const token = { name: "ann", subject: "ann", scopes: ["posts:*", "memberships:read"] };
+        const made = await admin.post("/-/tokens", token);
+        ann = new Client(app, JSON.parse(made.body).token);
       });
-    });
+      after(() => app.stop());
 
-    it("lets members write while others come and go", async () => {
-      assert.equal((await admin.put("/memberships/stays", { user: "ann" })).status, 201);
-      const done = await concurrently(20, async (index) => {
-        if (index % 2 === 0) return admin.put(`/memberships/other${index}`, { user: "bob" });
-        return ann.post("/posts", { membership: "stays" });
+      const join = async (id: string) => {
+        const joined = await admin.put(`/memberships/${id}`, { user: "ann", team: id });
+        assert.equal(joined.status, 201, joined.body);
+      };
+
+      /** Ends a membership while writes that need it are sent. Returns the state then, and at last. */
+      async function race(id: string, write: Write) {
+        await join(id);
+        const path = `/posts/p-${id}`;
+        const first = await ann.put(path, { team: id });
+        assert.equal(first.status, 201, first.body);
+        const posts = async () => (await admin.get(`/posts?team=${id}&limit=100`)).body;
+        const sent = write(ann, id, path);
+        const ended = await shape.end(admin, id);
+        assert.ok(ended.status < 300, ended.body);
+        const then = await posts();
+        await Promise.all(sent);
+        return [then, await posts()];
+      }
+
+      it(`lets none pass after it was acknowledged, in ${shape.races} races`, async () => {
+        await concurrently(writes.length, async (lane) => {
+          const write = writes[lane];
+          assert.ok(write !== undefined);
+          for (let round = 0; round < shape.races / writes.length; round++) {
+            const [ended, last] = await race(`m${lane}-${round}`, write);
+            assert.equal(last, ended, `${lane}, ${round}`);
+          }
+        });
       });
-      assert.deepEqual([...new Set(done.map(({ status }) => status))], [201]);
+
+      it("lets members write while others come and go", async () => {
+        await join("stays");
+        const done = await concurrently(20, async (index) => {
+          if (index % 2 === 0) return admin.put(`/memberships/other${index}`, { user: "bob" });
+          return ann.post("/posts", { team: "stays" });
+        });
+        assert.deepEqual([...new Set(done.map(({ status }) => status))], [201]);
+      });
     });
-  });
-}
+  }
