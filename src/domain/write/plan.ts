@@ -113,17 +113,14 @@ export class Plan {
     planned: readonly (ResourceChange | Problem)[],
     isListingAll: boolean,
   ): MaybePromise<readonly (ResourceChange | Problem)[]> {
-    for (const { access } of operations) {
-      const { loading } = access;
-      if (loading === undefined) continue;
-      this.#states = new States();
-      this.#upserts = undefined;
-      this.#hidden = undefined;
-      this.firstRepeat = undefined;
-      this.#context.memory?.restart();
-      return loading.then(() => this.plan(operations, isListingAll));
-    }
-    return this.#followReferences(operations, planned);
+    const loading = operations.flatMap(({ access }) => access.loading ?? []);
+    if (loading.length === 0) return this.#followReferences(operations, planned);
+    this.#states = new States();
+    this.#upserts = undefined;
+    this.#hidden = undefined;
+    this.firstRepeat = undefined;
+    this.#context.memory?.restart();
+    return Promise.all(loading).then(() => this.plan(operations, isListingAll));
   }
 
   /** Replaces changes by problems where references do not hold, and plans what follows from deletions. */
