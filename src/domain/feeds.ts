@@ -3,44 +3,32 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection } from "../model/collection.ts";
-import type { Feed, InvalidPosition, Removal } from "../model/feed.ts";
-import { type FeedPosition, writeFeedPosition } from "../model/feed-position.ts";
+import type { Feed, Removal } from "../model/feed.ts";
+import { type FeedPosition, readFeedPosition, writeFeedPosition } from "../model/feed-position.ts";
 import { Problem } from "../model/problem.ts";
 import { IndexedContent } from "../model/query/index-plan.ts";
-import type { ListRequest } from "../model/query/list-request.ts";
 import { holds, type Predicate } from "../model/query/predicate.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
 import { buildQuery } from "./build-query.ts";
-import { notAllowed } from "./collection-access.ts";
+import {
+  type FeedPage,
+  type FeedRequest,
+  filteredEntries,
+  isInvalid,
+  isSealed,
+  maxPageBytes,
+  problemOf,
+  type SentPosition,
+  sizeOf,
+} from "./feed-page.ts";
 import type { ListTarget } from "./lists.ts";
-import { collectionNotFound, positionExpired, positionGone } from "./problems.ts";
-import { PositionSeal, type SealedPosition } from "./sealed-position.ts";
+import { collectionNotFound, positionGone } from "./problems.ts";
+import { PositionSeal } from "./sealed-position.ts";
 import { wholeView } from "./view.ts";
+import { ViewFeeds } from "./view-feeds.ts";
 
-/** A position as a client sends it; 0 is before all changes. */
-export type SentPosition = FeedPosition | SealedPosition | 0;
-
-export interface FeedRequest {
-  readonly since: SentPosition;
-  /** Its filters, fields and limit. */
-  readonly listRequest: ListRequest;
-}
-
-export interface FeedPage {
-  readonly collection: Collection;
-  readonly entries: readonly (Resource | Removal)[];
-  /** The position after the page, as text. */
-  readonly next: string;
-  readonly isMore: boolean;
-  /** Whether the caller sees all resources; if not, the revisions are not shown. */
-  readonly isWhole: boolean;
-}
-
-/** The limit for the fields of a page, which is shortened to fit. */
-const maxPageBytes = 4 * 1024 * 1024;
-/** With filters, this many entries are read at once: most of them may be left out. */
-const filteredEntries = 1_000;
+export type { FeedPage, FeedRequest, SentPosition } from "./feed-page.ts";
 
 /** What a caller sees of a feed. */
 interface View {
@@ -61,12 +49,14 @@ export class Feeds {
   readonly #store: Store;
   readonly #maxResourceBytes: number;
   readonly #seal: PositionSeal;
+  readonly #ofViews: ViewFeeds;
 
   /** `maxResourceBytes` is the limit of one resource. */
   constructor(store: Store, maxResourceBytes: number) {
     this.#store = store;
     this.#maxResourceBytes = maxResourceBytes;
     this.#seal = new PositionSeal(() => store.secret());
+    this.#ofViews = new ViewFeeds(store, maxResourceBytes, this.#seal);
   }
 
   /** Returns what changed after a position, so that a client can update its copy. */
@@ -74,7 +64,8 @@ export class Feeds {
     const { access, owner, collection } = target;
     const forbidden = access.require("read");
     if (forbidden !== undefined) return forbidden;
-    if (access.bound !== undefined && !access.view("read").isWhole) return notAllowed;
+    if (access.bound !== undefined && !access.view("read").isWhole)
+      return this.#ofViews.since(target, request);
     const caller = { view: wholeView, isAdmin: access.isAdmin };
     const query = buildQuery(collection, request.listRequest, caller);
     if (query instanceof Problem) return query;
@@ -98,7 +89,7 @@ export class Feeds {
     view: View,
   ): Promise<FeedPage | Problem> {
     const seal = await this.#seal.of(name, owner);
-    const since = isSealed(sent) ? seal.open(sent) : sent;
+    const since = isSealed(sent) ? readFeedPosition(seal.open(sent) ?? "") : sent;
     if (since === undefined || (since !== 0 && !isSealed(sent))) return positionGone;
     const entries: (Resource | Removal)[] = [];
     for (let position: FeedPosition | 0 = since; ; ) {
@@ -114,7 +105,7 @@ export class Feeds {
         const page = entries.slice(0, view.limit);
         const last = page.at(-1);
         if (isMore && last) position = { ...position, revision: last.revision, time: timeOf(last) };
-        const next = seal.close(position);
+        const next = seal.close(writeFeedPosition(position));
         return { collection, entries: page, next, isMore, isWhole: false };
       }
       // Other requests get a turn.
@@ -130,22 +121,11 @@ export class Feeds {
       feed === undefined
         ? collectionNotFound(name)
         : isInvalid(feed)
-          ? feed === "gone"
-            ? positionGone
-            : positionExpired
+          ? problemOf(feed)
           : reachedIn(feed, since, view, count),
     );
   }
 }
-
-const sizeOf = (entries: readonly (Resource | Removal)[]): number =>
-  entries.reduce((sum, entry) => sum + ("fields" in entry ? entry.fields.length : 0), 0);
-
-const isInvalid = (feed: Feed | InvalidPosition): feed is InvalidPosition =>
-  typeof feed === "string";
-
-const isSealed = (position: SentPosition): position is SealedPosition =>
-  position !== 0 && "sealed" in position;
 
 /** Takes the entries that the caller sees, and finds the position after them. */
 function reachedIn(feed: Feed, since: FeedPosition | 0, view: View, count: number): Reached {

@@ -30,6 +30,24 @@ export const positionExpired = new Problem(
   "This position is too old: the server no longer stores what was removed after it. Start again from since=0 and make a new copy.",
 );
 
+const again = "Start again from since=0 and make a new copy.";
+
+/** These name no rule. */
+export const rulesChanged = new Problem(
+  "gone",
+  `The rules of this collection have changed since this position. ${again}`,
+);
+
+export const viewChanged = new Problem(
+  "gone",
+  `What you may read has changed since this position, because your sets, roles or scopes have; or the position belongs to another caller. ${again}`,
+);
+
+export const relatedChanged = new Problem(
+  "gone",
+  `What the rules of this collection refer to has changed since this position. ${again}`,
+);
+
 export const preconditionFailed = new Problem(
   "precondition-failed",
   "The current state of the resource does not match the precondition. Nothing was changed.",

@@ -3,22 +3,14 @@
 import { createHash, randomBytes } from "node:crypto";
 import { decrypt, encrypt, ivBytes } from "../lib/encryption.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import {
-  type FeedPosition,
-  readFeedPosition,
-  type SealedPosition,
-  sealedPrefix,
-  writeFeedPosition,
-} from "../model/feed-position.ts";
+import { type SealedPosition, sealedPrefix } from "../model/feed-position.ts";
 
-export type { SealedPosition } from "../model/feed-position.ts";
-
-/** Encrypts and decrypts the positions of one caller in one collection. */
+/** Encrypts and decrypts the positions of some callers in one collection, as texts. */
 interface CallerSeal {
   /** Returns another text each time, so that two positions cannot be compared. */
-  close(position: FeedPosition): string;
+  close(position: string): string;
   /** Returns undefined when the position belongs to someone else or was changed. */
-  open(position: SealedPosition): FeedPosition | undefined;
+  open(position: SealedPosition): string | undefined;
 }
 
 export class PositionSeal {
@@ -28,18 +20,14 @@ export class PositionSeal {
     this.#secret = secret;
   }
 
-  async of(collection: string, owner: string): Promise<CallerSeal> {
+  async of(collection: string, callers: string): Promise<CallerSeal> {
     const key = createHash("sha256")
       .update(`feed position\n${await this.#secret()}`)
       .digest();
-    const caller = Buffer.from(`${collection}\n${owner}`);
+    const context = Buffer.from(`${collection}\n${callers}`);
     return {
-      close: (position) =>
-        sealedPrefix + encrypt(key, caller, writeFeedPosition(position), randomBytes(ivBytes)),
-      open: ({ sealed }) => {
-        const text = decrypt(key, caller, sealed);
-        return text === undefined ? undefined : readFeedPosition(text);
-      },
+      close: (position) => sealedPrefix + encrypt(key, context, position, randomBytes(ivBytes)),
+      open: ({ sealed }) => decrypt(key, context, sealed),
     };
   }
 }

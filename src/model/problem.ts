@@ -110,7 +110,7 @@ export const problemKinds = {
   gone: {
     title: "This is no longer valid",
     about:
-      "Something in the request was valid once and is no longer valid. A position of `since` is gone when it is older than the removals that the server stores, or when the collection was deleted and created again, or the server was restored from a backup: make a new copy from `since=0`. An Idempotency-Key is gone when a resource that its request wrote has been deleted: nothing was repeated; use a new key to create the resource again.",
+      "Something in the request was valid once and is no longer valid. A position of `since` is gone when it is older than the removals that the server stores, or when the collection was deleted and created again, or the server was restored from a backup, or when the rules, or the caller's sets, roles or scopes have changed: make a new copy from `since=0`. An Idempotency-Key is gone when a resource that its request wrote has been deleted: nothing was repeated; use a new key to create the resource again.",
   },
   conflict: {
     title: "The request conflicts with the current state",

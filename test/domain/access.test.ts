@@ -233,6 +233,7 @@ const others: Readonly<Record<string, string>> = {
   "SlowQueries.record": "records a query that was allowed",
   "SlowQueries.isToLog": "limits the lines of the log",
   "PositionSeal.of": "encrypts positions of the caller",
+  "ViewFeeds.since": "asked by Feeds.since",
   "CollectionAccess.isAdmin": "part of the check itself",
   "CollectionAccess.require": "the check itself",
   "CollectionAccess.requireKey": "part of the check itself",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CollectionAccess } from "../../src/domain/collection-access.ts";
+import { Access } from "../../src/domain/access.ts";
 import { type FeedPage, Feeds, type SentPosition } from "../../src/domain/feeds.ts";
 import { readFeedPosition, readSealedPosition } from "../../src/model/feed-position.ts";
 import type { Principal } from "../../src/model/principal.ts";
@@ -84,9 +84,9 @@ class Copy {
 
   async read(since: string, limit = 20): Promise<FeedPage | Problem> {
     const collection = await this.#store.collection("notes");
-    const rules = await this.#store.rules("notes");
+    const access = await new Access(this.#store, Date.now).collection(this.#principal, "notes");
+    const { rules } = access;
     assert.ok(collection && rules);
-    const access = new CollectionAccess(this.#principal, "notes", rules);
     const listRequest: ListRequest = {
       ...{
         filters: this.#filters,
@@ -229,6 +229,39 @@ for (const [name, open] of Object.entries(engines))
         },
         { removalsMs: 0, pauseMs: 20 },
       ),
+    );
+
+    it(
+      "of callers who see a part through rules expire with former states",
+      { timeout: 60_000 },
+      () =>
+        open(
+          async (store) => {
+            const read = [{ name: "mine", to: "token", where: { by: "$me" } }];
+            const ruled = { ...start, definition: JSON.stringify({ access: { read } }) };
+            const by = (subject: string) =>
+              put("a", 1, { fields: JSON.stringify({ by: subject }) });
+            await store.commit([ruled, by("ann")]);
+            const copy = new Copy(store, reader("ann"));
+            assert.deepEqual(await copy.follow(), ["a"]);
+            await store.commit([by("bob")]);
+            for (;;) {
+              const page = await copy.read(copy.next);
+              if (page instanceof Problem) {
+                assert.match(page.detail, /too old: the server no longer stores what was removed/);
+                break;
+              }
+              assert.deepEqual(
+                page.entries.map((entry) => "kind" in entry && entry.id),
+                ["a"],
+              );
+              await sleep(20);
+            }
+            assert.deepEqual(await new Copy(store, reader("ann")).follow(), []);
+            assert.deepEqual(await new Copy(store, reader("bob")).follow(), ["a"]);
+          },
+          { removalsMs: 0, pauseMs: 20 },
+        ),
     );
 
     it("are read beside keys, which are deleted when they expire", { timeout: 60_000 }, () =>

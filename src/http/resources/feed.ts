@@ -20,14 +20,14 @@ export function listChanges(
   feedRequest: FeedRequest,
 ): MaybePromise<Response | Problem> {
   const { request, services } = context;
-  const { access, collection, owner } = target;
+  const { access, collection } = target;
   const rejected = checkAccept(request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
   const { fields } = feedRequest.listRequest;
   const rendererFor = checkedRendererFactory(fields, access.principal, access);
   if (rendererFor instanceof Problem) return rendererFor;
   const conditional =
-    owner === undefined &&
+    access.view("read").isWhole &&
     conditionalResponse(context, collectionHead(context, collection, access));
   if (conditional) return conditional;
   return then(services.feeds.since(target, feedRequest), (page) => {
@@ -38,7 +38,9 @@ export function listChanges(
       ? collectionHead(context, page.collection, shown)
       : contentHead(context, [shown], undefined);
     if (page.isMore) state.headers.set("Link", `<${nextAddress(context, page)}>; rel="next"`);
-    const render = rendererFor(masksOf(rules).whole);
+    const { whole } = masksOf(rules);
+    const { maskOf = () => whole } = page;
+    const render: Renderer = (resource, url) => rendererFor(maskOf(resource))(resource, url);
     const changes = page.entries.map((entry) => entryBody(entry, context, page, render));
     const since = JSON.stringify(parameterOf(context, "since"));
     const positions = `"since":${since},"next":"${page.next}","more":${page.isMore}`;

@@ -46,7 +46,10 @@ export function formerFieldsOf(listed: ListedRules): FormerFields | undefined {
 }
 
 /** Writes the state as text. */
-export function writeFormerState({ deciding, times, shown }: FormerFields, state: EndedState) {
+export function writeFormerState(
+  { deciding, times, shown }: FormerFields,
+  state: EndedState,
+): string {
   const tree = readTree(state.fields);
   const { owner } = state;
   return JSON.stringify({
@@ -63,18 +66,18 @@ export function readFormerState(id: string, text: string): FormerResource {
 }
 
 /** The hashes of what each grant shows of a resource. */
-export const shownHashes = ({ shown }: FormerFields, resource: Resource) =>
+export const shownHashes = ({ shown }: FormerFields, resource: Resource): FormerResource["shown"] =>
   hashesIn(readTree(resource.fields), shown, { files: null, ...resource });
 
 function hashesIn(
   tree: Tree,
   shown: FormerFields["shown"],
-  { files, updatedAt }: Pick<EndedState, "files" | "updatedAt">,
+  { files, createdAt, updatedAt }: Omit<EndedState, "fields" | "owner">,
 ): FormerResource["shown"] {
   return shown.map((fields) => {
     if (fields === undefined) return null;
-    const time = fields.includes("updatedAt") ? updatedAt : 0;
-    const text = JSON.stringify([writeTree(pick(tree, maskOf(fields))), files, time]);
+    const times = [createdAt, ...(fields.includes("updatedAt") ? [updatedAt] : [])];
+    const text = JSON.stringify([writeTree(pick(tree, maskOf(fields))), files, times]);
     return createHash("sha256").update(text).digest("base64url").slice(0, hashChars);
   });
 }

@@ -51,6 +51,16 @@ export function usesNow(rules: Rules | Collection): boolean {
   return found;
 }
 
+/** Whether it depends on the time what callers see. */
+export function readsNow(rules: Rules | Collection): boolean {
+  const definition = definitionOf(rules);
+  const conditions = [
+    definition.boundary,
+    ...grantsOf(definition, "read").map(({ where }) => where),
+  ];
+  return conditions.some((condition) => textsIn(condition).includes("$now"));
+}
+
 /** The paths of the fields that a condition names. Those across a reference begin with it. */
 export function namedFields(condition: unknown, prefix = ""): readonly string[] {
   if (typeof condition !== "object" || condition === null) return [];
