@@ -6,7 +6,7 @@ import { isOfElements } from "../model/field-kind.ts";
 import { valueIn } from "../model/query/field-path.ts";
 import type { Reference } from "../model/reference.ts";
 import { rendererOf, withText } from "../model/render.ts";
-import { expandedMember, type Resource } from "../model/resource.ts";
+import { expandedMember, type Resource, sizeOf } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
 import type { CollectionAccess } from "./access.ts";
 
@@ -93,7 +93,7 @@ export class ExpandedPage {
     const texts: string[] = [];
     for (const resource of resources) {
       const text = this.#expanded(expansions, resource);
-      bytes += text.length + resource.fields.length;
+      bytes += text.length + sizeOf(resource);
       if (bytes > this.#maxBytes) this.#isTooLarge = true;
       if (this.#isTooLarge) return undefined;
       texts.push(text);
@@ -150,7 +150,7 @@ export class ExpandedPage {
         const resource = found[index];
         if (resource === undefined || !access.includes("read", resource)) continue;
         target.resource = resource;
-        this.#bytes += resource.fields.length;
+        this.#bytes += sizeOf(resource);
       }
       if (this.#bytes > this.#maxBytes) this.#isTooLarge = true;
     });
