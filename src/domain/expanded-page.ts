@@ -1,12 +1,12 @@
 // Renders `_expanded`: finds what the resources of a page refer to, level by level, and renders each once.
 
 import { setImmediate as turn } from "node:timers/promises";
-import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { isOfElements } from "../model/field-kind.ts";
 import { valueIn } from "../model/query/field-path.ts";
-import type { Reference, Target } from "../model/reference.ts";
+import type { Reference } from "../model/reference.ts";
 import { withText } from "../model/render.ts";
-import { expandedMember, type Resource } from "../model/resource.ts";
+import { expandedMember, type Resource, sizeOf } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
 import type { CollectionAccess } from "./collection-access.ts";
 import type { Mask } from "./mask.ts";
@@ -14,7 +14,7 @@ import type { Mask } from "./mask.ts";
 /** The limit for the different resources that one response can expand. */
 export const maxTargets = 10_000;
 
-/** Reads of one level are started together, up to this number, so that they need one round trip. */
+/** So many resources of each collection are read together. */
 const maxAtOnce = 200;
 
 /** A reference that is expanded. */
@@ -27,12 +27,21 @@ export interface Expansion {
   readonly inner: readonly Expansion[];
 }
 
-/** Waits only if there is something to wait for. */
-const all = <T>(values: readonly MaybePromise<T>[]): MaybePromise<readonly T[]> =>
-  values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly T[]);
+/** Something that is referred to. */
+interface Target {
+  readonly id: string;
+  /** Undefined before it is found, and when there is nothing that the caller may read. */
+  resource: Resource | undefined;
+  /** Its text without what is expanded in it. */
+  view: string | undefined;
+  /** Its texts with what is expanded in it. */
+  texts: Map<Expansion, string> | undefined;
+}
 
-interface WantedTarget extends Target {
-  readonly expansion: Expansion;
+/** What is looked for in a collection. */
+interface Wanted {
+  readonly access: CollectionAccess;
+  readonly targets: Target[];
 }
 
 /** Resources, and a reference in them to follow. */
@@ -41,8 +50,15 @@ interface Step {
   readonly resources: readonly Resource[];
 }
 
-/** An id; undefined for a value that is not one. */
-type Id = string | undefined;
+const newTarget = (id: string): Target => ({
+  id,
+  resource: undefined,
+  view: undefined,
+  texts: undefined,
+});
+
+/** A value that is no id, or that the caller may not follow. */
+const nothing = newTarget("");
 
 export class ExpandedPage {
   readonly #store: Store;
@@ -52,11 +68,10 @@ export class ExpandedPage {
   readonly #maskOf: (resource: Resource) => Mask;
   /** How the caller sees what they refer to. */
   readonly #masks = new Map<Resource, Mask>();
-  /** What the caller may read, by collection and id. An id without a resource was not found. */
-  readonly #found = new Map<string, Map<string, Resource | undefined>>();
-  readonly #ids = new Map<Expansion, Map<Resource, readonly Id[]>>();
+  /** By collection and id. */
+  readonly #known = new Map<string, Map<string, Target>>();
+  readonly #targets = new Map<Expansion, Map<Resource, readonly Target[]>>();
   readonly #fields = new Map<Resource, unknown>();
-  readonly #texts = new Map<Expansion, Map<string, string>>();
   readonly #textBytes = new Map<Expansion, number>();
   #count = 0;
   #bytes = 0;
@@ -84,7 +99,7 @@ export class ExpandedPage {
     const texts: string[] = [];
     for (const resource of resources) {
       const text = this.#expanded(expansions, resource);
-      bytes += text.length + resource.fields.length;
+      bytes += text.length + sizeOf(resource);
       if (bytes > this.#maxBytes) this.#isTooLarge = true;
       if (this.#isTooLarge) return undefined;
       texts.push(text);
@@ -94,47 +109,61 @@ export class ExpandedPage {
 
   /** Finds what the resources of one level refer to. */
   async #find(steps: readonly Step[]): Promise<void> {
-    const wanted = steps.flatMap((step) => this.#newTargets(step));
-    this.#count += wanted.length;
-    if (this.#count > maxTargets) this.#isTooLarge = true;
-    for (let start = 0; start < wanted.length && !this.#isTooLarge; start += maxAtOnce) {
+    const wanted = new Map<string, Wanted>();
+    for (const step of steps) this.#addTargets(step, wanted);
+    const groups = [...wanted.values()];
+    const most = Math.max(...groups.map(({ targets }) => targets.length));
+    for (let start = 0; start < most && !this.#isTooLarge; start += maxAtOnce) {
       // Other requests get a turn.
       if (start > 0) await turn();
-      const some = wanted.slice(start, start + maxAtOnce);
-      const found = await all(some.map(({ collection, id }) => this.#store.find(collection, id)));
-      const masks = await all(
-        found.map((resource, index) => resource && some[index]?.expansion.access.mask(resource)),
-      );
-      for (const [index, target] of some.entries()) this.#add(target, found[index], masks[index]);
+      const reads = groups.map((group) => this.#read(group, start));
+      if (reads.some((read) => read instanceof Promise)) await Promise.all(reads);
     }
   }
 
-  /** Returns what is not looked for yet. */
-  #newTargets({ expansion, resources }: Step): readonly WantedTarget[] {
-    const { access, isReadable } = expansion;
-    if (!isReadable) return [];
+  /** Follows the references, and adds what is not looked for yet. */
+  #addTargets({ expansion, resources }: Step, wanted: Map<string, Wanted>): void {
+    const { access } = expansion;
     const { name } = access;
-    const known = this.#found.get(name) ?? new Map<string, Resource | undefined>();
-    this.#found.set(name, known);
-    const wanted: WantedTarget[] = [];
+    const known = this.#known.get(name) ?? new Map<string, Target>();
+    const targets = wanted.get(name)?.targets ?? [];
+    const found = new Map<Resource, readonly Target[]>();
+    const targetOf = (value: unknown): Target => {
+      if (typeof value !== "string" || !expansion.isReadable) return nothing;
+      const before = known.get(value);
+      if (before !== undefined) return before;
+      const target = newTarget(value);
+      known.set(value, target);
+      targets.push(target);
+      return target;
+    };
+    const before = targets.length;
     for (const resource of resources)
-      for (const id of this.#idsIn(expansion, resource)) {
-        if (id === undefined || known.has(id)) continue;
-        known.set(id, undefined);
-        wanted.push({ collection: name, id, expansion });
-      }
-    return wanted;
+      found.set(resource, this.#valuesIn(expansion, resource).map(targetOf));
+    this.#known.set(name, known);
+    this.#targets.set(expansion, found);
+    wanted.set(name, { access, targets });
+    this.#count += targets.length - before;
+    if (this.#count > maxTargets) this.#isTooLarge = true;
   }
 
-  #add(
-    { collection, id }: WantedTarget,
-    resource: Resource | undefined,
-    mask: Mask | undefined,
-  ): void {
+  #read({ access, targets }: Wanted, start: number): MaybePromise<void> {
+    const some = targets.slice(start, start + maxAtOnce);
+    if (some.length === 0) return undefined;
+    const ids = some.map(({ id }) => id);
+    return then(this.#store.findAll(access.name, ids), (found) => {
+      const masksNow = () => found.map((resource) => resource && access.maskNow(resource));
+      return then(access.decide(masksNow), (masks) => {
+        for (const [index, target] of some.entries()) this.#add(target, found[index], masks[index]);
+      });
+    });
+  }
+
+  #add(target: Target, resource: Resource | undefined, mask: Mask | undefined): void {
     if (resource === undefined || mask === undefined) return;
+    target.resource = resource;
     this.#masks.set(resource, mask);
-    this.#found.get(collection)?.set(id, resource);
-    this.#bytes += resource.fields.length;
+    this.#bytes += sizeOf(resource);
     if (this.#bytes > this.#maxBytes) this.#isTooLarge = true;
   }
 
@@ -143,32 +172,20 @@ export class ExpandedPage {
     if (expansion.inner.length === 0) return [];
     const found = new Set<Resource>();
     for (const resource of resources)
-      for (const id of this.#idsIn(expansion, resource)) {
-        const target = this.#target(expansion, id);
-        if (target !== undefined) found.add(target);
-      }
+      for (const target of this.#targetsOf(expansion, resource))
+        if (target.resource !== undefined) found.add(target.resource);
     return expansion.inner.map((inner) => ({ expansion: inner, resources: [...found] }));
   }
 
-  #target({ access, isReadable }: Expansion, id: Id): Resource | undefined {
-    if (!isReadable || id === undefined) return undefined;
-    return this.#found.get(access.name)?.get(id);
+  /** In document order: one for each element of an array. */
+  #targetsOf(expansion: Expansion, resource: Resource): readonly Target[] {
+    return this.#targets.get(expansion)?.get(resource) ?? [];
   }
 
-  /** Returns the ids in document order: one for each element of an array, also where it has none. */
-  #idsIn(expansion: Expansion, resource: Resource): readonly Id[] {
-    const known = this.#ids.get(expansion) ?? new Map<Resource, readonly Id[]>();
-    this.#ids.set(expansion, known);
-    const cached = known.get(resource);
-    if (cached !== undefined) return cached;
-    const { field } = expansion.reference;
+  #valuesIn({ reference: { field } }: Expansion, resource: Resource): readonly unknown[] {
     const mask = this.#masks.get(resource) ?? this.#maskOf(resource);
     const value = mask.shows(field) ? valueIn(this.#fieldsOf(resource), field) : undefined;
-    const values: readonly unknown[] =
-      isOfElements(field) && Array.isArray(value) ? value : [value];
-    const ids = values.map((each) => (typeof each === "string" ? each : undefined));
-    known.set(resource, ids);
-    return ids;
+    return isOfElements(field) && Array.isArray(value) ? value : [value];
   }
 
   #fieldsOf(resource: Resource): unknown {
@@ -190,11 +207,12 @@ export class ExpandedPage {
   }
 
   #value(expansion: Expansion, resource: Resource): string {
-    const ids = this.#idsIn(expansion, resource);
-    if (!isOfElements(expansion.reference.field)) return this.#text(expansion, ids[0]);
+    const targets = this.#targetsOf(expansion, resource);
+    if (!isOfElements(expansion.reference.field))
+      return this.#text(expansion, targets[0] ?? nothing);
     let text = "";
-    for (const id of ids) {
-      text += `${text === "" ? "[" : ","}${this.#text(expansion, id)}`;
+    for (const target of targets) {
+      text += `${text === "" ? "[" : ","}${this.#text(expansion, target)}`;
       // What contains the text is at least as large.
       if (text.length > this.#maxBytes) this.#isTooLarge = true;
       if (this.#isTooLarge) return "null";
@@ -203,23 +221,22 @@ export class ExpandedPage {
   }
 
   /** Returns the text of a resource, which is the same wherever the same reference leads to it. */
-  #text(expansion: Expansion, id: Id): string {
-    const target = this.#target(expansion, id);
-    const mask = target && this.#masks.get(target);
-    if (!target || !mask || id === undefined || this.#isTooLarge) return "null";
-    const texts = this.#texts.get(expansion) ?? new Map<string, string>();
-    this.#texts.set(expansion, texts);
-    const cached = texts.get(id);
-    if (cached !== undefined) return cached;
+  #text(expansion: Expansion, target: Target): string {
+    const { resource } = target;
+    const mask = resource && this.#masks.get(resource);
+    if (!resource || !mask || this.#isTooLarge) return "null";
     const { access, inner } = expansion;
-    const view = mask.render(target, `${this.#base}/${access.name}`);
-    const text =
-      inner.length === 0 ? view : withText(view, expandedMember, this.#expanded(inner, target));
+    target.view ??= mask.render(resource, `${this.#base}/${access.name}`);
+    if (inner.length === 0) return target.view;
+    const cached = target.texts?.get(expansion);
+    if (cached !== undefined) return cached;
+    const text = withText(target.view, expandedMember, this.#expanded(inner, resource));
     // Every text is in the response at least once.
     const bytes = (this.#textBytes.get(expansion) ?? 0) + text.length;
     this.#textBytes.set(expansion, bytes);
     if (bytes > this.#maxBytes) this.#isTooLarge = true;
-    texts.set(id, text);
+    target.texts ??= new Map();
+    target.texts.set(expansion, text);
     return text;
   }
 }

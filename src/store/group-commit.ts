@@ -30,6 +30,7 @@ export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {
     collections: () => store.collections(),
     rules: (collection) => store.rules(collection),
     find: (collection, id) => store.find(collection, id),
+    findAll: (collection, ids) => store.findAll(collection, ids),
     findUnique: (collection, entry) => store.findUnique(collection, entry),
     slice: (collection, range, options) => store.slice(collection, range, options),
     query: (collection, query, options) => store.query(collection, query, options),

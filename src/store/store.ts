@@ -31,6 +31,11 @@ export interface Store {
   rules(collection: string): MaybePromise<Rules | undefined>;
   /** Returns the current resource. The same state can be the same object, so it can be the key of a WeakMap. */
   find(collection: string, id: string): MaybePromise<Resource | undefined>;
+  /** Returns the resources with these ids, in the same order. */
+  findAll(
+    collection: string,
+    ids: readonly string[],
+  ): MaybePromise<readonly (Resource | undefined)[]>;
   /**
    * Returns the resource that has this key in a unique index over one field. Rejects with an Outage while
    * the index is built.

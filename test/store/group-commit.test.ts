@@ -34,6 +34,7 @@ class Gate {
       rules: (collection) => store.rules(collection),
       collections: () => store.collections(),
       find: (collection, id) => store.find(collection, id),
+      findAll: (collection, ids) => store.findAll(collection, ids),
       findUnique: (collection, entry) => store.findUnique(collection, entry),
       slice: (collection, range) => store.slice(collection, range),
       query: (collection, query) => store.query(collection, query),

@@ -2,7 +2,7 @@
 
 import type { Predicate } from "../../model/query/predicate.ts";
 import type { Candidate, Position, Query } from "../../model/query/query.ts";
-import type { Resource } from "../../model/resource.ts";
+import { type Resource, sizeOf } from "../../model/resource.ts";
 import type { IndexScan, Source } from "./index-use.ts";
 import type { Ranks } from "./search.ts";
 
@@ -127,7 +127,7 @@ export function* readPage(
     const chunk = seqs.slice(at, at + seqsAtOnce);
     const read: Read = { kind: "at", seqs: chunk, maxBytes: maxBytes - bytes };
     const next: ReadResults["at"] = yield* ask("at", read);
-    bytes += next.candidates.reduce((sum, { resource }) => sum + resource.fields.length, 0);
+    bytes += next.candidates.reduce((sum, { resource }) => sum + sizeOf(resource), 0);
     // A later chunk returns at least one resource, even if none fits.
     if (at > 0 && bytes > maxBytes) return { candidates, isCut: true };
     candidates.push(...next.candidates);

@@ -12,7 +12,7 @@ interface Call<K, V> {
 }
 
 /** Limits a statement, so that its first results do not wait long for the last. */
-const maxKeys = 500;
+const defaultMaxKeys = 500;
 /** When more reads than this are waiting, new ones are rejected, so that the wait stays short. */
 const maxWaiting = 10_000;
 
@@ -23,13 +23,15 @@ const maxWaiting = 10_000;
 export class BatchLoader<K, V> {
   readonly #load: Load<K, V>;
   readonly #maxInFlight: number;
+  readonly #maxKeys: number;
   #calls: Call<K, V>[] = [];
   #inFlight = 0;
   #isScheduled = false;
 
-  constructor(load: Load<K, V>, maxInFlight: number) {
+  constructor(load: Load<K, V>, maxInFlight: number, maxKeys = defaultMaxKeys) {
     this.#load = load;
     this.#maxInFlight = maxInFlight;
+    this.#maxKeys = maxKeys;
   }
 
   get(key: K): Promise<V> {
@@ -47,7 +49,7 @@ export class BatchLoader<K, V> {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      void this.#send(this.#calls.splice(0, maxKeys));
+      void this.#send(this.#calls.splice(0, this.#maxKeys));
       this.#schedule();
     });
   }

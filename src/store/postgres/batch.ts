@@ -97,8 +97,12 @@ export class BatchWriter {
     this.#pool.disconnect();
   }
 
-  /** Retries conflicts, and once when the connection was lost before the commit: nothing was stored then. */
+  /**
+   * Retries conflicts, and when the connection was lost before the commit: nothing was stored then. All
+   * that were idle can be lost, so the last try opens another.
+   */
   async #retry(changes: readonly Change[]): Promise<readonly Outcome[]> {
+    let others = this.#pool.idle;
     for (let attempt = 1; ; attempt++)
       try {
         const sent = attempt === 1 ? changes : changes.map(withLookup);
@@ -107,8 +111,9 @@ export class BatchWriter {
             (await insertNew(writer, sent, this.#heads)) ?? this.#attempt(writer, sent),
         );
       } catch (error) {
-        const canRetry = isConflict(error) || (isConnectionLost(error) && attempt === 1);
-        if (!canRetry || attempt === maxAttempts) throw error;
+        const isLost = isConnectionLost(error) && others-- >= 0;
+        const canRetry = isLost || (isConflict(error) && attempt < maxAttempts);
+        if (!canRetry) throw error;
         await sleep(Math.random() * pauseMs * attempt);
       }
   }

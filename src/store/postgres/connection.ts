@@ -151,6 +151,13 @@ export async function rows<R extends Row>(statement: Statement): Promise<readonl
   return gathered as R[];
 }
 
+/** Returns rows with the bytes of each column, as the server sent them. */
+export async function rawRows(statement: Statement): Promise<readonly (readonly Buffer[])[]> {
+  const gathered: unknown[] = [];
+  await statement.raw().forEach((row) => void gathered.push(row));
+  return gathered as Buffer[][];
+}
+
 /** Returns one property of all items, as an array parameter for a statement. */
 export const column = <T, K extends keyof T>(items: readonly T[], name: K): T[K][] =>
   items.map((item) => item[name]);

@@ -1,7 +1,7 @@
 // Reads the large fields of a page after the page, a few at a time, so that other requests get a turn in between.
 
 import { shortPageBytes } from "../../model/query/list-request.ts";
-import { rows, type Sql, type Statement, type Value } from "./connection.ts";
+import { rawRows, rows, type Sql, type Statement, type Value } from "./connection.ts";
 import { type ResourceColumns, resourceColumns, resourceOf, rowsWithin } from "./row.ts";
 
 /** A row that begins with the columns of a resource. */
@@ -12,7 +12,7 @@ type PageRow = readonly [
   ...Value[],
 ];
 
-/** The limit for fields that are read with their page, where the page has no limit in bytes. */
+/** Larger fields are read as bytes. */
 const maxEach = 32 * 1024;
 /** The limits of what is read at once afterwards; one resource is always read. */
 const maxRows = 64;
@@ -46,13 +46,10 @@ export async function readWithFields<R extends PageRow>(
 }
 
 /** Selects the fields that are read with their page. */
-function shortFields(sql: Sql, maxBytes: number | undefined): Statement {
-  if (maxBytes === undefined)
-    return sql`CASE WHEN octet_length(fields) <= ${maxEach}::bigint THEN fields END`;
-  return maxBytes <= shortPageBytes
-    ? sql`fields`
-    : sql`CASE WHEN size <= ${shortPageBytes}::bigint THEN fields END`;
-}
+const shortFields = (sql: Sql, maxBytes = 0): Statement =>
+  maxBytes > shortPageBytes
+    ? sql`CASE WHEN size <= ${shortPageBytes}::bigint THEN fields END`
+    : sql`CASE WHEN octet_length(fields) <= ${maxEach}::bigint THEN fields END`;
 
 /** Other rows without fields are no resources, and have no checksum. */
 const isLeftOut = (row: PageRow): boolean => row[4] === null && row[8] !== null;
@@ -71,23 +68,27 @@ async function readLeftOut<R extends PageRow>(
       part,
       next.map(([, revision]) => revision),
     );
-    const found = await rows<readonly [revision: number, fields: string]>(sql`
+    const found = await rawRows(sql`
       SELECT revision, fields
       FROM ${rowsWithin(sql, table, sql`place`, maxBytesAtOnce)} AS page ORDER BY place`);
     if (found.length === 0) return undefined;
-    for (const [at, [revision, fields]] of found.entries()) {
+    for (const [at, [revision, bytes]] of found.entries()) {
       const row = next[at];
-      if (row?.[1] !== revision) return undefined;
-      whole.set(revision, checked(row, fields));
+      if (!row || !bytes || row[1] !== Number(revision)) return undefined;
+      whole.set(row[1], checked(row, bytes));
     }
   }
   return whole;
 }
 
-/** Checks the checksum and removes it, so that not all large fields are checked in one turn. */
-function checked<R extends PageRow>(row: R, fields: string): R {
-  const columns = row.with(4, fields) as unknown as ResourceColumns;
-  resourceOf(columns);
+/**
+ * Checks the checksum and removes it, so that not all large fields are checked in one turn. Large fields
+ * stay bytes, which can be sent as they are.
+ */
+function checked<R extends PageRow>(row: R, bytes: Buffer): R {
+  const fields = bytes.length > maxEach ? bytes : bytes.toString();
+  const columns = (row as readonly unknown[]).with(4, fields);
+  resourceOf(columns as unknown as ResourceColumns);
   return columns.with(8, null) as unknown as R;
 }
 

@@ -26,16 +26,14 @@ export class Pool {
     return this.#size;
   }
 
-  /** Repeats a read once when its connection is lost. */
+  /** Repeats a read when its connection is lost. All that were open can be, so the last try opens another. */
   async read<T>(send: (sql: Sql) => Promise<T>): Promise<T> {
-    try {
-      return await this.#ask(send).catch((error) => {
-        if (isConnectionLost(error)) return this.#ask(send);
-        throw error;
-      });
-    } catch (error) {
-      throw outageOf(error) ?? error;
-    }
+    for (let others = this.#connections.length; ; others--)
+      try {
+        return await this.#ask(send);
+      } catch (error) {
+        if (!isConnectionLost(error) || others < 0) throw outageOf(error) ?? error;
+      }
   }
 
   /** Opens new connections for later reads, possibly to another server; reads in flight are finished. */

@@ -10,8 +10,8 @@ import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import { CommitListeners } from "../commit-listeners.ts";
-import { progressOf, requireIndex } from "../core/index-build.ts";
-import { Damage, withCollection } from "../core/stored-resource.ts";
+import { progressOf } from "../core/index-build.ts";
+import { withCollection } from "../core/stored-resource.ts";
 import {
   type BuildProgress,
   type Change,
@@ -45,10 +45,10 @@ import { assertSchemaName, type PostgresOptions, type Settings, withDefaults } f
 import { Pool } from "./pool.ts";
 import { isRange, runQuery } from "./query.ts";
 import { QueryPool } from "./query-pool.ts";
-import { type Address, findResources, readSlice } from "./resource.ts";
+import { readSlice } from "./resource.ts";
+import { ResourceFinder } from "./resource-finder.ts";
 import { findTokens, listTokens } from "./token.ts";
 import { TtlCache } from "./ttl-cache.ts";
-import { findUniques, type UniqueAddress } from "./unique.ts";
 
 /** Opens the store, and creates the tables when needed. Rejects with a readable message when it cannot. */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
@@ -75,11 +75,7 @@ class PostgresStore implements Store {
   readonly #listeners = new CommitListeners(() => () => undefined);
   readonly #tokens: TtlCache<Token>;
   readonly #directory: Directory;
-  readonly #resources: BatchLoader<Address, Versioned<Resource | Damage | undefined> | undefined>;
-  readonly #uniques: BatchLoader<
-    UniqueAddress,
-    Versioned<Resource | Damage | undefined> | undefined
-  >;
+  readonly #finder: ResourceFinder;
   readonly #heads: BatchLoader<number, HeadState | undefined>;
   readonly #background: Background;
   #secret: Promise<string> | undefined;
@@ -104,8 +100,7 @@ class PostgresStore implements Store {
       ...{ maxInFlight: size, maxAgeMs },
     });
     this.#heads = new BatchLoader((parts) => pool.read((sql) => findHeads(sql, parts)), size);
-    this.#resources = new BatchLoader((all) => pool.read((sql) => findResources(sql, all)), size);
-    this.#uniques = new BatchLoader((all) => pool.read((sql) => findUniques(sql, all)), size);
+    this.#finder = new ResourceFinder(pool, this.#directory);
     this.#listener = new Listener(
       (onNotify) => Connection.open({ ...settings, onNotify }),
       `restante_${settings.schema}`,
@@ -161,19 +156,16 @@ class PostgresStore implements Store {
     );
   }
 
-  async find(collection: string, id: string): Promise<Resource | undefined> {
-    const found = await this.#directory.read(collection, (row) => this.#resources.get({ row, id }));
-    if (found instanceof Damage) throw found;
-    return found;
+  find(collection: string, id: string): Promise<Resource | undefined> {
+    return this.#finder.find(collection, id);
   }
 
-  async findUnique(collection: string, entry: IndexEntry): Promise<Resource | undefined> {
-    const found = await this.#directory.read(collection, (row) => {
-      requireIndex(row.plan, entry.field);
-      return this.#uniques.get({ row, ...entry });
-    });
-    if (found instanceof Damage) throw found;
-    return found;
+  findAll(collection: string, ids: readonly string[]): Promise<readonly (Resource | undefined)[]> {
+    return this.#finder.findAll(collection, ids);
+  }
+
+  findUnique(collection: string, entry: IndexEntry): Promise<Resource | undefined> {
+    return this.#finder.findUnique(collection, entry);
   }
 
   slice(collection: string, range: Range, options?: ReadOptions): Promise<Slice | undefined> {

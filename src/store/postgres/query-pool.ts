@@ -54,14 +54,14 @@ export class QueryPool {
     await Promise.all(this.#idle.splice(0).map(({ connection }) => connection.close()));
   }
 
-  /** Repeats a query once when its connection is lost. */
+  /** Repeats a query when its connection is lost. All that were idle can be, so the last try opens another. */
   async #repeat<T>(signal: AbortSignal, work: (sql: Sql) => Promise<T>): Promise<T> {
-    try {
-      return await this.#use(signal, work);
-    } catch (error) {
-      if (signal.aborted || !isConnectionLost(error)) throw error;
-      return this.#use(signal, work);
-    }
+    for (let others = this.#idle.length; ; others--)
+      try {
+        return await this.#use(signal, work);
+      } catch (error) {
+        if (signal.aborted || !isConnectionLost(error) || others < 0) throw error;
+      }
   }
 
   async #use<T>(signal: AbortSignal, work: (sql: Sql) => Promise<T>): Promise<T> {

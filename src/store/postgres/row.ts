@@ -7,11 +7,17 @@ import type { Sql, Statement, Value } from "./connection.ts";
 
 export type ResourceColumns = readonly [...StoredResource, checksum: number | null];
 
+type ResourceRow = readonly [
+  ...StoredResource<string | Uint8Array>,
+  checksum: number | null,
+  ...Value[],
+];
+
 export const resourceColumns = (sql: Sql, fields: Statement = sql`fields`): Statement =>
   sql`id, revision, created, updated, ${fields}, owner, files, shares_date, checksum`;
 
-/** Throws Damage when the checksum does not match. */
-export function resourceOf(row: readonly [...ResourceColumns, ...Value[]]): Resource {
+/** The fields can be bytes. Throws Damage when the checksum does not match. */
+export function resourceOf(row: ResourceRow): Resource {
   const [id, revision, created, updated, fields, owner, files, sharesDate, checksum] = row;
   return toResource([id, revision, created, updated, fields, owner, files, sharesDate], checksum);
 }

@@ -2,6 +2,7 @@
 
 import { countWithin, type Query, type Word } from "../../model/query/query.ts";
 import { termOf, termSpan } from "../../model/query/rank.ts";
+import { sizeOf } from "../../model/resource.ts";
 import { bestOf, onlyTerm, ranksOf } from "../core/search.ts";
 import type { QueryResult } from "../store.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
@@ -138,7 +139,7 @@ async function checkEach(
   const page = bestOf(ranks, offset + query.limit)
     .slice(offset)
     .flatMap((seq) => bySeq.get(seq) ?? []);
-  const count = countWithin(page, ({ fields }) => fields.length, query.maxBytes);
+  const count = countWithin(page, sizeOf, query.maxBytes);
   const value: QueryResult = {
     collection: toCollection(row, head),
     resources: page.slice(0, count),

@@ -19,6 +19,11 @@ export class WriterPool {
     this.#open = open;
   }
 
+  /** The number of open connections that are not in use. */
+  get idle(): number {
+    return this.#idle.length;
+  }
+
   /** Calls `work` with a connection that nothing else uses meanwhile. */
   async use<T>(work: (writer: WriterConnection) => Promise<T>): Promise<T> {
     const writer = await this.#take();

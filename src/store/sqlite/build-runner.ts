@@ -16,8 +16,8 @@ import type { Connection, Query } from "./connection.ts";
 import { IndexBuilder } from "./index-builder.ts";
 import type { RowWriter } from "./row-writer.ts";
 
-/** About as long as a thread runs before another one on the same core has its turn. */
-const stepMs = 3;
+/** Threads on the same core wait for a step, and a step that is much shorter makes the build slow. */
+const stepMs = 5;
 
 /** A build that is not done, with its collection. */
 export interface RunningBuild {

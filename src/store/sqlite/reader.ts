@@ -9,13 +9,13 @@ import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import type { StoredBuild } from "../core/index-build.ts";
 import { maxCounted, type QueryResult, type Range, type Slice } from "../store.ts";
+import { CachedResources } from "./cached-resources.ts";
 import { CachedCollection, CollectionRows, HeadReader, toCollection } from "./collections.ts";
 import type { CommitCounter } from "./commit-counter.ts";
 import type { Connection, Query } from "./connection.ts";
 import { FileReferenceReader } from "./file-references.ts";
 import { Moved, movedCommit } from "./moved.ts";
 import { QueryReader } from "./query.ts";
-import { ResourceCache } from "./resource-cache.ts";
 import { ResourceReader, resourceColumns } from "./resource-reader.ts";
 import { TokenReader } from "./token.ts";
 
@@ -26,8 +26,7 @@ export const readerLimits = {
   /** Some 200 µs. */
   shortRows: 100,
 };
-/** With more new revisions than this, clearing the whole collection is cheaper than reading the changes. */
-const maxRevisionsBehind = 1_000;
+/** So many changes are read at once, before there are too many. */
 const maxRevisionsUnread = 500;
 /** SQLite is queried this often anyway: other programs do not update the commit counter. */
 const maxQuietMs = 1_000;
@@ -53,7 +52,7 @@ export class Reader {
   readonly #tokenReader: TokenReader;
 
   readonly #limits: typeof readerLimits;
-  readonly #cache: ResourceCache;
+  readonly #cached: CachedResources;
   readonly #known = new Map<string, Known>();
   #lastCommit = 0;
   #lastTokens = 0;
@@ -66,7 +65,6 @@ export class Reader {
     this.#connection = connection;
     this.#commitCounter = commitCounter;
     this.#limits = limits;
-    this.#cache = new ResourceCache(limits.resourceCacheBytes);
     this.secret = connection.query<readonly [string]>("SELECT id FROM store").one()?.[0] ?? "";
     this.#dataVersion = connection.query("PRAGMA data_version");
     this.#transaction = { begin: connection.query("BEGIN"), end: connection.query("END") };
@@ -74,6 +72,7 @@ export class Reader {
     this.#collectionRows = new CollectionRows(connection);
     this.#heads = new HeadReader(connection);
     this.#resources = new ResourceReader(connection, limits.pageColumns);
+    this.#cached = new CachedResources(this.#resources, limits.resourceCacheBytes);
     this.#queries = new QueryReader(connection, limits, (name) => this.#find(name));
     this.#fileReferences = new FileReferenceReader(connection);
     this.#tokenReader = new TokenReader(connection, limits.tokens);
@@ -105,16 +104,13 @@ export class Reader {
   }
 
   find(collection: string, id: string): Resource | undefined {
-    this.#refresh();
-    const known = this.#find(collection);
-    if (!known) return undefined;
-    this.#removeChanged(known);
-    const { part } = known;
-    const cached = this.#cache.find(part, id);
-    if (cached) return cached;
-    const resource = this.#resources.find(part, id);
-    if (resource) this.#cache.add(part, resource);
-    return resource;
+    const known = this.#current(collection);
+    return known && this.#cached.find(known, id);
+  }
+
+  findAll(collection: string, ids: readonly string[]): readonly (Resource | undefined)[] {
+    const known = this.#current(collection);
+    return ids.map((id) => known && this.#cached.find(known, id));
   }
 
   findUnique(collection: string, entry: IndexEntry): Resource | undefined {
@@ -191,6 +187,14 @@ export class Reader {
     });
   }
 
+  /** Returns the collection with a cache that has no outdated resources of it. */
+  #current(name: string): CachedCollection | undefined {
+    this.#refresh();
+    const known = this.#find(name);
+    if (known) this.#cached.removeChanged(known);
+    return known;
+  }
+
   /** Reads the head of the collection again when anything was committed since the last time. */
   #find(name: string): CachedCollection | undefined {
     const known = this.#known.get(name);
@@ -225,29 +229,15 @@ export class Reader {
       if (row?.part === part) cached.redefine(row);
     }
     cached.update(head);
-    if (head.revision - cached.cachedRevision >= maxRevisionsUnread) this.#removeChanged(cached);
+    if (head.revision - cached.cachedRevision >= maxRevisionsUnread)
+      this.#cached.removeChanged(cached);
     return true;
-  }
-
-  /** Removes the resources from the cache that were written since it was last used. */
-  #removeChanged(known: CachedCollection): void {
-    const { part, head, cachedRevision } = known;
-    if (head.revision === cachedRevision) return;
-    const oldest = Math.max(
-      head.revision - maxRevisionsBehind,
-      this.#resources.purgedRevision(part),
-    );
-    if (cachedRevision < oldest) this.#cache.deleteAllOf(part);
-    else if (this.#cache.hasAnyOf(part))
-      for (const id of this.#resources.changedSince(part, cachedRevision))
-        this.#cache.delete(part, id);
-    known.cachedRevision = head.revision;
   }
 
   /** Removes the resources too: changes in a collection that is not known are not noticed. */
   #forget({ name, part }: CachedCollection): void {
     this.#known.delete(name);
-    this.#cache.deleteAllOf(part);
+    this.#cached.forget(part);
   }
 
   #refresh(): void {

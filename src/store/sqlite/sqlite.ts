@@ -183,6 +183,10 @@ class SqliteStore implements Store {
     return this.#readIn(collection, (reader) => reader.find(collection, id));
   }
 
+  findAll(collection: string, ids: readonly string[]): readonly (Resource | undefined)[] {
+    return this.#readIn(collection, (reader) => reader.findAll(collection, ids));
+  }
+
   findUnique(collection: string, entry: IndexEntry): Resource | undefined {
     return this.#readIn(collection, (reader) => reader.findUnique(collection, entry));
   }

@@ -40,6 +40,25 @@ export function freshness(contractTest: ContractTest): void {
     }
   });
 
+  contractTest(
+    "resources that are found together are those of the collection now",
+    async (engine) => {
+      const { store } = engine;
+      const other = await engine.second();
+      const texts = async () => {
+        const resources = await store.findAll("things", ["b", "a"]);
+        return resources.map((resource) => resource?.fields);
+      };
+      assert.deepEqual(await texts(), [undefined, undefined]);
+      await other.commit([found(), put("a")]);
+      assert.deepEqual(await texts(), [undefined, '{"of":"a"}']);
+      await other.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
+      assert.deepEqual(await texts(), [undefined, undefined]);
+      await other.commit([found(), put("b")]);
+      assert.deepEqual(await texts(), ['{"of":"b"}', undefined]);
+    },
+  );
+
   contractTest("what one store commits the other sees immediately", async (engine) => {
     const { store: one } = engine;
     const other = await engine.second();
@@ -56,6 +75,8 @@ export function freshness(contractTest: ContractTest): void {
       fc.asyncProperty(write, async ({ through, id, isPut }) => {
         round++;
         const change = isPut ? put(id, { fields: `{"round":${round}}` }) : remove(id);
+        // Reads that are under way may see the state before or after.
+        const early = [one, other].map((store) => store.findAll("things", ["a", "b", "c"]));
         const [outcome] = await through.commit([
           change,
           { kind: "touch-token", id: "t", at: round },
@@ -63,8 +84,12 @@ export function freshness(contractTest: ContractTest): void {
         const expected = isPut ? written(outcome) : undefined;
         for (const store of [one, other]) {
           assert.deepEqual(await store.find("things", id), expected);
+          const ids = ["c", id, "none", "a", "b"];
+          const each = await Promise.all(ids.map((one) => store.find("things", one)));
+          assert.deepEqual(await store.findAll("things", ids), each);
           assert.equal((await store.token("hash of t"))?.usedAt, round);
         }
+        for (const found of await Promise.all(early)) assert.equal(found.length, 3);
         assert.deepEqual(await one.collection("things"), await other.collection("things"));
         assert.deepEqual(await idsOf(one), await idsOf(other));
       }),

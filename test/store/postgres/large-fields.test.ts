@@ -61,7 +61,12 @@ describe("large fields on Postgres", () => {
         const statements = async (limit: number, maxBytes?: number) => {
           sent.length = 0;
           const slice = await readSlice(sql, row, { ...page, limit, maxBytes });
-          const lengths = slice?.value.resources.map(({ fields }) => fields.length - 18);
+          const { resources = [] } = slice?.value ?? {};
+          const lengths = resources.map(({ fields }) => fields.length - 18);
+          for (const { fields, fieldBytes = Buffer.from(fields) } of resources)
+            assert.equal(Buffer.from(fieldBytes).toString(), fields);
+          // What is large and not read with its page stays bytes.
+          assert.equal(resources[6]?.fieldBytes?.length, resources[6] && 900_018);
           if (slice?.value.fits === undefined) assert.deepEqual(lengths, sizes.slice(0, limit));
           return sent.length;
         };

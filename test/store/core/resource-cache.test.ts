@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Resource } from "../../../src/model/resource.ts";
-import { ResourceCache } from "../../../src/store/sqlite/resource-cache.ts";
+import { ResourceCache } from "../../../src/store/core/resource-cache.ts";
 
 const resource = (id: string, bytes = 744): Resource => ({
   id,
