@@ -23,7 +23,7 @@ import type { Store } from "../store/store.ts";
 import { buildRule } from "./build-where.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { RelatedCollections } from "./related-fields.ts";
-import type { SetDefinitions } from "./sets.ts";
+import { elsewhereIn, noOthers, type SetDefinitions } from "./sets.ts";
 
 /** Returns all errors in the rules of a definition that is valid otherwise. */
 export function checkRules(
@@ -56,23 +56,16 @@ export async function checkSets(
   sets: SetDefinitions,
 ): Promise<readonly FieldError[]> {
   const errors: FieldError[] = [];
-  const related = new RelatedCollections((collection) =>
-    then(
-      store.rules(collection),
-      (rules) =>
-        new CollectionAccess(system, collection, rules ?? { version: 0, definition: "{}" }),
-    ),
-  );
-  for (const [name, { collection, where, field }] of Object.entries(sets)) {
+  for (const [name, definition] of Object.entries(sets)) {
+    const { collection, where, field } = definition;
     const rules = await store.rules(collection);
     const queryable = new QueryableFields(rules?.definition ?? "{}");
-    const check = () => conditionErrors(queryable, where, noSets, related, ["sets", name, "where"]);
-    let found = check();
-    for (let { loading } = related; loading !== undefined; { loading } = related) {
-      await loading;
-      found = check();
+    const elsewhere = elsewhereIn(definition, queryable);
+    if (elsewhere !== undefined) {
+      errors.push({ pointer: pointerTo(["sets", name]), detail: elsewhere });
+      continue;
     }
-    errors.push(...found);
+    errors.push(...conditionErrors(queryable, where, noSets, noOthers, ["sets", name, "where"]));
     if (queryable.find(field) === undefined)
       errors.push({
         pointer: pointerTo(["sets", name, "field"]),

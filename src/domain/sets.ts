@@ -3,15 +3,14 @@
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import type { CallerValues, RuleCondition, SetValue } from "../model/access/caller-values.ts";
+import { namedFields } from "../model/access/rule-fields.ts";
 import type { Collection } from "../model/collection.ts";
-import { system } from "../model/principal.ts";
 import { valueIn } from "../model/query/field-path.ts";
-import { queryableFieldsOf } from "../model/query/queryable.ts";
+import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
 import { simplified } from "../model/query/simplify.ts";
 import type { Resource } from "../model/resource.ts";
 import type { ReadState, Store } from "../store/store.ts";
 import { buildRule } from "./build-where.ts";
-import { CollectionAccess } from "./collection-access.ts";
 import { RelatedCollections } from "./related-fields.ts";
 
 /** A set as the access document defines it. */
@@ -55,6 +54,11 @@ interface KnownSets {
   readonly known: readonly KnownSet[];
   readonly sets: CallerSets;
 }
+
+/** Is asked for nothing, because a set names fields of its own collection only. */
+export const noOthers = new RelatedCollections((name) => {
+  throw new Error(`a set must not read ${name}`);
+});
 
 const noSets: CallerSets = { values: () => [], reads: [] };
 
@@ -144,22 +148,19 @@ export class Sets {
     name: string,
     definition: SetDefinition,
     collection: Collection,
-    related = this.#related(),
   ): MaybePromise<FoundValues> {
     const { store, clock, warn } = this.#options;
     const values: CallerValues = { me: subject, roles: [], now: clock(), set: () => undefined };
     const queryable = queryableFieldsOf(collection.definition);
+    const elsewhere = elsewhereIn(definition, queryable);
     const { predicates, isAbsent, errors } = buildRule(
       queryable,
-      definition.where,
+      elsewhere === undefined ? definition.where : {},
       values,
-      related,
+      noOthers,
     );
-    const { loading } = related;
-    if (loading !== undefined)
-      return loading.then(() => this.#find(subject, name, definition, collection, related));
-    const [error] = errors;
-    if (error !== undefined) warn(`The set ${name} is empty: ${error.detail}`);
+    const error = elsewhere ?? errors[0]?.detail;
+    if (error !== undefined) warn(`The set ${name} is empty: ${error}`);
     if (isAbsent || error !== undefined) return nothing;
     const query = {
       conditions: simplified(predicates),
@@ -173,14 +174,6 @@ export class Sets {
       warn(`The set ${name} of a caller has more than ${maxValues} values, and counts as empty.`);
       return { values: [], state };
     });
-  }
-
-  /** Sets are the administrator's, so that they see everything. */
-  #related(): RelatedCollections {
-    const { store } = this.#options;
-    return new RelatedCollections((name) =>
-      then(store.rules(name), (rules) => new CollectionAccess(system, name, rules)),
-    );
   }
 }
 
@@ -199,6 +192,16 @@ const isSetValue = (value: unknown): value is SetValue =>
 
 const areEqual = (one: readonly SetValue[], other: readonly SetValue[]): boolean =>
   one.length === other.length && one.every((value, index) => value === other[index]);
+
+/** Returns what is wrong with a set that names a field of another collection: it would not notice its changes. */
+export function elsewhereIn(
+  { where, field }: SetDefinition,
+  queryable: QueryableFields,
+): string | undefined {
+  const named = [...namedFields(where), field];
+  const elsewhere = named.find((path) => queryable.referenceBefore(path) !== undefined);
+  return elsewhere && `${elsewhere} is in another collection; a set is read from one collection`;
+}
 
 /** Whether the values can change without a commit. */
 const isByTime = ({ where }: SetDefinition): boolean => JSON.stringify(where).includes('"$now"');

@@ -165,18 +165,15 @@ export interface ScanReport {
 /** The precondition of a change. A number is the revision that the resource must have. */
 export type Expectation = "anything" | "nothing" | number;
 
-/** A state that a change was decided by: the revision of a collection, or of one resource in it. */
+/** The state of one resource, or without `id` of a collection. The revision is -1 for what did not exist. */
 export interface ReadState {
   readonly collection: string;
-  /** Without it, the whole collection counts. */
   readonly id?: string;
-  /** -1 for what did not exist. */
   readonly revision: number;
 }
 
-/** What a change was decided by in other collections. */
+/** What a change was decided by in other collections; where a revision differs at the commit, it is `stale`. */
 interface Decided {
-  /** These must have the same revisions before the change or its group; otherwise it is `stale`. */
   readonly unchanged?: readonly ReadState[];
 }
 

@@ -97,6 +97,17 @@ for (const store of storesHere("node", ["sqlite", "postgres"]))
       assert.deepEqual(await seen(), ["red"]);
     });
 
+    it("cannot depend on what their resources refer to", async () => {
+      const reference = { collection: "posts" };
+      await admin.put("/-/collections/guests", {
+        schema: { type: "object", properties: { post: text, user: text } },
+        references: { post: reference },
+      });
+      const guests = { collection: "guests", where: { "post.team": "$me" }, field: "user" };
+      const refused = await admin.put("/-/access", { sets: { teams, guests } });
+      assert.deepEqual(pointersOf(assertProblem(refused, "invalid-body")), ["/sets/guests"]);
+    });
+
     it("are checked in the document", async () => {
       const sets = {
         a: { collection: "memberships", where: { user: "$my.b" }, field: "team" },
