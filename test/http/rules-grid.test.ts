@@ -314,6 +314,11 @@ const reads: Readonly<
     sent: { method: "QUERY", path: "/posts", body: { sort: ["createdAt"] } },
     found: (body) => JSON.parse(body).data,
   },
+  feed: {
+    sent: { method: "GET", path: "/posts?since=0&limit=1000" },
+    found: (body) =>
+      JSON.parse(body).changes.flatMap(({ resource }: { resource?: Fields }) => resource ?? []),
+  },
   action: { sent: actionOf("list", "posts"), found: (body) => JSON.parse(body).data },
 };
 
@@ -605,8 +610,11 @@ class Row {
     const whole = { ...seen, ...patch };
     const decided = this.#decide(way, () => {
       if (way === "operations") return this.#model.operate(this.#caller, one, patch);
-      const isPut = way === "PUT" || way === "NDJSON by id";
-      if (isPut) return this.#model.put(this.#caller, one, patch, whole);
+      const isImport = way === "NDJSON by id";
+      // An import creates, so that it is only for those who may create something.
+      if (isImport && this.#model.grants(this.#caller, "create").length === 0)
+        return { status: this.#caller.subject === undefined ? 401 : 403 };
+      if (isImport || way === "PUT") return this.#model.put(this.#caller, one, patch, whole);
       return this.#model.update(this.#caller, one, patch);
     });
     const { after } = decided;

@@ -252,11 +252,11 @@ export class RulesModel {
 
   /** Operations say something about the value before, so the caller must see it. */
   operate(caller: Caller, stored: Stored, patch: Fields): Decision {
-    const isReader = this.grants(caller, "read").length > 0;
-    if (!isReader || this.grants(caller, "update").length === 0) return this.#refused(caller);
-    const isUnseen =
-      this.isVisible(caller, stored) &&
-      Object.keys(patch).some((name) => !(name in this.shown(caller, stored)));
+    if (this.grants(caller, "update").length === 0) return this.#refused(caller);
+    if (!this.#sees(caller, "update", stored)) return { status: 404 };
+    if (this.grants(caller, "read").length === 0) return this.#refused(caller);
+    const shown = this.shown(caller, stored);
+    const isUnseen = Object.keys(patch).some((name) => !(name in shown));
     return isUnseen ? { status: 403 } : this.update(caller, stored, patch);
   }
 
