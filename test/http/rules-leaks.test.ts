@@ -176,7 +176,13 @@ class Sight {
     const shown = (model: RulesModel, all: readonly Stored[]) =>
       all
         .filter((each) => model.isVisible(this.#caller, each))
-        .map((each) => [each.id, model.shown(this.#caller, each)]);
+        .map((each) => [
+          ...[each.id, model.shown(this.#caller, each)],
+          // What a caller may do tells whether the conditions of its grants hold.
+          ...(["update", "delete"] as const).map(
+            (verb) => model.holding(this.#caller, verb, each).length,
+          ),
+        ]);
     return JSON.stringify([shown(posts, state.posts), shown(projects, state.projects)]);
   }
 
