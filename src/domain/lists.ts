@@ -130,10 +130,13 @@ export class Lists {
     });
   }
 
-  /** A page that is too large is shortened when it is read by cursor, and rejected when it has a number. */
+  /**
+   * A page that is too large is shortened when it is read by cursor, and rejected when it has a number.
+   * Without options, a plain page is read as a short one, without a deadline.
+   */
   read(
     planned: PlannedList,
-    options: ReadOptions = {},
+    options?: ReadOptions,
     maxBytes: number | undefined = maxBytesOf(planned.listRequest.limit, this.#maxResourceBytes),
   ): MaybePromise<ListResult | Problem> {
     const { target, listRequest, query } = planned;
@@ -168,7 +171,7 @@ export class Lists {
   #readAgain(
     { target, listRequest }: PlannedList,
     collection: Collection,
-    options: ReadOptions,
+    options: ReadOptions | undefined,
   ): MaybePromise<ListResult | Problem> | undefined {
     if (collection.definition === target.collection.definition) return undefined;
     return then(this.#targetOf(target.access, collection), (current) =>

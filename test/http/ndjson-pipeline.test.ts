@@ -6,6 +6,7 @@ import { NdjsonLines } from "../../src/http/body/bulk-lines.ts";
 import { BulkPipeline } from "../../src/http/body/bulk-pipeline.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 import { turnBytes } from "../../src/lib/turns.ts";
+import { turnsOf } from "../turns-of.ts";
 
 it("a group of lines is written when the one before it is stored", async () => {
   const events: string[] = [];
@@ -41,13 +42,6 @@ it("a group of lines is written when the one before it is stored", async () => {
 
 it("a body that has arrived is read in turns of the event loop", async () => {
   const chunks = 50;
-  let turns = 0;
-  let isOver = false;
-  const count = () => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
   async function* content() {
     for (let chunk = 0; chunk < chunks; chunk++) yield Buffer.from(`{}${" ".repeat(turnBytes)}\n`);
   }
@@ -58,8 +52,9 @@ it("a body that has arrived is read in turns of the event loop", async () => {
   );
   const texts: unknown[] = [];
   const results = pipeline.results(content(), new NdjsonLines(2 * turnBytes));
-  for await (const result of results) texts.push(result);
-  isOver = true;
+  const turns = await turnsOf(async () => {
+    for await (const result of results) texts.push(result);
+  });
   assert.deepEqual(texts, [`${chunks} `]);
   assert.ok(turns >= chunks - 1, `${turns} turns`);
 });

@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { type Piece, streamOf } from "../../src/http/body/text-stream.ts";
 import { turnBytes } from "../../src/lib/turns.ts";
+import { turnsOf } from "../turns-of.ts";
 
 async function* all(pieces: readonly Piece[]): AsyncGenerator<Piece> {
   yield* pieces;
@@ -34,15 +35,10 @@ describe("a streamed body", () => {
     ["many small texts", Array.from({ length: 2_000 }, () => "x".repeat(turnBytes / 100))],
   ] as const)
     it(`lets others have a turn after every ${turnBytes} bytes of ${name}`, async () => {
-      let turns = 0;
-      let isOver = false;
-      const count = () => {
-        turns++;
-        if (!isOver) setImmediate(count);
-      };
-      setImmediate(count);
-      const chunks = await read(streamOf(all(pieces), undefined, noop));
-      isOver = true;
+      let chunks: Awaited<ReturnType<typeof read>> = [];
+      const turns = await turnsOf(async () => {
+        chunks = await read(streamOf(all(pieces), undefined, noop));
+      });
       const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
       assert.equal(
         bytes,

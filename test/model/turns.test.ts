@@ -3,20 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { eachInTurns, Turns, turnBytes } from "../../src/lib/turns.ts";
-
-/** Counts the turns of the event loop during some work. */
-async function turnsOf(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let isOver = false;
-  const count = () => {
-    turns++;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  await work();
-  isOver = true;
-  return turns;
-}
+import { turnsOf } from "../turns-of.ts";
 
 describe("a turn", () => {
   it("ends when it has done its work, and the next one begins anew", async () => {

@@ -7,7 +7,7 @@ import type { CollectionRow, HeadState } from "./collections.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
 import { resourceOrDamage } from "./resource.ts";
-import { type ResourceColumns, resourceColumns } from "./row.ts";
+import { type ResourceColumns, resourcesById } from "./row.ts";
 
 export interface Addresses {
   readonly row: CollectionRow;
@@ -82,14 +82,7 @@ export class ResourceLoader {
     const read = await rows<FoundRow>(sql`
       SELECT head.version, head.revision, head.epoch, resource.*
       FROM (SELECT version, revision, epoch FROM heads WHERE part = ${part}::bigint) AS head
-      LEFT JOIN LATERAL (
-        SELECT found.* FROM unnest(${ids}::text[]) AS wanted (id)
-        CROSS JOIN LATERAL (
-          SELECT ${resourceColumns(sql)} FROM resources
-          WHERE part = ${part}::bigint AND id = wanted.id
-          LIMIT 1
-        ) AS found
-      ) AS resource ON true`);
+      LEFT JOIN LATERAL (${resourcesById(sql, part, ids)}) AS resource ON true`);
     const [first] = read;
     if (first === undefined) return undefined;
     const [version, revision, epoch] = first;

@@ -14,8 +14,8 @@ import {
   headColumns,
   headOf,
   type ResourceColumns,
-  resourceColumns,
   resourceOf,
+  resourcesById,
   rowsWithin,
 } from "./row.ts";
 
@@ -62,14 +62,7 @@ async function findInPart(
   const found = await rows<FoundRow>(sql`
     SELECT head.version, resource.*
     FROM (SELECT version FROM heads WHERE part = ${part}::bigint) AS head
-    LEFT JOIN LATERAL (
-      SELECT found.* FROM unnest(${ids}::text[]) AS wanted (id)
-      CROSS JOIN LATERAL (
-        SELECT ${resourceColumns(sql)} FROM resources
-        WHERE part = ${part}::bigint AND id = wanted.id
-        LIMIT 1
-      ) AS found
-    ) AS resource ON true`);
+    LEFT JOIN LATERAL (${resourcesById(sql, part, ids)}) AS resource ON true`);
   const [first] = found;
   if (!first) return undefined;
   const resources = new Map<string, Resource | Damage>();

@@ -16,6 +16,15 @@ type ResourceRow = readonly [
 export const resourceColumns = (sql: Sql, fields: Statement = sql`fields`): Statement =>
   sql`id, revision, created, updated, ${fields}, owner, files, shares_date, checksum`;
 
+/** The resources with these ids, as a subquery. */
+export const resourcesById = (sql: Sql, part: number, ids: readonly string[]): Statement => sql`
+  SELECT found.* FROM unnest(${ids}::text[]) AS wanted (id)
+  CROSS JOIN LATERAL (
+    SELECT ${resourceColumns(sql)} FROM resources
+    WHERE part = ${part}::bigint AND id = wanted.id
+    LIMIT 1
+  ) AS found`;
+
 /** The fields can be bytes. Throws Damage when the checksum does not match. */
 export function resourceOf(row: ResourceRow): Resource {
   const [id, revision, created, updated, fields, owner, files, sharesDate, checksum] = row;

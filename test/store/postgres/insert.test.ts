@@ -34,6 +34,17 @@ const insert = (fields = "{}", rules?: number): Put => ({
 });
 
 /** After the second of two writes the head is expected to stay the same. */
+/** Ends the connections that wait for a lock. */
+const endWaiting = (testDatabase: TestDatabase): Promise<void> =>
+  until(() =>
+    testDatabase.admin(async (sql) => {
+      const ended = await sql`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      return ended.length > 0;
+    }),
+  );
+
 async function openWriter(testDatabase: TestDatabase, more = {}): Promise<Store> {
   const store = await testDatabase.open({ ...options, ...more });
   await store.commit([found()]);
@@ -195,14 +206,7 @@ describe("new resources", () => {
       const store = await openWriter(testDatabase);
       await whileLocked(testDatabase, async () => {
         const commit = assert.rejects(store.commit([insert()]), isOutage("unknown"));
-        await until(() =>
-          testDatabase.admin(async (sql) => {
-            const ended = await sql`
-              SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-              WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-            return ended.length > 0;
-          }),
-        );
+        await endWaiting(testDatabase);
         await commit;
       });
       assert.equal(await totalOf(store), 2);
@@ -244,14 +248,7 @@ describe("new resources", () => {
       const commits: Promise<readonly Outcome[]>[] = [];
       await whileLocked(testDatabase, async () => {
         commits.push(store.commit(idsFrom(130).map(() => insert())));
-        await until(() =>
-          testDatabase.admin(async (sql) => {
-            const ended = await sql`
-              SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-              WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-            return ended.length > 0;
-          }),
-        );
+        await endWaiting(testDatabase);
       });
       const [outcomes = []] = await Promise.all(commits);
       assert.deepEqual(new Set(kinds(outcomes)), new Set(["created"]));
