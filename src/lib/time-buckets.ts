@@ -3,9 +3,10 @@
 export const bucketUnits = ["hour", "day", "week", "month", "quarter", "year"] as const;
 export type BucketUnit = (typeof bucketUnits)[number];
 
+const secondMs = 1_000;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
-/** The offset of every time zone is constant within a quarter of an hour. */
+/** Offsets are remembered for slots of this length. */
 const slotMs = 15 * minuteMs;
 /** When more slots are known they are forgotten, which bounds the memory use. */
 const maxSlots = 100_000;
@@ -42,17 +43,28 @@ export class TimeZone {
     return new Date(ms + this.#offsetAt(ms));
   }
 
+  /** Some zones change their offset within a slot, for example at a minute after midnight. */
   #offsetAt(ms: number): number {
     if (this.#format === undefined) return 0;
     const slot = Math.floor(ms / slotMs);
+    const offset = this.#offsetAtStart(this.#format, slot);
+    if (offset === this.#offsetAtStart(this.#format, slot + 1)) return offset;
+    return offsetOf(this.#format, ms);
+  }
+
+  #offsetAtStart(format: Intl.DateTimeFormat, slot: number): number {
     const known = this.#offsets.get(slot);
     if (known !== undefined) return known;
     if (this.#offsets.size === maxSlots) this.#offsets.clear();
-    const start = slot * slotMs;
-    const offset = localTime(this.#format, start) - start;
+    const offset = offsetOf(format, slot * slotMs);
     this.#offsets.set(slot, offset);
     return offset;
   }
+}
+
+function offsetOf(format: Intl.DateTimeFormat, ms: number): number {
+  const second = Math.floor(ms / secondMs) * secondMs;
+  return localTime(format, second) - second;
 }
 
 function localTime(format: Intl.DateTimeFormat, ms: number): number {

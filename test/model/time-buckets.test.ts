@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { type BucketUnit, bucketOf, isTimeZone, TimeZone } from "../../src/lib/time-buckets.ts";
-import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { isLong, newSeed, randomNumbers, runs } from "../seeds.ts";
 
 const bucket = (unit: BucketUnit, time: string, zone?: string) =>
   bucketOf(unit, new TimeZone(zone).local(Date.parse(time)));
@@ -45,8 +45,50 @@ describe("a bucket of time", () => {
     }
   });
 
+  it("is the one that Intl shows around each change of an offset", () => {
+    const some = ["America/St_Johns", "Africa/Monrovia", "Pacific/Apia"];
+    const zones = isLong ? Intl.supportedValuesOf("timeZone") : some;
+    let changes = 0;
+    for (const timeZone of zones) {
+      const zone = new TimeZone(timeZone);
+      const format = new Intl.DateTimeFormat("sv-SE", {
+        timeZone,
+        ...({ year: "numeric", month: "2-digit", day: "2-digit" } as const),
+        ...({ hour: "2-digit", minute: "2-digit", second: "2-digit" } as const),
+      });
+      const local = (ms: number) => format.format(ms).replace(" ", "T");
+      const offset = (ms: number) => Date.parse(`${local(ms)}Z`) - ms;
+      for (const change of changesOf(offset)) {
+        changes += 1;
+        for (const seconds of [-600, -30, -1, 0, 1, 30, 600]) {
+          const ms = change + seconds * 1_000;
+          const shown = zone.local(ms).toISOString().slice(0, 19);
+          assert.equal(shown, local(ms), `${timeZone} ${ms}`);
+        }
+      }
+    }
+    assert.ok(changes > 100, `only ${changes} changes`);
+  });
+
   it("needs a time zone that exists", () => {
     assert.ok(isTimeZone("Europe/Berlin"));
     for (const name of ["Europe/Atlantis", "", "berlin!"]) assert.ok(!isTimeZone(name), name);
   });
 });
+
+/** Returns when an offset changes, to the second, between 1950 and 2040. */
+function changesOf(offset: (ms: number) => number): readonly number[] {
+  const step = 20 * 86_400_000;
+  const changes: number[] = [];
+  for (let from = Date.UTC(1950, 0, 1); from < Date.UTC(2040, 0, 1); from += step) {
+    if (offset(from) === offset(from + step)) continue;
+    let [before, after] = [from, from + step];
+    while (after - before > 1_000) {
+      const middle = Math.floor((before + after) / 2_000) * 1_000;
+      if (offset(middle) === offset(from)) before = middle;
+      else after = middle;
+    }
+    changes.push(after);
+  }
+  return changes;
+}
