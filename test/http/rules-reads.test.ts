@@ -359,7 +359,7 @@ for (const store of storesHere("node", ["sqlite", "postgres"])) {
       it("lists by cursors that show no positions", async () => {
         const first = listOf(await bob.get("/posts?cursor=&limit=1"));
         const next = first.next ?? "";
-        assert.doesNotMatch(Buffer.from(next, "base64url").toString("latin1"), /\d,|\["/);
+        assert.throws(() => JSON.parse(Buffer.from(next, "base64url").toString()), SyntaxError);
         assert.equal(listOf(await bob.get("/posts?cursor=&limit=1")).next, next);
         assert.deepEqual(idsIn(await bob.get(`/posts?cursor=${next}&limit=1`)), ["p1"]);
         assertProblem(await ann.get(`/posts?cursor=${next}&limit=1`), "invalid-parameter");
@@ -600,7 +600,7 @@ for (const store of storesHere("node", ["sqlite", "postgres"])) {
       assert.doesNotMatch(tag, /^"[0-9a-z]+-[0-9a-z]+"/);
       assert.equal((await ann.get("/tasks/1", { "if-none-match": tag })).status, 304);
       const next = listOf(await ann.get("/tasks?cursor=&limit=2")).next ?? "";
-      assert.doesNotMatch(Buffer.from(next, "base64url").toString("latin1"), /\d,|\["/);
+      assert.throws(() => JSON.parse(Buffer.from(next, "base64url").toString()), SyntaxError);
       assert.deepEqual(idsIn(await ann.get(`/tasks?limit=2&cursor=${next}`)), ["3"]);
       assertProblem(await bob.get(`/tasks?limit=2&cursor=${next}`), "invalid-parameter");
       const changed = await ann.patch("/tasks/1", { n: 2 }, { "if-match": tag });
