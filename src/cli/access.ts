@@ -20,7 +20,7 @@ import type { Config } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
 import { openApp } from "../server/lifecycle.ts";
 import { createLog } from "../server/log.ts";
-import { withStoreToRead } from "./token.ts";
+import { withStoreToRead } from "./with-store.ts";
 
 export interface TestOptions {
   readonly json?: boolean;

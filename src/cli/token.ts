@@ -1,24 +1,14 @@
 // The commands `token create`, `list` and `revoke`. The process that owns the data folder does the writes.
 
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { CliError, usageError } from "../lib/cli-error.ts";
 import { own } from "../lib/own-property.ts";
-import { Outage } from "../model/outage.ts";
 import { system } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
 import { timeText } from "../model/schemas/time.ts";
 import type { TokenRequest } from "../model/schemas/token.ts";
 import { isAlive, type Token } from "../model/token.ts";
-import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
-import { makeFirstToken } from "../server/first-token.ts";
-import { openApp } from "../server/lifecycle.ts";
-import { createLog } from "../server/log.ts";
-import { connectToOwner, FolderInUse, OtherVersion } from "../server/open-store.ts";
-import { version } from "../server/version.ts";
-import type { Committer } from "../store/remote-committer.ts";
+import { withStoreToRead, withStoreToWrite } from "./with-store.ts";
 
 export interface CreateOptions {
   readonly name: string;
@@ -30,19 +20,23 @@ export interface CreateOptions {
 
 /** Prints only the secret to standard output, so that a script can read it. */
 export const createToken = (config: Config, options: CreateOptions): Promise<void> =>
-  withStoreToWrite(config, async ({ tokens }) => {
-    const expiresAt = readExpiry(options.expires, Date.now());
-    const [scopes, roles] = [namesIn(options.scope), namesIn(options.role)];
-    const { name, subject } = options;
-    const request = {
-      ...{ name, scopes, roles, expiresAt },
-      ...(subject !== undefined && { subject }),
-    } satisfies TokenRequest;
-    const made = await tokens.create(system, request);
-    if (made instanceof Problem) throw usageError((made.errors ?? []).map(atFlag));
-    console.error(`Token ${made.token.id} has this secret. It is shown only once:`);
-    console.log(made.secret);
-  });
+  withStoreToWrite(
+    config,
+    async ({ tokens }) => {
+      const expiresAt = readExpiry(options.expires, Date.now());
+      const [scopes, roles] = [namesIn(options.scope), namesIn(options.role)];
+      const { name, subject } = options;
+      const request = {
+        ...{ name, scopes, roles, expiresAt },
+        ...(subject !== undefined && { subject }),
+      } satisfies TokenRequest;
+      const made = await tokens.create(system, request);
+      if (made instanceof Problem) throw usageError((made.errors ?? []).map(atFlag));
+      console.error(`Token ${made.token.id} has this secret. It is shown only once:`);
+      console.log(made.secret);
+    },
+    checkHint,
+  );
 
 /** Several names may be in one argument, separated by spaces or commas. */
 const namesIn = (texts: readonly string[]): readonly string[] =>
@@ -63,99 +57,17 @@ export const listTokens = (config: Config): Promise<void> =>
   });
 
 export const revokeToken = (config: Config, id: string): Promise<void> =>
-  withStoreToWrite(config, async ({ tokens }) => {
-    const problem = await tokens.revoke(system, id);
-    if (problem !== undefined) throw new CliError(1, `${problem.detail} (${id})`);
-    console.log(`Token ${id} is revoked.`);
-  });
+  withStoreToWrite(
+    config,
+    async ({ tokens }) => {
+      const problem = await tokens.revoke(system, id);
+      if (problem !== undefined) throw new CliError(1, `${problem.detail} (${id})`);
+      console.log(`Token ${id} is revoked.`);
+    },
+    checkHint,
+  );
 
-/** Opens the store for reading only, also while a server runs. */
-export const withStoreToRead = (config: Config, act: (app: App) => Promise<void>): Promise<void> =>
-  withStore(config, act, () => {
-    if (config.store === undefined && !existsSync(join(config.data, "restante.db")))
-      throw noStore(config);
-    return openApp(config, silent, readOnly);
-  });
-
-/**
- * Sends writes to the process that owns the data folder. Opens the store itself when no process owns it.
- */
-const withStoreToWrite = (config: Config, act: (app: App) => Promise<void>): Promise<void> =>
-  withStore(config, act, async () => {
-    const app =
-      config.store === undefined ? await openEmbedded(config) : await openApp(config, silent);
-    // A later start would find a token in the store and would not create this one.
-    if (config.adminToken !== undefined) await makeFirstToken(app.tokens, config.adminToken);
-    return app;
-  });
-
-async function withStore(
-  config: Config,
-  act: (app: App) => Promise<void>,
-  open: () => Promise<App>,
-): Promise<void> {
-  // Opening would create the folder, and a typo in the path would look like an empty store.
-  if (config.store === undefined && !existsSync(config.data)) throw noStore(config);
-  const app = await open();
-  try {
-    await act(app);
-  } catch (thrown) {
-    if (!(thrown instanceof Outage)) throw thrown;
-    const hint =
-      thrown.reason === "unknown" ? " The change may have been made: check with `token list`." : "";
-    throw new CliError(1, `The change failed: ${thrown.message}.${hint}`, { cause: thrown });
-  } finally {
-    await app.close();
-  }
-}
-
-const noStore = ({ data }: Config): CliError =>
-  new CliError(1, `There is no store in ${data}. Start the server once, or correct --data.`);
-
-/**
- * A server may start or stop at any moment, so this tries to connect and to open in turn. It fails when the
- * folder stays locked and its owner cannot be reached for a while.
- */
-async function openEmbedded(config: Config): Promise<App> {
-  let failure: { readonly error: CliError; readonly deadline: number } | undefined;
-  for (;;) {
-    const owner = await connect(config);
-    if (owner !== undefined) return openApp(config, silent, owner);
-    if (failure !== undefined && performance.now() > failure.deadline)
-      throw unreachable(failure.error);
-    try {
-      return await openApp(config, silent);
-    } catch (thrown) {
-      if (!(thrown instanceof CliError && thrown.cause instanceof FolderInUse)) throw thrown;
-      failure ??= { error: thrown, deadline: performance.now() + timeoutMs };
-      await sleep(pauseMs);
-    }
-  }
-}
-
-const unreachable = ({ message, cause }: CliError): CliError =>
-  new CliError(1, `${message} It does not accept changes from commands at the moment.`, { cause });
-
-async function connect({ data }: Config): Promise<Committer | undefined> {
-  try {
-    return await connectToOwner(data, version);
-  } catch (thrown) {
-    throw thrown instanceof OtherVersion ? new CliError(1, thrown.message) : thrown;
-  }
-}
-
-const timeoutMs = 1_000;
-const pauseMs = 100;
-
-/** Keeps log lines out of standard output, which is for the result. */
-const silent = createLog("silent");
-
-const readOnly: Committer = {
-  commit: () => Promise.reject(new Outage("unavailable", "the store is open for reading only")),
-  lastError: undefined,
-  settled: async () => undefined,
-  close: async () => undefined,
-};
+const checkHint = "The change may have been made: check with `token list`.";
 
 const flags: Readonly<Record<string, string>> = {
   name: "--name",

@@ -9,7 +9,7 @@ import { Problem } from "../model/problem.ts";
 import { writeTypes } from "../model/typescript.ts";
 import type { Config } from "../server/config.ts";
 import { readDefinitionFiles } from "../server/definitions-folder.ts";
-import { withStoreToRead } from "./token.ts";
+import { withStoreToRead } from "./with-store.ts";
 
 /** Prints only the types to standard output, so that they can be written to a file. */
 export async function printTypes(config: Config): Promise<void> {
