@@ -9,7 +9,10 @@ export interface Resource {
   readonly updatedAt: number;
   /** The user's fields as compact JSON text, without the server's own members. */
   readonly fields: string;
-  /** The same in UTF-8, of a large resource whose bytes were read. A copy of the object has none. */
+  /**
+   * The same in UTF-8, of a large resource whose bytes were read. They have a buffer of their own, which
+   * whoever sends them frees. A copy of the object has none.
+   */
   readonly fieldBytes?: Uint8Array;
   /** The subject that created it, when the collection has owners; an admin can change it. */
   readonly owner?: string;

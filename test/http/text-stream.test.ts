@@ -21,28 +21,43 @@ const noop = (): void => undefined;
 
 describe("a streamed body", () => {
   it("has the texts and the bytes in their order, with any coding", async () => {
-    const bytes = Buffer.from("é☃".repeat(50_000));
-    const pieces = ["ä", bytes, "", "x".repeat(100_000), new Uint8Array(), "🙂"];
-    const whole = Buffer.concat(pieces.map((piece) => Buffer.from(piece as string)));
-    assert.ok(Buffer.concat(await read(streamOf(all(pieces), undefined, noop))).equals(whole));
-    const encoded = Buffer.concat(await read(streamOf(all(pieces), "gzip", noop)));
+    const pieces = () => [
+      ...["ä", new Uint8Array(Buffer.from("é☃".repeat(50_000))), ""],
+      ...["x".repeat(100_000), new Uint8Array(), "🙂"],
+    ];
+    const whole = Buffer.concat(pieces().map((piece) => Buffer.from(piece as string)));
+    assert.ok(Buffer.concat(await read(streamOf(all(pieces()), undefined, noop))).equals(whole));
+    const encoded = Buffer.concat(await read(streamOf(all(pieces()), "gzip", noop)));
     assert.ok(gunzipSync(encoded).equals(whole));
   });
 
+  it("frees the bytes that were sent, and no others", async () => {
+    const sent = new Uint8Array(2 * turnBytes);
+    const next = new Uint8Array(2 * turnBytes);
+    const reader = streamOf(all([sent, next]), undefined, noop).getReader();
+    const chunks = [await reader.read(), await reader.read()];
+    assert.equal(sent.length, 2 * turnBytes);
+    chunks.push(await reader.read());
+    assert.equal(sent.length, 0);
+    assert.equal(next.length, 2 * turnBytes);
+    assert.ok(chunks.every(({ value }) => value?.length === turnBytes));
+    await reader.cancel();
+  });
+
   for (const [name, pieces] of [
-    ["one large piece", [Buffer.alloc(20 * turnBytes)]],
-    ["one large text", ["x".repeat(20 * turnBytes)]],
-    ["many small texts", Array.from({ length: 2_000 }, () => "x".repeat(turnBytes / 100))],
+    ["one large piece", () => [new Uint8Array(20 * turnBytes)]],
+    ["one large text", () => ["x".repeat(20 * turnBytes)]],
+    ["many small texts", () => Array.from({ length: 2_000 }, () => "x".repeat(turnBytes / 100))],
   ] as const)
     it(`lets others have a turn after every ${turnBytes} bytes of ${name}`, async () => {
       let chunks: Awaited<ReturnType<typeof read>> = [];
       const turns = await turnsOf(async () => {
-        chunks = await read(streamOf(all(pieces), undefined, noop));
+        chunks = await read(streamOf(all(pieces()), undefined, noop));
       });
       const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
       assert.equal(
         bytes,
-        pieces.reduce((sum, piece) => sum + piece.length, 0),
+        pieces().reduce((sum, piece) => sum + piece.length, 0),
       );
       assert.ok(chunks.every((chunk) => chunk.length <= turnBytes));
       assert.ok(turns >= Math.ceil(bytes / turnBytes) - 1, `${turns} turns`);

@@ -3,13 +3,25 @@
 import { Turns, turnBytes } from "../../lib/turns.ts";
 import { type Coding, encodeStream } from "../headers/content-coding.ts";
 
-/** Texts are sent in UTF-8. */
+/** Texts are sent in UTF-8. Bytes have a buffer of their own, which is freed when they are sent. */
 export type Piece = string | Uint8Array;
 
 const encoder = new TextEncoder();
 
 async function* bytesOf(pieces: AsyncIterable<Piece>): AsyncGenerator<Uint8Array> {
-  for await (const piece of pieces) yield typeof piece === "string" ? encoder.encode(piece) : piece;
+  for await (const piece of pieces)
+    if (typeof piece === "string") yield encoder.encode(piece);
+    else yield* copiesOf(piece);
+}
+
+/**
+ * Yields copies, because their reader may keep them, and then frees the bytes. The garbage collector
+ * leaves several large pages in memory before it runs.
+ */
+function* copiesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += turnBytes)
+    yield bytes.slice(start, start + turnBytes);
+  if (bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
 }
 
 /** Yields the same bytes, about `turnBytes` in one turn of the event loop. */

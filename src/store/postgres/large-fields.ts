@@ -86,7 +86,8 @@ async function readLeftOut<R extends PageRow>(
  * stay bytes, which can be sent as they are.
  */
 function checked<R extends PageRow>(row: R, bytes: Buffer): R {
-  const fields = bytes.length > maxEach ? bytes : bytes.toString();
+  // The driver's buffer may have other rows.
+  const fields = bytes.length > maxEach ? new Uint8Array(bytes) : bytes.toString();
   const columns = (row as readonly unknown[]).with(4, fields);
   resourceOf(columns as unknown as ResourceColumns);
   return columns.with(8, null) as unknown as R;
