@@ -1,0 +1,188 @@
+// Reads all rows of the store at one point in time, in one read-only transaction.
+
+import { Outage } from "../../model/outage.ts";
+import {
+  isTextColumn,
+  keyOf,
+  type SourceRow,
+  type SourceTable,
+  shapeOf,
+  stepBytes,
+  stepRows,
+} from "../transfer/source-tables.ts";
+import type { Hold, Snapshot, Source, SourceCollection } from "../transfer/transfer.ts";
+import {
+  Connection,
+  type ConnectionOptions,
+  rows,
+  type Sql,
+  type Statement,
+} from "./connection.ts";
+import { isMissingTable } from "./errors.ts";
+import { migration } from "./schema.ts";
+import { listTokens } from "./token.ts";
+
+/** Rows can take any time to be read, so statements have no deadline. */
+export const postgresSource = (url: string, schema = "restante"): Source => {
+  const options = { url, schema, deadlineMs: 0 };
+  return { snapshot: () => openSnapshot(options), holdWrites: () => holdWrites(options) };
+};
+
+async function openSnapshot(options: ConnectionOptions): Promise<Snapshot> {
+  const connection = await Connection.open(options);
+  try {
+    return await connection.run(async (sql) => {
+      await rows(sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`);
+      await requireNewest(sql);
+      return readSnapshot(connection, sql);
+    });
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+async function requireNewest(sql: Sql): Promise<void> {
+  const newest = migration.steps.length;
+  const version = await rows<readonly [number]>(sql`SELECT version FROM schema_version`).then(
+    ([row]) => row?.[0],
+    (error) => {
+      if (isMissingTable(error)) return undefined;
+      throw error;
+    },
+  );
+  if (version === newest) return;
+  const problem =
+    version === undefined
+      ? "there is no store in the database"
+      : `the database has schema version ${version}, and this Restante needs ${newest}`;
+  throw new Outage("unavailable", `${problem}: start the server once`);
+}
+
+/** The longest wait for the writes in progress. */
+const lockSeconds = 5;
+
+/** Every write locks or updates a row of this table. Reads do not. */
+async function holdWrites(options: ConnectionOptions): Promise<Hold> {
+  const connection = await Connection.open(options);
+  try {
+    await connection.run(async (sql) => {
+      await rows(sql`BEGIN`);
+      await rows(sql`SELECT set_config('lock_timeout', ${`${lockSeconds}s`}, true)`);
+      await rows(sql`LOCK TABLE heads IN EXCLUSIVE MODE`);
+    });
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+  return { release: () => connection.close() };
+}
+
+async function readSnapshot(connection: Connection, sql: Sql): Promise<Snapshot> {
+  const [state] = await rows<readonly [string, number]>(sql`SELECT id, epoch FROM store WHERE one`);
+  const [id = "", epoch = 0] = state ?? [];
+  const collections = await readCollections(sql);
+  return {
+    engine: "postgres",
+    store: { id, epoch },
+    collections,
+    tokens: await listTokens(sql),
+    rows: (part, table, after) => readRows(connection, part, table, after),
+    fileKeys: () => readFileKeys(connection, collections),
+    close: () => connection.close(),
+  };
+}
+
+type CollectionColumns = readonly [
+  ...(readonly [name: string, part: number, definition: string, version: number, number]),
+  ...(readonly [referrers: string, revision: number, seq: number, total: number, number]),
+  ...(readonly [sharesDate: number, headVersion: number, epoch: number, now: number, number]),
+  ...(readonly [bytes: number, purged: number, former: string | null, state: string | null]),
+];
+
+async function readCollections(sql: Sql): Promise<readonly SourceCollection[]> {
+  const found = await rows<CollectionColumns>(sql`
+    SELECT name, part, definition, collections.version, created, referrers,
+      revision, seq, total, updated, shares_date, heads.version, epoch, key_now, key_seen,
+      bytes, purged, former, state
+    FROM collections JOIN heads USING (part) LEFT JOIN builds USING (part) ORDER BY name`);
+  return found.map((row) => {
+    const [name, part, definition, version, createdAt, referrers, ...columns] = row;
+    const [revision, seq, total, updatedAt, sharesDate, headVersion, ...others] = columns;
+    const [epoch, now, seen, bytes, purged, former, state] = others;
+    const counters = { revision, seq, total, bytes, updatedAt, sharesDate };
+    const isBuilding = former !== null && state !== null;
+    return {
+      ...{ name, part, definition, version, createdAt, purged },
+      referrers: JSON.parse(referrers),
+      head: { ...counters, version: headVersion, epoch, keyClock: { now, seen } },
+      build: isBuilding ? { former, state: JSON.parse(state) } : undefined,
+    };
+  });
+}
+
+async function* readRows(
+  connection: Connection,
+  part: number,
+  table: SourceTable,
+  after: SourceRow | undefined,
+): AsyncGenerator<readonly SourceRow[]> {
+  for (let last = after; ; ) {
+    const found = await connection.run((sql) =>
+      rows<SourceRow>(selectStep(sql, part, table, last)),
+    );
+    last = found.at(-1);
+    if (!last) return;
+    yield found;
+  }
+}
+
+/** Selects at least one row, and more up to the size of a step. */
+function selectStep(
+  sql: Sql,
+  part: number,
+  table: SourceTable,
+  after: SourceRow | undefined,
+): Statement {
+  const { from = table, columns, key, large } = shapeOf(table);
+  const order = sql`${sql([...key])}`;
+  const start = after ? sql`AND (${order}) > (${keyValues(sql, table, after)})` : sql``;
+  const next = sql`
+    SELECT * FROM ${sql(from)} WHERE part = ${part}::bigint ${start}
+    ORDER BY ${order} LIMIT ${stepRows}::bigint`;
+  if (large === undefined) return sql`SELECT ${sql([...columns])} FROM (${next}) AS next`;
+  const size = sql`octet_length(${sql(large)})`;
+  return sql`
+    SELECT ${sql([...columns])}
+    FROM (
+      SELECT *, sum(${size}) OVER (ORDER BY ${order}) - ${size} AS before FROM (${next}) AS next
+    ) AS sized
+    WHERE before < ${stepBytes}::bigint ORDER BY ${order}`;
+}
+
+function keyValues(sql: Sql, table: SourceTable, row: SourceRow): Statement {
+  const values = keyOf(table, row);
+  return shapeOf(table)
+    .key.map((name, index) => {
+      const value = values[index] ?? null;
+      return isTextColumn(name) ? sql`${value}::text` : sql`${value}::bigint`;
+    })
+    .reduce((one, other) => sql`${one}, ${other}`);
+}
+
+async function* readFileKeys(
+  connection: Connection,
+  collections: readonly SourceCollection[],
+): AsyncGenerator<readonly string[]> {
+  for (const { part } of collections)
+    for (let last: string | undefined = ""; ; ) {
+      const found: readonly (readonly [string])[] = await connection.run((sql) =>
+        rows<readonly [string]>(sql`
+          SELECT key FROM files WHERE part = ${part}::bigint AND key > ${last ?? ""}
+          ORDER BY key LIMIT ${stepRows}::bigint`),
+      );
+      last = found.at(-1)?.[0];
+      if (last === undefined) break;
+      yield found.map(([key]) => key);
+    }
+}

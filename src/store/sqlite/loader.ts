@@ -1,0 +1,102 @@
+// Loads rows of another store into parts that nobody sees, and publishes them in one transaction.
+
+import { noPartWrites } from "../core/writes.ts";
+import { type LoadedRows, PartLoader } from "../transfer/part-loader.ts";
+import { correctReferrers, replacedBy, versionAfter } from "../transfer/publication.ts";
+import type { Loader, PartLoad, Publication, SourceCollection } from "../transfer/transfer.ts";
+import { CollectionRows } from "./collections.ts";
+import type { Connection } from "./connection.ts";
+import { RowWriter } from "./row-writer.ts";
+import { TokenWriter } from "./token.ts";
+
+/** The caller owns the database, and no other process writes to it. Closes the connection. */
+export class SqliteLoader implements Loader {
+  readonly #connection: Connection;
+  readonly #rows: RowWriter;
+  readonly #loads: PartLoader[] = [];
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#rows = new RowWriter(connection);
+  }
+
+  /** The part counts as deleted until it is published, so that the next start deletes its rows. */
+  async begin(collection: SourceCollection): Promise<PartLoad> {
+    const load = new PartLoader(collection);
+    this.#connection
+      .query("INSERT OR IGNORE INTO deleted_parts (part) VALUES (?)")
+      .run(collection.part);
+    return {
+      add: async (table, rows) => this.#write(collection.part, load.add(table, rows)),
+      finish: async () => {
+        const writes = noPartWrites(collection.part, collection.head, false);
+        this.#write(collection.part, { writes, epochs: [], tree: load.finish() });
+        this.#loads.push(load);
+      },
+    };
+  }
+
+  async publish(publication: Publication): Promise<void> {
+    this.#connection.transact(() => this.#publish(publication));
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+  }
+
+  #write(part: number, { writes, tree, epochs }: LoadedRows): void {
+    this.#connection.transact(() => {
+      this.#rows.writePart(writes);
+      for (const row of tree) this.#rows.positions.write(part, row);
+      for (const [epoch, last] of epochs) this.#rows.saveEpoch(part, epoch, last);
+    });
+  }
+
+  #publish(publication: Publication): void {
+    const collections = new CollectionRows(this.#connection);
+    const loaded = this.#loads.map(({ collection }) => collection);
+    const deletedCollections = replacedBy(collections.all(), loaded, publication);
+    this.#rows.write({ ...noWrites, deletedCollections });
+    for (const load of this.#loads) this.#publishPart(load);
+    if (publication.whole) this.#publishWhole(publication.whole);
+    else this.#correctReferrers(collections);
+    const epoch = Math.max(0, ...loaded.map(({ head }) => head.epoch));
+    this.#run("UPDATE store SET epoch = max(epoch, ?), commits = commits + 1", epoch);
+    this.#run("UPDATE store SET tokens = commits");
+  }
+
+  #publishPart({ collection, build }: PartLoader): void {
+    const { part, head, purged } = collection;
+    this.#rows.saveCollection({ ...collection, build: undefined, isDefined: true });
+    this.#rows.writePart(noPartWrites(part, head, true));
+    this.#rows.builds.save(part, build);
+    this.#run("UPDATE heads SET purged = ? WHERE part = ?", purged, part);
+    this.#run("DELETE FROM deleted_parts WHERE part = ?", part);
+  }
+
+  #publishWhole({ store, tokens }: NonNullable<Publication["whole"]>): void {
+    this.#run("DELETE FROM tokens");
+    this.#run("DELETE FROM token_uses");
+    const writer = new TokenWriter(this.#connection);
+    for (const token of tokens) writer.insert(token);
+    this.#run("UPDATE store SET id = ?, epoch = max(epoch, ?)", store.id, store.epoch);
+  }
+
+  #correctReferrers(collections: CollectionRows): void {
+    for (const [collection, referrers] of correctReferrers(collections.all())) {
+      const version = versionAfter(collection.version, Date.now());
+      const unchanged = { createdAt: undefined, build: undefined, isDefined: false };
+      this.#rows.saveCollection({ ...collection, ...unchanged, version, referrers });
+      this.#run("UPDATE heads SET version = ? WHERE part = ?", version, collection.part);
+    }
+  }
+
+  #run(sql: string, ...values: readonly (string | number)[]): void {
+    this.#connection.query(sql).run(...values);
+  }
+}
+
+const noWrites = {
+  ...{ parts: [], collections: [], deletedCollections: [] },
+  ...{ tokens: [], revokedTokens: [], usedTokens: [] },
+};

@@ -1,0 +1,88 @@
+// Opens a loader on a data folder: for a new database that replaces the one there, or for the one there.
+
+import { rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { Loader } from "../transfer/transfer.ts";
+import { Connection } from "./connection.ts";
+import {
+  acceptCopy,
+  createFile,
+  type DatabaseFile,
+  finishSwap,
+  prepareFile,
+  removeCopy,
+} from "./file.ts";
+import { SqliteLoader } from "./loader.ts";
+import { assertOnDisk } from "./on-disk.ts";
+import { createTables } from "./schema.ts";
+import { prepareTables } from "./upgrade.ts";
+
+/** Whether the folder has a database with content. */
+export const hasDatabase = (folder: string): boolean =>
+  ["restante.db", "restante.new"].some(
+    (name) => (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0) > 0,
+  );
+
+/** Rows go to a new file, which replaces the database when they are published. The caller owns the folder. */
+export function openNewDatabase(folder: string): Loader {
+  const file = prepareFile(folder);
+  removeCopy(file);
+  createFile(file.copy);
+  const connection = new Connection(file.copy, "fill");
+  try {
+    createTables(connection);
+    return new NewDatabase(file, new SqliteLoader(connection));
+  } catch (error) {
+    connection.close();
+    removeCopy(file);
+    throw error;
+  }
+}
+
+/** Rows go to the database that is there. The caller owns the folder. */
+export function openExistingDatabase(folder: string): Loader {
+  const connection = new Connection(finishSwap(prepareFile(folder)).path, "write");
+  try {
+    prepareTables(connection, () => undefined);
+    return new SqliteLoader(connection);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+class NewDatabase implements Loader {
+  readonly #file: DatabaseFile;
+  readonly #loader: SqliteLoader;
+  #isClosed = false;
+
+  constructor(file: DatabaseFile, loader: SqliteLoader) {
+    this.#file = file;
+    this.#loader = loader;
+  }
+
+  begin(...collection: Parameters<Loader["begin"]>): ReturnType<Loader["begin"]> {
+    return this.#loader.begin(...collection);
+  }
+
+  async publish(...publication: Parameters<Loader["publish"]>): Promise<void> {
+    await this.#loader.publish(...publication);
+    await this.#close();
+    assertOnDisk(this.#file.copy);
+    acceptCopy(this.#file);
+    // It counts the commits of the former database.
+    rmSync(this.#file.commitCounter, { force: true });
+    finishSwap(this.#file);
+  }
+
+  async close(): Promise<void> {
+    await this.#close();
+    removeCopy(this.#file);
+  }
+
+  async #close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.#loader.close();
+  }
+}

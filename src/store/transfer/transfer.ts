@@ -1,0 +1,87 @@
+// Defines how all rows of a store are read at one point in time, and loaded into another store.
+
+import type { Token } from "../../model/token.ts";
+import type { StoredBuild } from "../core/index-build.ts";
+import type { Head } from "../core/rows.ts";
+import type { SourceRow, SourceTable } from "./source-tables.ts";
+
+/** A collection with what stands in its rows and in the head of its part. */
+export interface SourceCollection {
+  readonly name: string;
+  readonly part: number;
+  readonly definition: string;
+  readonly version: number;
+  readonly createdAt: number;
+  /** The names of the collections that refer to this one. */
+  readonly referrers: readonly string[];
+  readonly head: Head;
+  /** Tombstones up to this revision may be deleted. */
+  readonly purged: number;
+  /** How the index rows follow a new definition, while they do. */
+  readonly build: StoredBuild | undefined;
+}
+
+/** What identifies a store, and its newest epoch. */
+export interface StoreState {
+  readonly id: string;
+  readonly epoch: number;
+}
+
+/** All rows of a store at one point in time. Others can write meanwhile. */
+export interface Snapshot {
+  readonly engine: "sqlite" | "postgres";
+  readonly store: StoreState;
+  /** In the order of their names. The access document is among them. */
+  readonly collections: readonly SourceCollection[];
+  readonly tokens: readonly Token[];
+  /** Yields the rows of a part in the order of the table's key, after the given row, in steps of a few MB. */
+  rows(part: number, table: SourceTable, after?: SourceRow): AsyncIterable<readonly SourceRow[]>;
+  /** Yields the keys of all files that a resource references. */
+  fileKeys(): AsyncIterable<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/** Where rows are read from. */
+export interface Source {
+  snapshot(): Promise<Snapshot>;
+  /**
+   * Resolves when no write is in progress. Writers wait until it is released, and fail when that takes
+   * more than a few seconds. It ends with the process at the latest.
+   */
+  holdWrites(): Promise<Hold>;
+}
+
+export interface Hold {
+  release(): Promise<void>;
+}
+
+/** What a publication replaces. With `nothing` the store must not have a collection of these names. */
+export type Replaced = "nothing" | "same-names" | "everything";
+
+export interface Publication {
+  readonly replaces: Replaced;
+  /** The tokens and the identity of the store, when the whole of it is loaded. */
+  readonly whole?: { readonly store: StoreState; readonly tokens: readonly Token[] };
+}
+
+/**
+ * Loads rows as they are: ids, revisions, times, owners, checksums. Nobody sees them before they are
+ * published, all at once. What a process leaves behind that ends before is deleted later.
+ */
+export interface Loader {
+  /** Begins a collection. No other rows may have its part. */
+  begin(collection: SourceCollection): Promise<PartLoad>;
+  publish(publication: Publication): Promise<void>;
+  /** Without a publication, nothing was loaded. */
+  close(): Promise<void>;
+}
+
+/** Rows of one table must come in the order of its key. Index rows and the like are computed from them. */
+export interface PartLoad {
+  add(table: SourceTable, rows: readonly SourceRow[]): Promise<void>;
+  /** Rejects when there are not as many resources as the head says. */
+  finish(): Promise<void>;
+}
+
+/** Thrown when a store cannot take what is to be loaded. The message says what to do. */
+export class CannotLoad extends Error {}
