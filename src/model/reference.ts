@@ -96,6 +96,15 @@ export function targetsIn(references: readonly Reference[], fields: unknown): re
   return [...targets.values()];
 }
 
+/** Returns the addresses of the resources that the text of fields refers to. */
+export const addressesIn = (
+  references: readonly Reference[],
+  fields: string,
+): ReadonlySet<string> =>
+  new Set(
+    targetsIn(references, JSON.parse(fields)).map(({ collection, id }) => `${collection}/${id}`),
+  );
+
 /** Returns the fields without the references to this id: the member, or the element of an array. */
 export function withoutReference(fields: string, { field }: Reference, id: string): string {
   const tree = readTree(fields);

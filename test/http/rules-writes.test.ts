@@ -417,6 +417,87 @@ for (const store of storesHere("bun", ["sqlite", "postgres"])) {
       });
     });
 
+    describe("fields in objects", () => {
+      const made = { type: "object", required: ["by", "at"], properties: { by: text, at: text } };
+      before(() =>
+        define("reports", {
+          schema: {
+            ...{ type: "object", required: ["title", "made"], additionalProperties: false },
+            properties: { title: text, made: { $ref: "#/$defs/made" } },
+            $defs: { made },
+          },
+          access: {
+            read: [{ name: "some", to: "token", fields: ["title", "made.at"] }],
+            create: [
+              {
+                ...{ name: "own", to: "token", fields: ["title", "made.at"] },
+                set: { "made.by": "$me" },
+              },
+            ],
+            update: [{ name: "own", to: "token", where: { "made.by": "$me" }, fields: ["title"] }],
+          },
+        }),
+      );
+
+      it("are set inside of what is sent, and count as required", async () => {
+        const writer = await clientOf("ann", "reports:*");
+        const sent = { title: "t", made: { at: "noon" } };
+        const { status, body } = await writer.put("/reports/one", sent);
+        assert.equal(status, 201, body);
+        assert.deepEqual((await stored("/reports/one")).made, { at: "noon", by: "ann" });
+        for (const [other, kind, pointer] of [
+          [{ at: "noon", by: "bob" }, "forbidden", "/made/by"],
+          ["noon", "forbidden", "/made/by"],
+          [undefined, "invalid-body", "/made/at"],
+        ] as const) {
+          const problem = await admin.rejects("reports", kind, () =>
+            writer.put("/reports/two", { title: "t", made: other }),
+          );
+          assert.ok(pointersOf(problem).includes(pointer), JSON.stringify(problem));
+        }
+      });
+
+      it("stay where the caller does not see them, also those that are required", async () => {
+        const writer = await clientOf("ann", "reports:*");
+        const { status, body } = await writer.put("/reports/one", {
+          ...{ title: "u", made: { at: "noon" } },
+        });
+        assert.equal(status, 200, body);
+        assert.deepEqual((await stored("/reports/one")).made, { at: "noon", by: "ann" });
+        const left = await admin.rejects("reports", "forbidden", () =>
+          writer.put("/reports/one", { title: "v" }),
+        );
+        assert.deepEqual(pointersOf(left), ["/made"]);
+      });
+    });
+
+    it("answer a form that fills in the honeypot as one that is stored", async () => {
+      await define("guests", {
+        ...{ honeypot: "website", schema: { properties: { name: text, state: text, by: text } } },
+        access: {
+          read: [
+            { name: "new", to: "everyone", where: { state: "new" }, fields: ["name", "state"] },
+          ],
+          create: [
+            { name: "any", to: "everyone", fields: ["name"], set: { state: "new", by: "form" } },
+          ],
+        },
+      });
+      const form = { "content-type": "application/x-www-form-urlencoded" };
+      const [real, trapped] = await Promise.all(
+        ["name=x&website=", "name=x&website=spam"].map((sent) =>
+          anonymous().post("/guests", sent, form),
+        ),
+      );
+      assert.ok(real !== undefined && trapped !== undefined);
+      const shown = ({ body }: typeof real) => ({ ...JSON.parse(body), id: "", createdAt: "" });
+      assert.deepEqual([trapped.status, shown(trapped)], [201, shown(real)]);
+      assert.deepEqual([...trapped.headers.keys()], [...real.headers.keys()]);
+      assert.equal(await app.total("guests"), 1);
+      const refused = await anonymous().post("/guests", "state=old&website=spam", form);
+      assertProblem(refused, "forbidden");
+    });
+
     describe("rules across a reference", () => {
       before(async () => {
         await define("projects", {});
@@ -474,6 +555,18 @@ for (const store of storesHere("bun", ["sqlite", "postgres"])) {
         const patched = await writer.patch("/letters/one", { title: "t" });
         assert.equal(patched.status, 200, patched.body);
         assert.equal((await stored("/letters/one")).file, "bobs");
+        // A guess of what it does not see is answered like any other.
+        const [right, wrong] = await Promise.all(
+          ["bobs", "missing"].map(async (guess) =>
+            admin.rejects("letters", "invalid-body", () =>
+              writer.patch("/letters/one", { file: guess }),
+            ),
+          ),
+        );
+        assert.deepEqual(
+          JSON.stringify(right?.errors).replaceAll("bobs", "missing"),
+          JSON.stringify(wrong?.errors),
+        );
         // It names only those of the referring resources that the caller sees.
         const { detail } = await admin.rejects("files", "conflict", () =>
           writer.remove("/files/anns"),

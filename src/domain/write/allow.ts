@@ -24,6 +24,7 @@ import { addFileMembers, readFiles } from "../../model/file.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
 import { IndexedContent } from "../../model/query/index-plan.ts";
 import { holds } from "../../model/query/predicate.ts";
+import { addressesIn, referencesOf } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
@@ -129,7 +130,15 @@ class RuledWrite {
     if (check !== undefined && !holds(check, content)) return forbidden;
     // What the response needs to know is read before the commit, too.
     seenFields(this.#access, after);
-    return accepted;
+    return this.#seesAll ? accepted : { ...accepted, named: this.#namedAddresses() };
+  }
+
+  /** What the caller refers to, without what it sees that the resource refers to already. */
+  #namedAddresses(): ReadonlySet<string> {
+    const references = referencesOf(definitionOf(this.#rules).references);
+    if (references.length === 0) return new Set();
+    const addresses = (tree: Tree) => addressesIn(references, writeTree(tree));
+    return new Set(addresses(this.#sent)).difference(addresses(this.#seen));
   }
 
   /** What the caller does not see and leaves out stays. */
@@ -142,7 +151,7 @@ class RuledWrite {
     const report = new ErrorReport();
     const mask = maskOf(fields);
     const sets = Object.entries(set).map(([field, value]) => ({
-      path: [field],
+      path: field.split("."),
       value: JSON.stringify(value),
     }));
     for (const { path, value } of sets) {
@@ -162,7 +171,13 @@ class RuledWrite {
   /** A value that the caller read, or that will be set, is no attempt to override. */
   #overrides(path: readonly string[], value: Tree): boolean {
     const sent = valueAt(this.#sent, path);
-    return sent !== undefined && !isSame(sent, value) && !isSame(sent, valueAt(this.#seen, path));
+    if (sent !== undefined) return !isSame(sent, value) && !isSame(sent, valueAt(this.#seen, path));
+    // A value that is no object leaves no place for one in it.
+    return path.some((_, length) => {
+      const outer = valueAt(this.#sent, path.slice(0, length));
+      const isPlace = outer === undefined || isObject(outer);
+      return !isPlace && !isSame(outer, valueAt(this.#seen, path.slice(0, length)));
+    });
   }
 
   /** Returns the path of what the caller may not write, if it is not all that the grant is for. */

@@ -8,12 +8,12 @@ import { type FieldError, Problem } from "../../model/problem.ts";
 import type { Query } from "../../model/query/query.ts";
 import { equalTo, keyOf } from "../../model/query/sort-key.ts";
 import {
+  addressesIn,
   danglingError,
   findReferences,
   type Reference,
   referencesOf,
   type Target,
-  targetsIn,
   withoutReference,
 } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -23,7 +23,7 @@ import { CollectionAccess } from "../collection-access.ts";
 import { batchLimits } from "./batch-memory.ts";
 import { dangling, notWithout, restricted, tooLarge, tooMany } from "./reference-problems.ts";
 import type { States } from "./states.ts";
-import { accept } from "./validate.ts";
+import { accept, type Named } from "./validate.ts";
 
 /** The resources that refer to another are read in pages, of which only what is needed is kept. */
 const pageLimit = 100;
@@ -49,11 +49,6 @@ interface Referring {
 interface Unset extends Pick<Referring, "collection" | "rules" | "resource"> {
   fields: string;
 }
-
-const addressesIn = (references: readonly Reference[], { fields }: Resource): ReadonlySet<string> =>
-  new Set(
-    targetsIn(references, JSON.parse(fields)).map(({ collection, id }) => `${collection}/${id}`),
-  );
 
 const referencesIn = (rules: Rules | undefined): readonly Reference[] =>
   rules === undefined ? [] : referencesOf(definitionOf(rules).references);
@@ -146,14 +141,16 @@ export class ReferenceFollower {
   /**
    * Returns a problem when the resource refers to one that does not exist, or that the caller may not read;
    * otherwise the change, with what that was decided by. What it refers to already was not named by this
-   * caller; by rules, it stays also where the caller does not see it.
+   * caller; by rules, it stays also where the caller does not see it, unless the caller guesses it.
    */
-  async check(access: CollectionAccess, change: Put): Promise<Put | Problem> {
+  async check(access: CollectionAccess, planned: Put & Named): Promise<Put | Problem> {
+    const { named, ...change } = planned;
     const references = referencesIn(access.rules);
     const stored = this.#states.at(access.name, change.id)?.stored;
     const isKept =
       stored !== undefined && stored.fields !== "" && (access.bound || access.mayRead(stored));
-    const kept = isKept ? addressesIn(references, stored) : undefined;
+    const known = isKept ? addressesIn(references, stored.fields) : undefined;
+    const kept = named && known ? new Set(known).difference(named) : known;
     const found = findReferences(references, JSON.parse(change.fields));
     const checked = await Promise.all(
       found.map(async (each): Promise<readonly ReadState[] | FieldError> => {

@@ -13,7 +13,12 @@ import type { CollectionAccess } from "../collection-access.ts";
 import type { AddressedOperation } from "./operation.ts";
 
 /** What will be stored. */
-export type Accepted = Content & Pick<Put, "setOwner">;
+export type Accepted = Content & Pick<Put, "setOwner"> & Named;
+
+export interface Named {
+  /** The addresses that a caller refers to anew, when it does not see the whole state before. */
+  readonly named?: ReadonlySet<string>;
+}
 
 /** Returns what will be stored, or a problem with all errors. */
 export function accept(

@@ -4,7 +4,6 @@ import type { CollectionAccess } from "../../domain/collection-access.ts";
 import { type Condition, patchOperation, type Written } from "../../domain/write/operation.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Draft } from "../../model/draft.ts";
-import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { NamedField } from "../../model/query/list-request.ts";
 import { writeMany } from "../body/bulk.ts";
@@ -84,24 +83,28 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (received instanceof Problem) return received;
   const { draft, fingerprint, files } = received;
   if (draft.id !== undefined) return idInPost;
-  if (received.isHoneypotFilled)
-    return answerWritten(context, honeypotResult(context, draft), rendererFor);
-
+  if (received.isHoneypotFilled) {
+    const result = await honeypotResult(context, draft);
+    return result instanceof Problem ? result : answerWritten(context, result, rendererFor);
+  }
   const once = key === undefined ? undefined : idempotencyKeyOf(context, key, fingerprint);
   const operation = { kind: "create", draft, files } as const;
   const written = await services.writes.run(collection, operation, once);
   return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
 }
 
-/** Returns a result as if the draft were stored, for a bot that filled in the honeypot. */
-function honeypotResult(
+/** Returns the result that the draft would have if it were stored, for a bot that filled in the honeypot. */
+async function honeypotResult(
   { services, requestId, collection: access }: RequestContext,
   draft: Draft,
-): Written {
+): Promise<Written | Problem> {
+  const planned = await services.writes.plan(access, { kind: "create", draft });
+  if (planned instanceof Problem) return planned;
+  if (planned.kind !== "put") throw new Error("a new resource must be put");
   services.logRefusal(requestId, 201, "The honeypot is filled in; nothing was stored.");
-  const at = Date.now();
+  const { id, at, fields } = planned;
   const times = { createdAt: at, updatedAt: at };
-  const resource = { id: newId(), revision: 1, ...times, fields: draft.fields, ...access.creator };
+  const resource = { id, revision: 1, ...times, fields, ...access.creator };
   return { kind: "written", resource, access, isNew: true, isReplay: false };
 }
 

@@ -102,8 +102,11 @@ class GrantChecker {
   }
 
   #checkSet(set: Readonly<Record<string, unknown>>, path: Path): void {
+    const fields = Object.keys(set);
     for (const [field, value] of Object.entries(set)) {
-      const error = this.#setError(field, value);
+      const outer = fields.find((other) => field.startsWith(`${other}.`));
+      const error =
+        outer === undefined ? this.#setError(field, value) : `${outer} is set, and contains this`;
       if (error !== undefined) this.#report.add([...path, field], error);
     }
   }

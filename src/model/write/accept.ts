@@ -1,6 +1,6 @@
 // Validates the fields of a resource with the definition of its collection, and returns what is stored.
 
-import { isObject, readTree, writeTree } from "../../lib/json/tree.ts";
+import { emptyObject, isObject, readTree, writeTree } from "../../lib/json/tree.ts";
 import type { Rules } from "../collection.ts";
 import { type Definition, definitionOf } from "../definition.ts";
 import { addFileMembers, readFiles, type StoredFile, writeFiles } from "../file.ts";
@@ -94,11 +94,22 @@ function complete(
   return validator.accept(whole, before, isAdmin, isUnread);
 }
 
+/** Sets fields by their paths. What is no object on the way to one is replaced by an object. */
 function withValues(text: string, values: Readonly<Record<string, unknown>>): string {
   const tree = readTree(text);
   if (!isObject(tree)) return text;
-  for (const [name, value] of Object.entries(values))
-    tree.members.set(name, readTree(JSON.stringify(value)));
+  for (const [field, value] of Object.entries(values)) {
+    const steps = field.split(".");
+    const last = steps.pop() ?? "";
+    let level = tree;
+    for (const step of steps) {
+      const next = level.members.get(step);
+      const inner = isObject(next) ? next : emptyObject();
+      level.members.set(step, inner);
+      level = inner;
+    }
+    level.members.set(last, readTree(JSON.stringify(value)));
+  }
   return writeTree(tree);
 }
 
