@@ -8,7 +8,12 @@ import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import { accessDocumentOf, accessName, withRoleScopes } from "../model/schemas/access.ts";
+import {
+  accessDocumentOf,
+  accessName,
+  accessVersionOf,
+  withRoleScopes,
+} from "../model/schemas/access.ts";
 import {
   actionScope,
   allowsAction,
@@ -26,7 +31,7 @@ import {
   insufficientScope,
   unauthenticated,
 } from "./collection-access.ts";
-import { type SetDefinitions, Sets } from "./sets.ts";
+import { Sets } from "./sets.ts";
 import { TokenUses } from "./token-uses.ts";
 
 /** The checksum and the hash are a tenth of the work of a GET, so those of recent tokens are cached. */
@@ -59,11 +64,7 @@ export class Access {
     this.#store = store;
     this.#clock = clock;
     this.#uses = uses;
-    this.binder = new RuleBinder(
-      store,
-      clock,
-      new Sets({ store, clock, definitions: () => setDefinitions(store), warn }),
-    );
+    this.binder = new RuleBinder(store, clock, new Sets({ store, clock, warn }));
   }
 
   /** Returns the principal of a valid secret. The lookup is by hash, so its timing reveals nothing. */
@@ -93,6 +94,19 @@ export class Access {
     // Only the hashes of valid tokens are cached, so that guesses do not fill the cache.
     this.#callers.set(secret, { hash: token.hash, principal, document });
     return principal;
+  }
+
+  /** Returns the principal as it is now. Its token can have ended, and its roles can have changed. */
+  renew(principal: Principal): MaybePromise<Principal | Problem> {
+    const { token, accessVersion } = principal;
+    if (token === undefined) return principal;
+    return then(this.#store.token(token.hash), (current) => {
+      if (current === undefined || !isAlive(current, this.#clock())) return tokenEnded;
+      if (current.roles.length === 0) return principal;
+      return then(this.#store.rules(accessName), (document) =>
+        accessVersionOf(document) === accessVersion ? principal : principalOf(current, document),
+      );
+    });
   }
 
   /** Records a use by a principal that was identified before; false when its token has expired since. */
@@ -146,18 +160,18 @@ export class Access {
   }
 }
 
-const principalOf = (token: Token, document: Rules | undefined): Principal => ({
-  kind: "token",
-  subject: token.subject,
-  scopes: document
-    ? withRoleScopes(token.scopes, token.roles, accessDocumentOf(document))
-    : token.scopes,
-  roles: token.roles,
-  token,
-});
+function principalOf(token: Token, document: Rules | undefined): Principal {
+  const { subject, scopes, roles } = token;
+  const caller = { kind: "token", subject, token } as const;
+  if (roles.length === 0) return { ...caller, scopes, roles };
+  const held = withRoleScopes(token, accessDocumentOf(document));
+  return { ...caller, ...held, accessVersion: accessVersionOf(document) };
+}
 
-const setDefinitions = (store: Store): MaybePromise<SetDefinitions> =>
-  then(store.rules(accessName), (document) => accessDocumentOf(document).sets);
+const tokenEnded = new Problem(
+  "unauthenticated",
+  "The token was revoked or has expired meanwhile. What was not reported as written is not stored.",
+);
 
 /** Returns a problem for an anonymous caller. */
 export const requireToken = ({ kind }: Principal): Problem | undefined =>

@@ -168,10 +168,12 @@ export class CollectionAccess {
     return loading === undefined ? decision : loading.then(() => this.decide(evaluate));
   }
 
-  /** What the rules were decided by; undefined when that is nothing. */
+  /** What the rules and the roles of the caller were decided by; undefined when that is nothing. */
   get ruleReads(): readonly ReadState[] | undefined {
-    if (this.bound === undefined) return undefined;
-    const reads = [...this.bound.setReads, ...(this.#facts?.reads ?? [])];
+    const { accessVersion: version } = this.principal;
+    if (this.bound === undefined && version === undefined) return undefined;
+    const roles = version === undefined ? [] : [{ collection: accessName, version }];
+    const reads = [...roles, ...(this.bound?.setReads ?? []), ...(this.#facts?.reads ?? [])];
     return reads.length === 0 ? undefined : reads;
   }
 

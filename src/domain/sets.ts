@@ -9,6 +9,7 @@ import { valueIn } from "../model/query/field-path.ts";
 import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
 import { simplified } from "../model/query/simplify.ts";
 import type { Resource } from "../model/resource.ts";
+import { accessDocumentOf, accessName, accessVersionOf } from "../model/schemas/access.ts";
 import type { ReadState, Store } from "../store/store.ts";
 import { buildRule } from "./build-where.ts";
 import { RelatedCollections } from "./related-fields.ts";
@@ -30,27 +31,31 @@ const maxKept = 100_000;
 
 /** The sets of a caller: the same object while their values stay the same. */
 export interface CallerSets {
-  values(name: string): readonly SetValue[];
-  /** The collections of the sets, at the revisions at which these values were found last. */
+  /** Undefined for a set that is not defined, or that cannot be read as it is defined. */
+  values(name: string): readonly SetValue[] | undefined;
+  /** The access document, and the collections of the sets at the revisions at which these values were found last. */
   readonly reads: readonly ReadState[];
 }
 
 interface KnownSet {
   readonly definition: SetDefinition;
-  readonly values: readonly SetValue[];
+  readonly values: readonly SetValue[] | undefined;
   /** The state that was read last and gave these values. */
   collection: Collection | undefined;
 }
 
 /** Values, and the state of the collection that they were read from. */
 interface FoundValues {
-  readonly values: readonly SetValue[];
+  readonly values: readonly SetValue[] | undefined;
   readonly state?: Collection | undefined;
 }
 
 const nothing: FoundValues = { values: [] };
+const unreadable: FoundValues = { values: undefined };
 
 interface KnownSets {
+  /** That of the access document. */
+  readonly version: number;
   readonly known: readonly KnownSet[];
   readonly sets: CallerSets;
 }
@@ -60,12 +65,11 @@ export const noOthers = new RelatedCollections((name) => {
   throw new Error(`a set must not read ${name}`);
 });
 
-const noSets: CallerSets = { values: () => [], reads: [] };
+const noSets: CallerSets = { values: () => undefined, reads: [] };
 
 export interface SetsOptions {
   readonly store: Store;
   readonly clock: () => number;
-  readonly definitions: () => MaybePromise<SetDefinitions>;
   /** Logs a set that counts as empty. */
   readonly warn: (message: string) => void;
 }
@@ -82,11 +86,13 @@ export class Sets {
   /** Reads sets of a subject as they are now. A caller without a subject has none. */
   read(subject: string | undefined, names: readonly string[]): MaybePromise<CallerSets> {
     if (subject === undefined || names.length === 0) return noSets;
-    return then(this.#options.definitions(), (definitions) => {
-      const reads = names.map((name) => this.#one(subject, name, definitions[name]));
+    return then(this.#options.store.rules(accessName), (document) => {
+      const { sets } = accessDocumentOf(document);
+      const version = accessVersionOf(document);
+      const reads = names.map((name) => this.#one(subject, name, sets[name]));
       return reads.some((read) => read instanceof Promise)
-        ? Promise.all(reads).then((known) => this.#join(subject, names, known))
-        : this.#join(subject, names, reads as readonly (KnownSet | undefined)[]);
+        ? Promise.all(reads).then((known) => this.#join(subject, names, known, version))
+        : this.#join(subject, names, reads as readonly (KnownSet | undefined)[], version);
     });
   }
 
@@ -94,25 +100,28 @@ export class Sets {
     subject: string,
     names: readonly string[],
     found: readonly (KnownSet | undefined)[],
+    version: number,
   ): CallerSets {
     const known = found.filter((set) => set !== undefined);
     const key = `${subject}\0${names.join()}`;
     const earlier = this.#together.get(key);
     const isSame =
-      earlier?.known.length === known.length &&
+      earlier?.version === version &&
+      earlier.known.length === known.length &&
       earlier.known.every((set, index) => set === known[index]);
     if (isSame) return earlier.sets;
-    const byName = new Map(names.map((name, index) => [name, found[index]?.values ?? []]));
+    const byName = new Map(names.map((name, index) => [name, found[index]?.values]));
     const sets: CallerSets = {
-      values: (name) => byName.get(name) ?? [],
+      values: (name) => byName.get(name),
       get reads() {
-        return known.map(({ definition, collection }) => ({
+        const read = known.map(({ definition, collection }) => ({
           collection: definition.collection,
           revision: collection?.revision ?? -1,
         }));
+        return [{ collection: accessName, version }, ...read];
       },
     };
-    this.#together.set(key, { known, sets });
+    this.#together.set(key, { version, known, sets });
     return sets;
   }
 
@@ -160,8 +169,8 @@ export class Sets {
       noOthers,
     );
     const error = elsewhere ?? errors[0]?.detail;
-    if (error !== undefined) warn(`The set ${name} is empty: ${error}`);
-    if (isAbsent || error !== undefined) return nothing;
+    if (error !== undefined) warn(`The set ${name} cannot be read: ${error}`);
+    if (isAbsent || error !== undefined) return unreadable;
     const query = {
       conditions: simplified(predicates),
       ...{ words: [], sortings: [], isNewestFirst: false, start: 0, isCounted: false },
@@ -190,8 +199,9 @@ function valuesIn(resources: readonly Resource[], field: string): readonly SetVa
 const isSetValue = (value: unknown): value is SetValue =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 
-const areEqual = (one: readonly SetValue[], other: readonly SetValue[]): boolean =>
-  one.length === other.length && one.every((value, index) => value === other[index]);
+const areEqual = (one: KnownSet["values"], other: KnownSet["values"]): boolean =>
+  one === other ||
+  (one?.length === other?.length && one?.every((value, at) => value === other?.[at]) === true);
 
 /** Returns what is wrong with a set that names a field of another collection: it would not notice its changes. */
 export function elsewhereIn(

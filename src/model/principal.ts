@@ -11,6 +11,8 @@ export interface Principal {
   readonly roles: readonly string[];
   /** The token that the caller sent. */
   readonly token: Token | undefined;
+  /** The version of the access document that its roles are from; undefined for a token without roles. */
+  readonly accessVersion?: number;
 }
 
 /** A caller without a token. It may use what a collection opens to everyone. */

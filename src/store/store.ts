@@ -166,13 +166,24 @@ export interface ScanReport {
 export type Expectation = "anything" | "nothing" | number;
 
 /** The state of one resource, or without `id` of a collection. The revision is -1 for what did not exist. */
-export interface ReadState {
+interface ReadContent {
   readonly collection: string;
   readonly id?: string;
   readonly revision: number;
 }
 
-/** What a change was decided by in other collections; where a revision differs at the commit, it is `stale`. */
+/** The version of a definition; 0 for a collection that did not exist. */
+interface ReadDefinition {
+  readonly collection: string;
+  readonly version: number;
+}
+
+export type ReadState = ReadContent | ReadDefinition;
+
+/**
+ * What a change was decided by elsewhere. Where a revision differs at the commit, the outcome is `stale`,
+ * where a version differs `outdated`.
+ */
 interface Decided {
   readonly unchanged?: readonly ReadState[];
 }

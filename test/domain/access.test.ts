@@ -221,6 +221,7 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
 const others: Readonly<Record<string, string>> = {
   "Access.identify": "finds the principal of a secret",
   "Access.use": "records a use of a principal's own token",
+  "Access.renew": "returns the same principal with what it has now",
   "Resources.isCurrentFor": "asks Resources.find",
   "Lists.isCurrentFor": "asks Lists.target",
   "Access.byRules": "asked by Access.collection",

@@ -21,13 +21,9 @@ export async function principalOfSubject(
   if (subject === undefined && !isGiven) return anonymous;
   const tokens = isGiven ? [] : await store.tokens();
   const own = tokens.filter((token) => token.subject === subject && isAlive(token, now));
-  const held = isGiven ? { roles, scopes } : joined(own);
+  const held = isGiven ? { roles: roles ?? [], scopes: scopes ?? [] } : joined(own);
   const document = accessDocumentOf(await store.rules(accessName));
-  return {
-    ...{ kind: "token", subject, token: undefined },
-    scopes: withRoleScopes(held.scopes ?? [], held.roles ?? [], document),
-    roles: held.roles ?? [],
-  };
+  return { kind: "token", subject, token: undefined, ...withRoleScopes(held, document) };
 }
 
 const joined = (tokens: readonly Token[]): Pick<Token, "roles" | "scopes"> => ({

@@ -7,8 +7,8 @@ import type { Accepted } from "./validate.ts";
 /** A collection that does not exist yet has no definition, which is version 0. */
 export const versionOf = ({ rules }: CollectionAccess): number => rules?.version ?? 0;
 
-/** What the rules were decided by must still be so at the commit. */
-function decidedBy({ ruleReads }: CollectionAccess): Pick<Put, "unchanged"> {
+/** What the access was decided by must still be so at the commit. */
+export function decidedBy({ ruleReads }: CollectionAccess): Pick<Put, "unchanged"> {
   return ruleReads === undefined ? nothing : { unchanged: ruleReads };
 }
 

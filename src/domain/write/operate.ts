@@ -17,6 +17,7 @@ import type { Operate } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { acceptWrite, forbiddenFields } from "./allow.ts";
 import type { BatchMemory } from "./batch-memory.ts";
+import { decidedBy } from "./changes.ts";
 import type { Operation } from "./operation.ts";
 import { seenDraft, seenFields } from "./seen.ts";
 import { type State, write } from "./states.ts";
@@ -70,6 +71,7 @@ export function planOperations(
     ...({ kind: "operate", collection: access.name, id, at, expect } as const),
     ...({ ...request, bytes, rules: access.rules?.version ?? 0 } as const),
     ...(owner !== undefined && { owner }),
+    ...decidedBy(access),
   };
 }
 

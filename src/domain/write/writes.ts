@@ -38,7 +38,7 @@ export interface WriteOptions {
 type RemoveOperation = Extract<Operation, { kind: "remove" }>;
 
 /** Returns the operations with current access; called again for each attempt. */
-type Open = (isFirst: boolean) => MaybePromise<readonly PlannedOperation[]>;
+type Open = (isFirst: boolean) => MaybePromise<readonly PlannedOperation[] | Problem>;
 
 interface AtomicOptions {
   readonly once?: IdempotencyKey | undefined;
@@ -105,7 +105,9 @@ export class Writes {
   ): Promise<AllDone | Refused | Problem> {
     const names = [...new Set(operations.map(({ collection }) => collection))];
     const open = async () => {
-      const opened = names.map(async (name) => this.#access.collection(principal, name));
+      const current = await this.#access.renew(principal);
+      if (current instanceof Problem) return current;
+      const opened = names.map(async (name) => this.#access.collection(current, name));
       const accesses = new Map((await Promise.all(opened)).map((access) => [access.name, access]));
       return operations.flatMap((operation) => {
         const access = accesses.get(operation.collection);
@@ -155,8 +157,11 @@ export class Writes {
     let pending = operations.map((operation, index) => ({ index, operation }));
     await retryOnConflict(async (isFirst) => {
       // Rules are bound anew for each group of a long stream.
-      const isBound = access.bound !== undefined;
-      const current = isFirst && !isBound ? access : await this.#reopen(access);
+      const current = await this.#reopen(access, isFirst && access.bound === undefined);
+      if (current instanceof Problem) {
+        for (const { index } of pending) settled[index] = current;
+        return true;
+      }
       const items = pending.map(({ operation }) => ({ access: current, operation }));
       const results = await this.#attemptEach(current, items, options);
       pending = pending.filter(({ index }, at) => {
@@ -193,16 +198,24 @@ export class Writes {
     return results;
   }
 
-  /** The access of the first attempt is the caller's; a retry reads the rules again. */
+  /** The access of the first attempt is the caller's, if it still has it; a retry reads the rules again. */
   #opener(access: CollectionAccess, operations: readonly Operation[]): Open {
     return (isFirst) =>
-      then(isFirst ? access : this.#reopen(access), (current) =>
-        operations.map((operation) => ({ access: current, operation })),
+      then(this.#reopen(access, isFirst), (current) =>
+        current instanceof Problem
+          ? current
+          : operations.map((operation) => ({ access: current, operation })),
       );
   }
 
-  #reopen({ principal, name }: CollectionAccess): MaybePromise<CollectionAccess> {
-    return this.#access.collection(principal, name);
+  /** Much can have happened while the request was read. */
+  #reopen(access: CollectionAccess, isKept = false): MaybePromise<CollectionAccess | Problem> {
+    const { principal, name } = access;
+    return then(this.#access.renew(principal), (current) => {
+      if (current instanceof Problem) return current;
+      if (isKept && current === principal) return access;
+      return this.#access.collection(current, name);
+    });
   }
 
   #runOne(
@@ -225,12 +238,13 @@ export class Writes {
   }
 
   async #attempt(
-    opened: MaybePromise<readonly PlannedOperation[]>,
+    opened: MaybePromise<readonly PlannedOperation[] | Problem>,
     plan: Plan,
     { once, isListingAll = false }: AtomicOptions,
   ): Promise<AllDone | readonly Refused[] | Problem | undefined> {
     // Nothing is awaited on an embedded store before the commit.
     const operations = opened instanceof Promise ? await opened : opened;
+    if (operations instanceof Problem) return operations;
     const planning = plan.plan(operations, isListingAll);
     const planned = planning instanceof Promise ? await planning : planning;
     const done = await this.#committer.all({ operations, plan, planned }, once);

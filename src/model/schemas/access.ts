@@ -134,12 +134,18 @@ export function accessDocumentOf(stored: Rules | Collection | undefined): Access
   return document;
 }
 
-/** Adds the scopes of the roles. A role that the document does not name gives none. */
-export function withRoleScopes(
-  scopes: readonly Scope[],
-  roles: readonly string[],
-  document: AccessDocument,
-): readonly Scope[] {
-  const given = roles.flatMap((role) => own(document.roles, role) ?? []);
-  return [...new Set([...scopes, ...given])];
+/** What a caller has by its tokens. */
+interface Held {
+  readonly scopes: readonly Scope[];
+  readonly roles: readonly string[];
 }
+
+/** Adds the scopes of the roles. A role that the document does not name does not count. */
+export function withRoleScopes({ scopes, roles }: Held, document: AccessDocument): Held {
+  const known = roles.filter((role) => Object.hasOwn(document.roles, role));
+  const given = known.flatMap((role) => own(document.roles, role) ?? []);
+  return { scopes: [...new Set([...scopes, ...given])], roles: known };
+}
+
+/** The version of the document; 0 while none is stored. */
+export const accessVersionOf = (stored: Rules | undefined): number => stored?.version ?? 0;

@@ -26,6 +26,7 @@ type Drop = Extract<Change, { kind: "drop" }>;
 
 const missing: Outcome = { kind: "missing" };
 const stale: Outcome = { kind: "stale" };
+const outdated: Outcome = { kind: "outdated" };
 const done: Outcome = { kind: "done" };
 
 /** A definition must be the only change of its batch; `stepsOf` divides a batch accordingly. */
@@ -117,7 +118,7 @@ class Batch {
 
   #define({ collection, definition, replaces, at }: Define): Outcome {
     const current = this.#state.collection(collection)?.definition ?? "{}";
-    if (replaces !== undefined && replaces !== current) return { kind: "outdated" };
+    if (replaces !== undefined && replaces !== current) return outdated;
     const defined = this.#create(collection, at);
     const before = defined.targets;
     defined.define(definition, at);
@@ -155,7 +156,8 @@ class Batch {
   #applyAlone(change: ResourceChange): Outcome {
     const collection = this.#collection(change.collection);
     if (!collection) return missing;
-    if (this.#isStale(change)) return stale;
+    const differing = this.#differing(change);
+    if (differing) return differing;
     const isChecked =
       change.kind === "remove" ? collection.referrers.length > 0 : collection.hasReferences;
     if (!isChecked) return applyTo(collection, change);
@@ -165,9 +167,12 @@ class Batch {
 
   /** What the changes were decided by is compared before the first, because they can change it themselves. */
   #applyAll({ changes, isTrial }: AtomicChange): Outcome {
-    const index = changes.findIndex((change) => this.#isStale(change));
-    if (index >= 0 && !isTrial) return { kind: "none", index, outcome: stale };
-    if (index >= 0) return { kind: "all", outcomes: changes.map(() => stale), isReplay: false };
+    for (const [index, change] of changes.entries()) {
+      const outcome = this.#differing(change);
+      if (outcome && isTrial)
+        return { kind: "all", outcomes: changes.map(() => outcome), isReplay: false };
+      if (outcome) return { kind: "none", index, outcome };
+    }
     const touched = new Set(changes.map(({ collection }) => this.#collection(collection)));
     for (const collection of touched) collection?.begin();
     const outcome = isTrial ? this.#applyTrial(changes) : this.#applyEach(changes);
@@ -178,14 +183,19 @@ class Batch {
     return outcome;
   }
 
-  /** Whether something that the change was decided by has changed since. */
-  #isStale({ unchanged }: ResourceChange): boolean {
-    if (unchanged === undefined) return false;
-    return unchanged.some(({ collection: name, id, revision }) => {
-      const collection = this.#collection(name);
+  /** Returns an outcome when something that the change was decided by has changed since. */
+  #differing({ unchanged = [] }: ResourceChange): Outcome | undefined {
+    for (const read of unchanged) {
+      const collection = this.#collection(read.collection);
+      if ("version" in read) {
+        if ((collection?.head.version ?? 0) !== read.version) return outdated;
+        continue;
+      }
+      const { id, revision } = read;
       const current = id === undefined ? collection?.head.revision : collection?.revisionOf(id);
-      return (current ?? -1) !== revision;
-    });
+      if ((current ?? -1) !== revision) return stale;
+    }
+    return undefined;
   }
 
   #applyTrial(changes: AtomicChange["changes"]): Outcome {
@@ -275,7 +285,7 @@ class Batch {
 }
 
 function applyTo(collection: OpenCollection, change: ResourceChange): Outcome {
-  if (!collection.matchesRules(change.rules)) return { kind: "outdated" };
+  if (!collection.matchesRules(change.rules)) return outdated;
   return collection.apply(change);
 }
 

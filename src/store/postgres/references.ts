@@ -114,9 +114,9 @@ export class References {
       case "put":
       case "remove":
       case "operate": {
-        for (const { collection, id } of change.unchanged ?? []) {
-          const compared = this.#at(collection);
-          if (id !== undefined) compared.ids.add(id);
+        for (const read of change.unchanged ?? []) {
+          const compared = this.#at(read.collection);
+          if ("id" in read && read.id !== undefined) compared.ids.add(read.id);
         }
         const referenced = this.#in(change.collection);
         const isNewId = change.kind === "put" && change.isNewId === true;
