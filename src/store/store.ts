@@ -14,6 +14,9 @@ import type { Resource } from "../model/resource.ts";
 import type { Token } from "../model/token.ts";
 import type { FailedOperations } from "../model/write/apply-operations.ts";
 import type { OperationsRequest } from "../model/write/operate.ts";
+import type { Decided, ReadState } from "./read-state.ts";
+
+export type { ReadState };
 
 export interface Store {
   /**
@@ -165,29 +168,6 @@ export interface ScanReport {
 /** The precondition of a change. A number is the revision that the resource must have. */
 export type Expectation = "anything" | "nothing" | number;
 
-/** The state of one resource, or without `id` of a collection. The revision is -1 for what did not exist. */
-interface ReadContent {
-  readonly collection: string;
-  readonly id?: string;
-  readonly revision: number;
-}
-
-/** The version of a definition; 0 for a collection that did not exist. */
-interface ReadDefinition {
-  readonly collection: string;
-  readonly version: number;
-}
-
-export type ReadState = ReadContent | ReadDefinition;
-
-/**
- * What a change was decided by elsewhere. Where a revision differs at the commit, the outcome is `stale`,
- * where a version differs `outdated`.
- */
-interface Decided {
-  readonly unchanged?: readonly ReadState[];
-}
-
 /** Creates or replaces a resource. `nothing`: only creates it. A revision: only replaces that revision. */
 export interface Put extends Decided {
   readonly kind: "put";
@@ -240,13 +220,15 @@ export type Change =
   /**
    * All of these or none, applied in order. With `once`, the key and the outcomes are stored in the same
    * transaction, so that a retry gets the same outcomes again. With `isTrial` each succeeds or fails on its
-   * own, and then all are undone: the outcome is `all`, with what would have become of each.
+   * own, and then all are undone: the outcome is `all`, with what would have become of each. With `isEach`
+   * they are not undone: what they were decided by is compared before the first.
    */
   | {
       readonly kind: "all";
       readonly changes: readonly ResourceChange[];
       readonly once?: IdempotencyKey;
       readonly isTrial?: true;
+      readonly isEach?: true;
     }
   /** Creates a collection; does nothing when it exists. */
   | { readonly kind: "create-collection"; readonly collection: string; readonly at: number }

@@ -216,6 +216,49 @@ for (const store of storesHere("node", ["sqlite", "postgres"])) {
       });
     });
 
+    it("replace what a caller may update who may not create", async () => {
+      const update = [{ name: "any", to: "token", fields: ["title"] }];
+      const create = [{ name: "one", to: { scope: "other:create" } }];
+      const definition = { unique: ["slug"], access: { create, update } };
+      assert.equal((await admin.put("/-/collections/fixed", definition)).status, 201);
+      const scopes = ["fixed:read", "fixed:update", "free:read", "free:update"];
+      const editor = await clientOf("eve", ...scopes);
+      for (const name of ["fixed", "free"]) {
+        await seed(`/${name}/1`, { slug: "a", title: "old" });
+        const lines = '{"id":"1","slug":"a","title":"new"}\n{"id":"2","slug":"b"}\n';
+        for (const [type, sent] of [
+          [ndjson, lines],
+          [csv, "id,slug,title\n1,a,newer\n2,b,x\n"],
+        ] as const) {
+          const results = linesOf(await editor.post(`/${name}?key=id`, sent, type));
+          assert.deepEqual(
+            results.map(({ status }) => status),
+            [200, 403],
+          );
+        }
+        assert.equal((await stored(`/${name}/1`)).title, "newer");
+        const without = { ...ndjson };
+        assert.equal((await editor.post(`/${name}`, lines, without)).status, 403);
+        assert.equal((await editor.post(`/${name}?key=id`, { title: "x" })).status, 403);
+      }
+    });
+
+    it("into the collection of the caller's own set are decided by the state before", async () => {
+      const teams = { collection: "crew", where: { user: "$me" }, field: "team" };
+      const own = { team: { in: "$my.crew" } };
+      await seed("/crew/0", { user: "cap", team: "red" });
+      assert.equal((await admin.put("/-/access", { sets: { crew: teams } })).status, 200);
+      const access = { create: [{ name: "own team", to: "token", check: own }] };
+      assert.equal((await admin.put("/-/collections/crew", { access })).status, 200);
+      const captain = await clientOf("cap", "crew:*");
+      const line = (n: number) => JSON.stringify({ user: `u${n}`, team: n % 10 ? "red" : "blue" });
+      const sent = Array.from({ length: 600 }, (_, n) => line(n + 1)).join("\n");
+      const results = linesOf(await captain.post("/crew", sent, ndjson));
+      assert.equal(results.filter(({ status }) => status === 201).length, 540);
+      assert.equal(results.filter(({ status }) => status === 403).length, 60);
+      assert.equal(await app.total("crew"), 541);
+    });
+
     describe("an upsert", () => {
       it("replaces what the caller sees and may change, and takes no value of others", async () => {
         await seed("/posts/u1", { slug: "u1", author: "ann", status: "out", secret: "s" });

@@ -127,9 +127,18 @@ export class PlanCommitter {
   /** Commits each change on its own. An admin's first write creates the collection. */
   each({ name, rules }: CollectionAccess, changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (changes.length === 0) return Promise.resolve([]);
+    const single = changes.filter(isResourceChange);
+    if (single.length === changes.length && single.length > 1 && single.some(isDecidedByOwn))
+      return this.#together(single);
     if (rules !== undefined) return this.#store.commit(changes);
     const creation = this.#creationOf(name);
     return this.#store.commit([creation, ...changes]).then((outcomes) => outcomes.slice(1));
+  }
+
+  /** Each would change what the next was decided by, so all are decided by the state before the first. */
+  async #together(changes: readonly ResourceChange[]): Promise<readonly Outcome[]> {
+    const [outcome] = await this.#store.commit([{ kind: "all", changes, isEach: true }]);
+    return outcome?.kind === "all" ? outcome.outcomes : changes.map(() => missing);
   }
 
   /**
@@ -194,6 +203,13 @@ export class PlanCommitter {
     return undefined;
   }
 }
+
+const isResourceChange = (change: Change): change is ResourceChange =>
+  change.kind === "put" || change.kind === "remove" || change.kind === "operate";
+
+/** Whether the caller's sets are read from the collection that is changed. */
+const isDecidedByOwn = ({ collection, unchanged = [] }: ResourceChange): boolean =>
+  unchanged.some((read) => read.collection === collection && !("id" in read));
 
 /** The resource that a change would create. */
 const resourceOf = ({ id, at, ...change }: ResourceChange): Resource => ({

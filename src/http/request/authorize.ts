@@ -6,6 +6,7 @@ import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
 import { holdsSecret } from "../../model/token.ts";
 import { challenge, HttpProblem } from "../headers/http-problem.ts";
+import { isCsv, isNdjson } from "../headers/media-type.ts";
 import type { RequestContext } from "./context.ts";
 import { limitToken, limitWrongTokens } from "./rate-limit.ts";
 import { findCredential } from "./request-target.ts";
@@ -54,14 +55,18 @@ function checkPermission(
   if (permission === "token" || permission === "optional-token") return requireToken(principal);
   if (permission === "admin") return requireAdmin(principal);
   if (permission === "action") return requireActionScope(principal, context.param("name"));
-  return then(
-    services.access.open(principal, context.param("collection"), permission),
-    (opened) => {
-      if (opened instanceof Problem) return opened;
-      context.collection = opened;
-      return undefined;
-    },
-  );
+  const asked = permission === "create" && isUpsert(context) ? "put" : permission;
+  return then(services.access.open(principal, context.param("collection"), asked), (opened) => {
+    if (opened instanceof Problem) return opened;
+    context.collection = opened;
+    return undefined;
+  });
+}
+
+/** Whether each line creates or replaces a resource, which is decided line by line. */
+function isUpsert({ query, searchParams, request: { headers } }: RequestContext): boolean {
+  const hasKey = query !== "" && searchParams.some(([name]) => name === "key");
+  return hasKey && (isNdjson(headers) || isCsv(headers));
 }
 
 const tlsRequired = new Problem(

@@ -2,6 +2,7 @@
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { type Change, failureOf, type Outcome, type ResourceChange } from "../store.ts";
+import { differenceIn } from "./compare-reads.ts";
 import { advanceClock, isWorthSaving } from "./key-clock.ts";
 import { OpenCollection } from "./open-collection.ts";
 import { OpenTokens } from "./open-tokens.ts";
@@ -25,7 +26,6 @@ type Define = Extract<Change, { kind: "define" }>;
 type Drop = Extract<Change, { kind: "drop" }>;
 
 const missing: Outcome = { kind: "missing" };
-const stale: Outcome = { kind: "stale" };
 const outdated: Outcome = { kind: "outdated" };
 const done: Outcome = { kind: "done" };
 
@@ -152,27 +152,37 @@ class Batch {
     return done;
   }
 
-  /** References are checked after the change, which is undone when they do not hold. */
   #applyAlone(change: ResourceChange): Outcome {
+    return this.#differing(change) ?? this.#applyDecided(change);
+  }
+
+  /** References are checked after the change, which is undone when they do not hold. */
+  #applyDecided(change: ResourceChange): Outcome {
     const collection = this.#collection(change.collection);
     if (!collection) return missing;
-    const differing = this.#differing(change);
-    if (differing) return differing;
     const isChecked =
       change.kind === "remove" ? collection.referrers.length > 0 : collection.hasReferences;
     if (!isChecked) return applyTo(collection, change);
-    const outcome = this.#applyAll({ kind: "all", changes: [change] });
+    const outcome = this.#applyTogether([change], false);
     return outcome.kind === "all" ? (outcome.outcomes[0] ?? missing) : failureOf(outcome);
   }
 
   /** What the changes were decided by is compared before the first, because they can change it themselves. */
-  #applyAll({ changes, isTrial }: AtomicChange): Outcome {
+  #applyAll({ changes, isTrial, isEach }: AtomicChange): Outcome {
     for (const [index, change] of changes.entries()) {
       const outcome = this.#differing(change);
-      if (outcome && isTrial)
+      if (outcome && (isTrial || isEach))
         return { kind: "all", outcomes: changes.map(() => outcome), isReplay: false };
       if (outcome) return { kind: "none", index, outcome };
     }
+    if (isEach) {
+      const outcomes = changes.map((change) => this.#applyDecided(change));
+      return { kind: "all", outcomes, isReplay: false };
+    }
+    return this.#applyTogether(changes, isTrial === true);
+  }
+
+  #applyTogether(changes: AtomicChange["changes"], isTrial: boolean): Outcome {
     const touched = new Set(changes.map(({ collection }) => this.#collection(collection)));
     for (const collection of touched) collection?.begin();
     const outcome = isTrial ? this.#applyTrial(changes) : this.#applyEach(changes);
@@ -183,19 +193,8 @@ class Batch {
     return outcome;
   }
 
-  /** Returns an outcome when something that the change was decided by has changed since. */
-  #differing({ unchanged = [] }: ResourceChange): Outcome | undefined {
-    for (const read of unchanged) {
-      const collection = this.#collection(read.collection);
-      if ("version" in read) {
-        if ((collection?.head.version ?? 0) !== read.version) return outdated;
-        continue;
-      }
-      const { id, revision } = read;
-      const current = id === undefined ? collection?.head.revision : collection?.revisionOf(id);
-      if ((current ?? -1) !== revision) return stale;
-    }
-    return undefined;
+  #differing({ unchanged }: ResourceChange): Outcome | undefined {
+    return unchanged && differenceIn(unchanged, (name) => this.#collection(name));
   }
 
   #applyTrial(changes: AtomicChange["changes"]): Outcome {

@@ -101,7 +101,9 @@ type OperateRest = Pick<Operate, "isAdmin" | "address" | "maxBytes" | "bytes">;
 /** The change does not name a version of the rules. */
 const anyRules = -1;
 /** Precedes the changes of an atomic change; its Idempotency-Key comes before, if it has one. */
-type AtomicCells = readonly [kind: "all", "", "", 0, length: number, "", isTrial: 0 | 1, "", ""];
+type AtomicCells = readonly [kind: "all", "", "", 0, length: number, "", mode: Mode, "", ""];
+/** 1 for `isTrial`, 2 for `isEach`. */
+type Mode = 0 | 1 | 2;
 type OnceCells = readonly [
   kind: "once",
   owner: string,
@@ -134,7 +136,7 @@ function pack(cells: (string | number)[], change: Change): void {
       break;
     case "all":
       if (change.once) packOnce(cells, change.once);
-      cells.push("all", "", "", 0, change.changes.length, "", change.isTrial ? 1 : 0, "", "");
+      cells.push("all", "", "", 0, change.changes.length, "", modeOf(change), "", "");
       for (const each of change.changes) pack(cells, each);
       break;
     case "create-collection":
@@ -212,11 +214,14 @@ function unpackOne(row: ChangeCells | UnchangedCells, rows: Rows<Row>): Change {
   return { ...(unpackChange(rows.take() as ChangeCells) as ResourceChange), unchanged };
 }
 
-function unpackAtomic([kind, , , , length, , isTrial]: AtomicCells, rows: Rows<Row>): AtomicChange {
+const modeOf = ({ isTrial, isEach }: AtomicChange): Mode => (isTrial ? 1 : isEach ? 2 : 0);
+
+function unpackAtomic([kind, , , , length, , mode]: AtomicCells, rows: Rows<Row>): AtomicChange {
   const unpackNext = () =>
     unpackOne(rows.take() as ChangeCells | UnchangedCells, rows) as ResourceChange;
   const changes = Array.from({ length }, unpackNext);
-  return isTrial ? { kind, changes, isTrial: true } : { kind, changes };
+  const modes = [{}, { isTrial: true }, { isEach: true }] as const;
+  return { kind, changes, ...modes[mode] };
 }
 
 function unpackChange(cells: ChangeCells): Change {

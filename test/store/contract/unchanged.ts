@@ -115,6 +115,48 @@ export function unchangedCollections(contractTest: ContractTest): void {
     assert.deepEqual(tried?.kind === "all" && tried.outcomes, [{ kind: "stale" }]);
   });
 
+  contractTest("are compared before changes that pass each on its own", async ({ store }) => {
+    await store.commit([found(), put("a")]);
+    const before = await read(store, "things");
+    const each = (...changes: ResourceChange[]) =>
+      ({ kind: "all", changes, isEach: true }) as const;
+    const fresh = { ...put("a", { expect: "nothing" }) };
+    const [done] = await store.commit([
+      each(after(newPut("b"), before), after(fresh, before), after(put("c"), before)),
+    ]);
+    assert.deepEqual(done?.kind === "all" && done.outcomes.map(({ kind }) => kind), [
+      "created",
+      "taken",
+      "created",
+    ]);
+    const [late] = await store.commit([each(put("d"), after(put("e"), before))]);
+    assert.deepEqual(late?.kind === "all" && late.outcomes.map(({ kind }) => kind), [
+      ...["stale", "stale"],
+    ]);
+    assert.equal(await store.find("things", "d"), undefined);
+  });
+
+  contractTest("can be definitions, of which the version counts", async ({ store }) => {
+    await store.commit([found()]);
+    const none = { collection: "rules", version: 0 };
+    const define = { kind: "define", collection: "rules", definition: "{}", at: 5 } as const;
+    const [passed, , prevented] = await store.commit([
+      after(newPut("a"), [none]),
+      define,
+      after(newPut("b"), [none]),
+    ]);
+    assert.deepEqual([passed?.kind, prevented?.kind], ["created", "outdated"]);
+    const version = (await store.rules("rules"))?.version ?? -1;
+    await store.commit([put("r", { collection: "rules" })]);
+    const [same] = await store.commit([after(newPut("c"), [{ collection: "rules", version }])]);
+    assert.equal(same?.kind, "created");
+    await store.commit([{ ...define, definition: '{"indexed":["a"]}' }]);
+    const [other] = await store.commit([
+      all([after(newPut("d"), [{ collection: "rules", version }])]),
+    ]);
+    assert.deepEqual(other, { kind: "none", index: 0, outcome: { kind: "outdated" } });
+  });
+
   contractTest("do not prevent the replay of what was applied", async ({ store }) => {
     await store.commit([found(), found("members")]);
     const change = after(newPut("a"), await read(store, "members"));
