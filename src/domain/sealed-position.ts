@@ -13,6 +13,9 @@ interface CallerSeal {
   open(position: SealedPosition): string | undefined;
 }
 
+/** No position is longer. The length of its numbers would show how much others write. */
+const paddedChars = 120;
+
 export class PositionSeal {
   readonly #secret: () => MaybePromise<string>;
 
@@ -26,8 +29,9 @@ export class PositionSeal {
       .digest();
     const context = Buffer.from(`${collection}\n${callers}`);
     return {
-      close: (position) => sealedPrefix + encrypt(key, context, position, randomBytes(ivBytes)),
-      open: ({ sealed }) => decrypt(key, context, sealed),
+      close: (position) =>
+        sealedPrefix + encrypt(key, context, position.padEnd(paddedChars), randomBytes(ivBytes)),
+      open: ({ sealed }) => decrypt(key, context, sealed)?.trimEnd(),
     };
   }
 }

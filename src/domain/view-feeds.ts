@@ -124,11 +124,12 @@ export class ViewFeeds {
         const page = [...entries.values()].slice(0, limit);
         const end = isMore ? page.at(-1) : undefined;
         if (end !== undefined) position = { ...position, revision: end.revision };
-        const reached = { ...state, position, whole: isMore ? whole : position.revision };
+        const isLast = !isMore;
+        const reached = { ...state, position, whole: isLast ? position.revision : whole, isLast };
         const seal = await this.#seal.of(name, throughGrants);
         return {
           collection: feed.collection,
-          entries: page,
+          entries: page.toSorted(byId),
           next: seal.close(writeViewPosition(reached)),
           isMore,
           isWhole: false,
@@ -159,6 +160,10 @@ export class ViewFeeds {
   }
 }
 
+/** The order of the last changes would show which resources have changes that the caller does not see. */
+const byId = (one: { readonly id: string }, other: { readonly id: string }): number =>
+  one.id < other.id ? -1 : 1;
+
 /** Adds what the caller sees. What was added before and has changed since then is replaced. */
 async function takeEntries(
   entries: Map<string, Resource | Removal>,
@@ -166,9 +171,9 @@ async function takeEntries(
   watcher: Watcher,
   since: ViewPosition | undefined,
 ): Promise<void> {
-  const byId = Map.groupBy(formerStates, ({ id }) => id);
+  const former = Map.groupBy(formerStates, ({ id }) => id);
   const seen = await watcher.access.decide(() =>
-    read.map((entry) => asSeen(entry, byId.get(entry.id) ?? [], watcher, since)),
+    read.map((entry) => asSeen(entry, former.get(entry.id) ?? [], watcher, since)),
   );
   for (const [index, entry] of read.entries()) {
     entries.delete(entry.id);
@@ -193,8 +198,7 @@ function asSeen(
     const content = new IndexedContent(entry, facts);
     if (conditions.every((condition) => holds(condition, content))) {
       // While a copy is read, it is not known which states the client has.
-      const isWhole = since?.whole === since?.position.revision;
-      return isWhole && last && isShownAlike(last, entry, watcher) ? undefined : entry;
+      return since?.isLast && last && isShownAlike(last, entry, watcher) ? undefined : entry;
     }
   }
   const { id, revision } = entry;

@@ -27,6 +27,8 @@ export interface ViewPosition extends ViewState {
    * on; after it in a copy that has just been begun, which contains nothing that ended before.
    */
   readonly whole: number;
+  /** Whether the page before it was the last one: then the client has the state at `whole`. */
+  readonly isLast: boolean;
 }
 
 /** Reads it before the resources, so that a later change is noticed at the next position. */
@@ -82,10 +84,12 @@ export const writeViewPosition = (reached: ViewPosition): string =>
     reached.version.toString(36),
     reached.view,
     reached.related,
+    reached.isLast ? "1" : "0",
   ].join(separator);
 
 export function readViewPosition(text: string): ViewPosition | undefined {
-  const [place = "", whole = "", version = "", view = "", related = ""] = text.split(separator);
+  const [place = "", whole = "", version = "", view = "", related = "", last = ""] =
+    text.split(separator);
   const position = readFeedPosition(place);
   return (
     position && {
@@ -94,6 +98,7 @@ export function readViewPosition(text: string): ViewPosition | undefined {
       version: Number.parseInt(version, 36),
       view,
       related,
+      isLast: last === "1",
     }
   );
 }

@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { isObject, readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
+import { fileMembers, readFiles } from "../file.ts";
 import type { Resource } from "../resource.ts";
 import { type FieldMask, maskOf } from "./field-mask.ts";
 import { grantsOf, type ListedRules } from "./grant.ts";
@@ -77,7 +78,11 @@ function hashesIn(
   return shown.map((fields) => {
     if (fields === undefined) return null;
     const times = [createdAt, ...(fields.includes("updatedAt") ? [updatedAt] : [])];
-    const text = JSON.stringify([writeTree(pick(tree, maskOf(fields))), files, times]);
+    const mask = maskOf(fields);
+    const named = [...fileMembers(readFiles(files ?? undefined), "")].filter(([member]) =>
+      mask?.inner.has(member),
+    );
+    const text = JSON.stringify([writeTree(pick(tree, mask)), named, times]);
     return createHash("sha256").update(text).digest("base64url").slice(0, hashChars);
   });
 }

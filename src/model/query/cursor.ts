@@ -9,8 +9,14 @@ const hashChars = 16;
 export const queryHash = (query: unknown): string =>
   hash("sha256", JSON.stringify(query), "base64url").slice(0, hashChars);
 
-export const writeCursor = ({ seq, keys }: Position, queryHash: string): string =>
-  Buffer.from(JSON.stringify([queryHash, seq, ...keys])).toString("base64url");
+/** Its length does not depend on the place, which would show how many resources there are. */
+export function writeCursor({ seq, keys }: Position, queryHash: string): string {
+  const padding = " ".repeat(seqDigits - `${seq}`.length);
+  return Buffer.from(JSON.stringify([queryHash, seq, ...keys]) + padding).toString("base64url");
+}
+
+/** Of the largest integer that JSON numbers have exactly. */
+const seqDigits = `${Number.MAX_SAFE_INTEGER}`.length;
 
 /** Returns the position in a cursor, `malformed` when it cannot be read, or `foreign` when it is for another query. */
 export function readCursor(
