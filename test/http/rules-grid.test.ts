@@ -524,7 +524,7 @@ const chosen = <T>(choices: readonly T[], place: number): readonly T[] =>
 
 const actions = fileURLToPath(new URL("actions", import.meta.url));
 
-for (const store of storesHere("node", ["sqlite", "postgres"]))
+for (const store of storesHere("bun", ["sqlite", "postgres"]))
   describe(`the grid of rules, on ${store}`, () => {
     let app: TestApp;
     let grid: Grid;

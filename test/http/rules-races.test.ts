@@ -48,7 +48,7 @@ const writes: readonly Write[] = [
   (ann, team, path) => [ann.remove(path), ann.put(path, { team, n: 1 })],
 ];
 
-for (const store of storesHere("node", ["sqlite", "postgres"]))
+for (const store of storesHere("bun", ["sqlite", "postgres"]))
   for (const [name, shape] of Object.entries(shapes)) {
     describe(`a membership by ${name} that ends while its member writes, on ${store}`, () => {
       let app: TestApp;

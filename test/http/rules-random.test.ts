@@ -410,7 +410,7 @@ for (const store of storesHere("bun", [undefined, "postgres"]))
     after(() => app.stop());
 
     it("have one meaning", async () => {
-      const seed = newSeed(`random rules on ${store ?? "sqlite"}`);
+      const seed = newSeed(`random rules on ${store ?? "sqlite"}`, 1);
       // Both runtimes and engines together make a million decisions in a long run.
       const decisions = runs(3 * decisionsPerWorld, store === undefined ? 400_000 : 100_000);
       const worlds = Math.ceil(decisions / decisionsPerWorld);
