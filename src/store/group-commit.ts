@@ -20,6 +20,8 @@ const defaultOptions: GroupOptions = {
 /** Batches are small enough that the calls in them do not wait long for each other. */
 const maxBatchChanges = 1_024;
 const maxBatchBytes = 8 * 1024 * 1024;
+/** So few calls are not divided. */
+const minBatchCalls = 8;
 
 /** Wraps a store so that its commits are grouped: one at a time, in order, without timers. */
 export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {}): Store {
@@ -59,6 +61,8 @@ interface Call {
 /** Calls that are committed together, in order. */
 interface Lane {
   readonly calls: Call[];
+  /** The number of calls in the batch before. */
+  formerCalls: number;
 }
 
 class CommitQueue {
@@ -85,7 +89,7 @@ class CommitQueue {
       if (!this.#hasRoom(count, bytes)) throw new Outage("busy", "too many writes are waiting");
       const name = this.#laneOf(changes);
       const running = this.#lanes.get(name);
-      const lane = running ?? { calls: [] };
+      const lane = running ?? { calls: [], formerCalls: 0 };
       lane.calls.push({ changes, count, bytes, resolve, reject });
       this.#waiting += count;
       this.#waitingBytes += bytes;
@@ -147,20 +151,27 @@ class CommitQueue {
     }
   }
 
-  /** Takes as many calls as fit into a batch, but at least one. */
-  #takeBatch({ calls: waiting }: Lane): readonly Call[] {
+  /**
+   * Takes as many calls as fit into a batch, but at least one. With many callers it takes about half of
+   * them: the store commits these while the others are answered and send their next requests.
+   */
+  #takeBatch(lane: Lane): readonly Call[] {
+    const { calls: waiting, formerCalls } = lane;
+    const half = Math.ceil((waiting.length + formerCalls) / 2);
+    const most = Math.max(half, minBatchCalls);
     let calls = 0;
     let count = 0;
     let bytes = 0;
     for (const call of waiting) {
       const fits = count + call.count <= maxBatchChanges && bytes + call.bytes <= maxBatchBytes;
-      if (calls > 0 && !fits) break;
+      if (calls === most || (calls > 0 && !fits)) break;
       calls++;
       count += call.count;
       bytes += call.bytes;
     }
     this.#waiting -= count;
     this.#waitingBytes -= bytes;
+    lane.formerCalls = calls;
     return waiting.splice(0, calls);
   }
 }

@@ -142,6 +142,23 @@ describe("group commit", () => {
       await Promise.all(calls);
     }));
 
+  it("commits half of many callers while the other half can send their next requests", () =>
+    atGate(async (store, gate) => {
+      const calls = puts("a", 64).map((one) => store.commit([one]));
+      gate.open();
+      await calls[0];
+      gate.open();
+      await calls[32];
+      const again = store.commit([put("b")]);
+      assert.deepEqual(gate.sizes, [1, 32, 31]);
+      gate.open();
+      await Promise.all(calls);
+      assert.deepEqual(gate.sizes, [1, 32, 31, 1]);
+      gate.open();
+      await again;
+      assert.equal((await store.collection("things"))?.total, 65);
+    }));
+
   it("counts all changes of an atomic group", () =>
     atGate(
       async (store, gate) => {

@@ -40,6 +40,8 @@ export function insertedInto(changes: readonly Change[]): string | undefined {
 /** The limits of what is applied in one turn of the event loop, and sent with one statement. */
 const maxChanges = 50;
 const maxChars = 256 * 1024;
+/** A statement of its own saves a round trip, so that a batch of this size is not divided either. */
+const maxAtOnce = 128;
 
 /** Returns undefined, and stores nothing, when the state has to be loaded. */
 export async function insertNew(
@@ -64,10 +66,11 @@ export async function insertNew(
 
 /** Divides a batch. */
 function* stepsIn(changes: readonly Change[]): Generator<readonly Change[]> {
+  const most = changes.length <= maxAtOnce ? maxAtOnce : maxChanges;
   let [start, chars] = [0, 0];
   for (const [at, change] of changes.entries()) {
     chars += change.kind === "put" ? change.fields.length : 0;
-    if (at + 1 - start < maxChanges && chars < maxChars) continue;
+    if (at + 1 - start < most && chars < maxChars) continue;
     yield changes.slice(start, at + 1);
     [start, chars] = [at + 1, 0];
   }
