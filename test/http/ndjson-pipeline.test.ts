@@ -1,4 +1,4 @@
-// The groups of NDJSON lines are written in their order.
+// The groups of NDJSON lines are read and written in their order.
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
@@ -8,16 +8,22 @@ import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 import { turnBytes } from "../../src/lib/turns.ts";
 import { turnsOf } from "../turns-of.ts";
 
-it("a group of lines is written when the one before it is stored", async () => {
+it("a group of lines is read while the one before it is written, and written when that is stored", async () => {
   const events: string[] = [];
   const waiting: (() => void)[] = [];
   const pipeline = new BulkPipeline(
-    async (lines) => {
-      const first = lines[0]?.number;
-      events.push(`begins ${first}`);
-      await new Promise<void>((resolve) => waiting.push(resolve));
-      events.push(`ends ${first}`);
-      return `${first} `;
+    {
+      async read(lines) {
+        const first = lines[0]?.number;
+        events.push(`reads ${first}`);
+        return first;
+      },
+      async write(first) {
+        events.push(`begins ${first}`);
+        await new Promise<void>((resolve) => waiting.push(resolve));
+        events.push(`ends ${first}`);
+        return `${first} `;
+      },
     },
     new Reservation(new MemoryBudget(2 ** 30)),
   );
@@ -34,10 +40,17 @@ it("a group of lines is written when the one before it is stored", async () => {
   }
   await read;
   assert.equal(text, "1 501 1001 ");
+  const groups = [1, 501, 1001];
   assert.deepEqual(
-    events,
-    [1, 501, 1001].flatMap((first) => [`begins ${first}`, `ends ${first}`]),
+    events.filter((event) => event.startsWith("reads")),
+    groups.map((first) => `reads ${first}`),
   );
+  assert.deepEqual(
+    events.filter((event) => !event.startsWith("reads")),
+    groups.flatMap((first) => [`begins ${first}`, `ends ${first}`]),
+  );
+  assert.ok(events.indexOf("reads 501") < events.indexOf("ends 1"));
+  assert.ok(events.indexOf("reads 1001") < events.indexOf("ends 501"));
 });
 
 it("a body that has arrived is read in turns of the event loop", async () => {
@@ -46,7 +59,7 @@ it("a body that has arrived is read in turns of the event loop", async () => {
     for (let chunk = 0; chunk < chunks; chunk++) yield Buffer.from(`{}${" ".repeat(turnBytes)}\n`);
   }
   const pipeline = new BulkPipeline(
-    async (lines) => `${lines.length} `,
+    { read: async (lines) => lines, write: async (lines) => `${lines.length} ` },
     new Reservation(new MemoryBudget(2 ** 30)),
     { lines: chunks, bytes: 2 ** 30, isEager: false },
   );

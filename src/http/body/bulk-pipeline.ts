@@ -1,4 +1,4 @@
-// Groups arriving lines and writes them: while one group is committed, the next is collected.
+// Groups arriving lines and writes them: while one group is committed, the next is collected and read.
 
 import type { Reservation } from "../../lib/memory-budget.ts";
 import { Turns } from "../../lib/turns.ts";
@@ -24,22 +24,28 @@ const maxInFlight = 2;
  */
 const maxUnreadChars = 16 * 1024 * 1024;
 
-/** Writes a group and returns its result lines; must not reject after the first group. */
-export type WriteGroup = (lines: readonly BulkLine[]) => Promise<string>;
+/** What becomes of a group, in two steps. */
+export interface GroupWork<Operations> {
+  read(lines: readonly BulkLine[]): Promise<Operations>;
+  /** Returns the result lines; must not reject after the first group. */
+  write(operations: Operations): Promise<string>;
+}
 
 const outOfMemory = new Problem(
   "unavailable",
   "The requests and responses in flight use all the memory that the server allows for them. The results before this line are stored; send the rest again.",
 );
 
-export class BulkPipeline {
-  readonly #write: WriteGroup;
+export class BulkPipeline<Operations> {
+  readonly #work: GroupWork<Operations>;
   readonly #memory: Reservation;
   readonly #limits: GroupLimits;
   #lines: BulkLine[] = [];
   #bytes = 0;
   #inFlight = 0;
   #inFlightBytes = 0;
+  /** Resolves when all groups so far are read. */
+  #read: Promise<unknown> = Promise.resolve();
   /** Resolves when all groups so far are written. */
   #written: Promise<void> = Promise.resolve();
   #unread: string[] = [];
@@ -52,8 +58,8 @@ export class BulkPipeline {
   #progress = Promise.withResolvers<void>();
 
   /** Buffered lines and results are counted in `memory`, which is released with the last result. */
-  constructor(write: WriteGroup, memory: Reservation, limits = writeGroups) {
-    this.#write = write;
+  constructor(work: GroupWork<Operations>, memory: Reservation, limits = writeGroups) {
+    this.#work = work;
     this.#memory = memory;
     this.#limits = limits;
   }
@@ -63,7 +69,7 @@ export class BulkPipeline {
     content: AsyncIterable<Uint8Array | Problem>,
     reader: LineReader,
   ): AsyncGenerator<string | Problem> {
-    this.#read(content, reader).catch((thrown) => this.#fail(thrown));
+    this.#readLines(content, reader).catch((thrown) => this.#fail(thrown));
     try {
       for (;;) {
         if (this.#isAborted) return;
@@ -86,7 +92,10 @@ export class BulkPipeline {
     this.#notify();
   }
 
-  async #read(content: AsyncIterable<Uint8Array | Problem>, reader: LineReader): Promise<void> {
+  async #readLines(
+    content: AsyncIterable<Uint8Array | Problem>,
+    reader: LineReader,
+  ): Promise<void> {
     let problem: Problem | undefined;
     const turns = new Turns();
     for await (const chunk of content) {
@@ -144,8 +153,12 @@ export class BulkPipeline {
       this.#inFlight++;
       this.#inFlightBytes += bytes;
       const before = this.#written;
+      const read = this.#read.then(() => this.#work.read(group));
+      this.#read = read;
       // Groups are written one after another, so that the order of creation is that of the lines.
-      const written = before.then(() => (this.#failure === undefined ? this.#write(group) : ""));
+      const written = Promise.all([read, before]).then(([operations]) =>
+        this.#failure === undefined ? this.#work.write(operations) : "",
+      );
       this.#written = this.#finishGroup(before, written, bytes);
     }
   }

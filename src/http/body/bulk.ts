@@ -74,29 +74,32 @@ async function writeEach(bulk: BulkRequest): Promise<Response | Problem> {
   const count = new BulkCount();
   let outage: Problem | undefined;
   const pipeline = new BulkPipeline(
-    async (lines) => {
-      const results =
-        outage === undefined ? await endsOf(lines) : lines.map(() => outage as Problem);
-      let text = "";
-      for (const [index, line] of lines.entries()) {
-        const result = results[index] ?? noLines;
-        count.add(result);
-        text += resultLine(bulk, line.number, result);
-      }
-      return text;
+    {
+      read: (lines) => readGroup(bulk, lines),
+      async write(group) {
+        const results = outage === undefined ? await endsOf(group) : group.map(() => outage);
+        let text = "";
+        for (const [index, { number }] of group.entries()) {
+          const result = results[index] ?? noLines;
+          count.add(result);
+          text += resultLine(bulk, number, result);
+        }
+        return text;
+      },
     },
     new Reservation(context.services.memory),
     isDryRun ? trialGroups : writeGroups,
   );
-  const endsOf = async (lines: readonly BulkLine[]): Promise<readonly (Written | Problem)[]> => {
+  const endsOf = async (group: readonly ReadLine[]): Promise<readonly (Written | Problem)[]> => {
     try {
-      return await writeGroup(bulk, lines);
+      return await writeGroup(bulk, group);
     } catch (thrown) {
       // While nothing is stored, the whole request can simply be sent again.
       if (count.lines === 0) throw thrown;
       context.services.logFailure(context, thrown);
-      outage = problemFromError(thrown);
-      return lines.map(() => outage as Problem);
+      const problem = problemFromError(thrown);
+      outage = problem;
+      return group.map(() => problem);
     }
   };
   const content = readContent(context, streamLimit);
@@ -138,15 +141,30 @@ const trialGroups: GroupLimits = {
   isEager: false,
 };
 
-/** Writes the resources of a group and returns a result for each line. */
-async function writeGroup(
+interface ReadLine {
+  readonly number: number;
+  readonly operation: BulkOperation | Problem;
+}
+
+async function readGroup(
   bulk: BulkRequest,
   lines: readonly BulkLine[],
+): Promise<readonly ReadLine[]> {
+  const group: ReadLine[] = [];
+  await eachInTurns(lines, workOf, (line) =>
+    group.push({ number: line.number, operation: readLine(bulk, line) }),
+  );
+  return group;
+}
+
+/** Writes the resources of a group and returns a result for each line. */
+async function writeGroup(
+  { context, isDryRun }: BulkRequest,
+  group: readonly ReadLine[],
 ): Promise<readonly (Written | Problem)[]> {
-  const read: (BulkOperation | Problem)[] = [];
-  await eachInTurns(lines, workOf, (line) => read.push(readLine(bulk, line)));
-  const operations = read.flatMap((each) => (each instanceof Problem ? [] : [each]));
-  const { context, isDryRun } = bulk;
+  const operations = group.flatMap(({ operation }) =>
+    operation instanceof Problem ? [] : [operation],
+  );
   const { services, collection } = context;
   const written = await retryWhileBusy(() =>
     isDryRun
@@ -154,7 +172,9 @@ async function writeGroup(
       : services.writes.runEach(collection, operations),
   );
   let next = 0;
-  return read.map((each) => (each instanceof Problem ? each : (written[next++] ?? noLines)));
+  return group.map(({ operation }) =>
+    operation instanceof Problem ? operation : (written[next++] ?? noLines),
+  );
 }
 
 async function retryWhileBusy<T>(attempt: () => Promise<T>): Promise<T> {
