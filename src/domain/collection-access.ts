@@ -231,9 +231,9 @@ export class CollectionAccess {
     );
   }
 
-  /** For the validator of what the principal wrote and may not read. */
-  get writtenMask(): Mask {
-    return this.bound === undefined ? this.#fixedMask : this.#masks.part([wholeGrant]);
+  /** For the validator of what the principal wrote and may not read. With rules there is none: it would show what others do. */
+  get writtenMask(): Mask | undefined {
+    return this.bound === undefined ? this.#fixedMask : undefined;
   }
 
   /** Encrypts the cursors of a principal who sees a part. */

@@ -104,9 +104,15 @@ export function findField(
     rest = rest.slice(reference.field.length + 1);
   }
   const found = fields.find(rest);
-  if (found !== undefined) return { ...found, field: rest, steps, queryable: fields, view };
+  if (found !== undefined) {
+    const shape = view.namesIn(rest) ? found : undeclared;
+    return { ...shape, field: rest, steps, queryable: fields, view };
+  }
   return explainIn(steps.at(-1), rest, { queryable: fields, view });
 }
+
+/** A field that the caller is never shown is missing everywhere, and its type is not told. */
+const undeclared: QueryableField = { kind: "any", holds: "value" };
 
 /** Says that there is no such field in the collection that the last step leads to. */
 function explainIn(last: Step | undefined, field: string, seen: Seen): string {

@@ -37,11 +37,14 @@ export interface ResourceAnswer {
   readonly body: Representation;
 }
 
-/** The response to a write. There is no body when the caller may not read the resource. */
+/**
+ * The response to a write. There is no body when the caller may not read the resource, and no ETag when
+ * rules hide it.
+ */
 export interface WriteAnswer {
   readonly status: 200 | 201 | 204;
   readonly location: string;
-  readonly etag: string;
+  readonly etag?: string;
   readonly body?: Representation;
 }
 

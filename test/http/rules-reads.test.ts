@@ -327,6 +327,24 @@ for (const store of storesHere("node", ["sqlite", "postgres"])) {
         );
       });
 
+      it("tell nothing about the type of a field that is never shown", async () => {
+        for (const test of [
+          "=x",
+          "[gt]=x",
+          "[ne]=x",
+          "[in]=1,x",
+          "[exists]=true",
+          "[exists]=false",
+        ]) {
+          const [number, words] = await Promise.all(
+            ["salary", "watcher"].map((field) => anyone.get(`/posts?${field}${test}`)),
+          );
+          assert.ok(number !== undefined && words !== undefined);
+          assert.deepEqual([number.status, number.body], [200, words.body], test);
+        }
+        assertProblem(await bob.get("/posts?salary=x"), "invalid-parameter");
+      });
+
       it("show the named fields that are readable", async () => {
         const one = jsonOf(await anyone.get("/posts/p1?fields=title,salary,address"));
         assert.deepEqual(one, { id: "p1", title: "gamma", address: { city: "Bern" } });

@@ -108,6 +108,31 @@ for (const store of storesHere("node", ["sqlite", "postgres"]))
       assert.deepEqual(pointersOf(assertProblem(refused, "invalid-body")), ["/sets/guests"]);
     });
 
+    it("leave a grant without effect when they cannot be read any more", async () => {
+      const blocked = { collection: "bans", where: { "by.name": "$me" }, field: "post" };
+      await admin.put("/bans/1", { by: { name: "ann" }, post: "x" });
+      assert.equal((await admin.put("/-/access", { sets: { teams, blocked } })).status, 200);
+      const where = { $not: { title: { in: "$my.blocked" } } };
+      const definition = { access: { read: [{ name: "not blocked", to: "token", where }] } };
+      assert.equal((await admin.put("/-/collections/pages", definition)).status, 201);
+      for (const title of ["x", "y"]) await admin.put(`/pages/${title}`, { title });
+      const made = await admin.post("/-/tokens", {
+        ...{ name: "ann", subject: "ann", scopes: ["pages:read"] },
+      });
+      const reader = new Client(app, JSON.parse(made.body).token);
+      assert.deepEqual(JSON.parse((await reader.get("/pages")).body).total, 1);
+      // The name of the field now leads to another collection.
+      await admin.put("/-/collections/people", {});
+      await admin.put("/people/1", {});
+      await admin.remove("/bans/1");
+      const moved = { references: { by: { collection: "people" } } };
+      assert.equal((await admin.put("/-/collections/bans", moved)).status, 200);
+      assertProblem(await reader.get("/pages"), "forbidden");
+      assertProblem(await reader.get("/pages/y"), "forbidden");
+      assert.equal((await admin.remove("/-/collections/pages?confirm=pages")).status, 204);
+      assert.equal((await admin.put("/-/access", { sets: { teams } })).status, 200);
+    });
+
     it("are checked in the document", async () => {
       const sets = {
         a: { collection: "memberships", where: { user: "$my.b" }, field: "team" },

@@ -134,6 +134,13 @@ for (const store of storesHere("bun", ["sqlite", "postgres"])) {
         await define("inbox", { access: { create, read: [{ name: "mine", to: "owner" }] } });
         const answer = await anonymous().post("/inbox", { a: 1 });
         assert.deepEqual([answer.status, answer.body], [201, ""]);
+        // A validator would tell whether others have changed it.
+        const validators = ["etag", "last-modified"].map((name) => answer.headers.get(name));
+        assert.deepEqual(validators, [null, null]);
+        const post = { method: "POST", path: "/inbox", body: { a: 2 } };
+        const writer = await clientOf("ann", "inbox:create");
+        const [result] = JSON.parse((await writer.batch([post])).body).results;
+        assert.deepEqual(Object.keys(result), ["status", "location"]);
         const { a, by } = await stored(answer.headers.get("location") ?? "");
         assert.deepEqual([a, by], [1, "someone"]);
       });

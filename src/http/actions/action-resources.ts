@@ -74,7 +74,8 @@ class ActionClient implements ActionResources {
     const { resource, mask } = orThrow(await this.#services.resources.find(access, id));
     return {
       status: 200,
-      ...this.#locationOf(name, resource, mask),
+      location: this.#locationOf(name, resource),
+      etag: etagOf(resource, mask),
       body: this.#body(name, resource, mask),
     };
   }
@@ -171,15 +172,18 @@ class ActionClient implements ActionResources {
     const { isNew, resource, access } = orThrow(written);
     const { name } = access;
     const mask = await access.mask(resource);
-    const locationOf = this.#locationOf(name, resource, mask ?? access.writtenMask);
+    const shown = mask ?? access.writtenMask;
+    const answer = {
+      location: this.#locationOf(name, resource),
+      ...(shown && { etag: etagOf(resource, shown) }),
+    };
     return mask
-      ? { status: isNew ? 201 : 200, ...locationOf, body: this.#body(name, resource, mask) }
-      : { status: isNew ? 201 : 204, ...locationOf };
+      ? { status: isNew ? 201 : 200, ...answer, body: this.#body(name, resource, mask) }
+      : { status: isNew ? 201 : 204, ...answer };
   }
 
-  #locationOf(name: string, resource: Resource, mask: Mask) {
-    const location = `${this.#services.base}/${name}/${resource.id}`;
-    return { location, etag: etagOf(resource, mask) };
+  #locationOf(name: string, { id }: Resource): string {
+    return `${this.#services.base}/${name}/${id}`;
   }
 
   #body(name: string, resource: Resource, mask: Mask): Representation {

@@ -17,7 +17,8 @@ export const headers = {
   requestId: always("Identifies this request in the log."),
   cacheControl: always("Who may cache the response, and for how long."),
   etag: always("Strong; changes with every change."),
-  lastModified: always("An HTTP date."),
+  writtenEtag: sometimes("As of a GET, unless rules hide the resource from the caller."),
+  lastModified: sometimes("An HTTP date; missing where the caller sees a part."),
   location: always("The URL of the created resource.", address),
   formLocation: always("A page that shows nothing of what was sent.", address),
   resultLocation: always("The URL to continue with.", address),
@@ -64,3 +65,6 @@ export const commonHeaders = {
 
 /** The validators of a GET. */
 export const validators = { ETag: headers.etag, "Last-Modified": headers.lastModified };
+
+/** The validators of what was written. */
+export const writtenValidators = { ...validators, ETag: headers.writtenEtag };

@@ -12,7 +12,7 @@ import type { Operation, RouteResponse } from "../request/route.ts";
 import { filterWords } from "./filters.ts";
 import { bulkContent, bulkResponse, fileBytes, formSchema, listContent } from "./formats.ts";
 import { formHeader } from "./forms.ts";
-import { headers, validators } from "./headers.ts";
+import { headers, validators, writtenValidators } from "./headers.ts";
 import { conditions, parameters, preconditions } from "./parameters.ts";
 import { json, jsonContent, noContent, notModified, response } from "./responses.ts";
 
@@ -141,7 +141,7 @@ export const create = (shapes: CollectionShapes): Operation => ({
   body: draftContent(shapes),
   responses: {
     201: json(`The resource, as a GET returns it${orNoBody}`, shapes.resource, {
-      ...validators,
+      ...writtenValidators,
       ...located,
       ...applied,
       ...replayed,
@@ -199,12 +199,12 @@ export const patch = (shapes: CollectionShapes): Operation => ({
   },
   responses: {
     200: json("The resource, changed.", shapes.resource, {
-      ...validators,
+      ...writtenValidators,
       ...contentLocation,
       ...applied,
       ...replayed,
     }),
-    ...minimal({ ...validators, ...replayed }),
+    ...minimal({ ...writtenValidators, ...replayed }),
   },
   problems: [404, 409, 410, 412, 422, 428],
 });

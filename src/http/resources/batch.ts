@@ -78,7 +78,8 @@ async function resultOf(
   const status = isNew ? 201 : mask ? 200 : 204;
   const home = `${base}/${access.name}`;
   const location = `${home}/${resource.id}`;
-  const etag = JSON.stringify(etagOf(resource, mask ?? access.writtenMask));
+  const shown = mask ?? access.writtenMask;
+  const etag = shown ? `,"etag":${JSON.stringify(etagOf(resource, shown))}` : "";
   const body = mask ? `,"body":${rendererFor(mask)(resource, home)}` : "";
-  return `{"status":${status},"location":"${location}","etag":${etag}${body}}`;
+  return `{"status":${status},"location":"${location}"${etag}${body}}`;
 }

@@ -62,15 +62,15 @@ export function collectionHead(
   return head;
 }
 
-/** Returns the head of a resource as it is shown, without caching. */
-export const resourceHead = (
+/** Returns the head of a resource as it is shown, without caching. Without a mask it has no validator. */
+export function resourceHead(
   context: RequestContext,
   resource: Resource,
-  mask: Mask,
-): ResponseHead =>
-  mask.showsUpdates
-    ? headWith(context, resource, etagOf(resource, mask))
-    : headWithout(context, etagOf(resource, mask));
+  mask: Mask | undefined,
+): ResponseHead {
+  const etag = mask ? etagOf(resource, mask) : "";
+  return mask?.showsUpdates ? headWith(context, resource, etag) : headWithout(context, etag);
+}
 
 type Dated = Pick<Resource, "updatedAt" | "sharesDate">;
 
