@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import type { TestOptions } from "./cli/access.ts";
+import type { BackupOptions, RestoreOptions } from "./cli/backup.ts";
 import type { CreateOptions } from "./cli/token.ts";
 import { CliError, usageError } from "./lib/cli-error.ts";
 import { newSecret } from "./model/token.ts";
@@ -117,6 +118,35 @@ withSettings(
     const config = configOf(command);
     const { testAccess } = await import("./cli/access.ts");
     await testAccess(config, file, options);
+  });
+
+withSettings(program.command("backup"), ["data", "store", "files"])
+  .description(
+    "Back up rows and files of one point in time, also while a server runs. In a folder with earlier backups only what is new is written.",
+  )
+  .requiredOption("--to <path>", "A folder of backups, or an archive: .tar, .tar.gz or .tar.zst")
+  .option("--keep <time>", "Delete backups in the folder that are older, such as 7d or 12h")
+  .option("--json", "Print the result as JSON.")
+  .action(async (options: BackupOptions, command) => {
+    const config = configOf(command);
+    const { runBackup } = await import("./cli/backup.ts");
+    await runBackup(config, options);
+  });
+
+withSettings(program.command("restore"), ["data", "store", "files"])
+  .description(
+    "Restore a backup, as a whole or some collections. Everything is checked before anything is changed.",
+  )
+  .requiredOption("--from <path>", "A folder of backups, or an archive.")
+  .option("--at <time>", "The newest backup that is not newer than this (default: the newest)")
+  .option("--collection <names...>", "Only these collections, into the store that is there.")
+  .option("--overwrite", "Replace the store, or with --collection the collections, that are there.")
+  .option("--check", "Only check that the backup is complete.")
+  .option("--json", "Print the result as JSON.")
+  .action(async (options: RestoreOptions, command) => {
+    const config = configOf(command);
+    const { runRestore } = await import("./cli/backup.ts");
+    await runRestore(config, options);
   });
 
 // `restante serve --help | head` closes the output early, which is not an error.

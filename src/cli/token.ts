@@ -1,6 +1,7 @@
 // The commands `token create`, `list` and `revoke`. The process that owns the data folder does the writes.
 
 import { CliError, usageError } from "../lib/cli-error.ts";
+import { readDuration } from "../lib/duration.ts";
 import { own } from "../lib/own-property.ts";
 import { system } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
@@ -84,13 +85,11 @@ function atFlag(error: FieldError | ParameterError): { where: string; detail: st
   return { where: own(flags, member) ?? pointer, detail: error.detail };
 }
 
-const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 /** `30d`, `12h`, `90m`, or an ISO 8601 date; a date without a time is midnight UTC. */
 function readExpiry(text: string | undefined, now: number): string | null {
   if (text === undefined) return null;
-  const [, count, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  const time = count === undefined ? readDate(text) : now + Number(count) * (unitMs[unit] ?? 0);
+  const duration = readDuration(text);
+  const time = duration === undefined ? readDate(text) : now + duration;
   if (Number.isFinite(time)) return timeText(time);
   const allowed = "must be a time from now such as 30d, 12h or 90m, or a date such as 2030-01-31";
   throw usageError([{ where: `--expires ${JSON.stringify(text)}`, detail: allowed }]);

@@ -8,6 +8,13 @@ export interface Files {
   save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large">;
   /** Returns the bytes from `start` to `end` (exclusive), or undefined when the file does not exist. */
   read(key: string, start: number, end: number): Promise<FileBytes | undefined>;
+  /** Returns all bytes of a file, or undefined when it does not exist. */
+  open(key: string): Promise<OpenedFile | undefined>;
+  /**
+   * Saves bytes under the key that they have in another store. Resolves with false when the file is there
+   * already. Rejects when they have another hash.
+   */
+  saveAs(key: string, bytes: AsyncIterable<Uint8Array>, sha256: string): Promise<boolean>;
   /**
    * Sets the modification time of files to now, so that no sweep removes them. Rejects with an Outage
    * when one has been removed already.
@@ -32,6 +39,11 @@ export interface Files {
 
 /** A response body. */
 export type FileBytes = ReadableStream<Uint8Array> | Blob;
+
+export interface OpenedFile {
+  readonly size: number;
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
 
 export interface SavedFile {
   readonly key: string;

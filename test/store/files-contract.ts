@@ -50,6 +50,30 @@ function savedFiles(test: Test): void {
       assert.equal(await count(), 1);
     });
 
+  test("can be read as a whole, and saved under the same key elsewhere", async (storage) => {
+    const { files, count } = storage;
+    const bytes = bytesOf(600_000);
+    const { key, sha256 } = await saveFile(files, bytes);
+    const opened = await files.open(key);
+    assert.ok(opened);
+    assert.equal(opened.size, bytes.byteLength);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of opened.bytes) pieces.push(piece);
+    assert.equal(hashOf(Buffer.concat(pieces)), sha256);
+    assert.equal(await files.saveAs(key, inChunks(bytes), sha256), false);
+    await files.remove([key]);
+    assert.equal(await files.open(key), undefined);
+    assert.equal(await files.saveAs(key, inChunks(bytes), sha256), true);
+    assert.equal(hashOf(await read(files, key, 0, bytes.byteLength)), sha256);
+    const other = key.replace(/./, (digit) => (digit === "0" ? "1" : "0"));
+    await assert.rejects(
+      files.saveAs(other, inChunks(bytesOf(3)), sha256),
+      /does not have the bytes/,
+    );
+    await assert.rejects(files.saveAs("../x", inChunks(bytes), sha256), /not the key/);
+    assert.equal(await count(), 1);
+  });
+
   test("can come in chunks of any size", async ({ files }) => {
     const bytes = bytesOf(3_000_001);
     for (const size of [7_919, 1_000_003, bytes.byteLength]) {

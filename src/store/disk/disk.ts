@@ -5,7 +5,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open, rename, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Outage } from "../../model/outage.ts";
-import type { FileBytes, Files, SavedFile } from "../files.ts";
+import type { FileBytes, Files, OpenedFile, SavedFile } from "../files.ts";
 import { Directories, syncDirectory } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { FilePaths, newKey } from "./paths.ts";
@@ -32,8 +32,39 @@ class Disk implements Files {
     this.#sendFile = sendFile;
   }
 
-  async save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {
-    const key = newKey();
+  save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {
+    return this.#save(newKey(), bytes, maxBytes);
+  }
+
+  async saveAs(key: string, bytes: AsyncIterable<Uint8Array>, sha256: string): Promise<boolean> {
+    if (this.#paths.parse(key) === undefined) throw new Error(`${key} is not the key of a file`);
+    const there = await this.open(key);
+    if (there !== undefined && (await hashOf(there.bytes)) === sha256) {
+      await this.touch([key]);
+      return false;
+    }
+    const saved = await this.#save(key, bytes, Number.POSITIVE_INFINITY);
+    if (saved !== "too-large" && saved.sha256 === sha256) return true;
+    await this.remove([key]);
+    throw new Outage("damaged", `the file ${key} does not have the bytes it should have`);
+  }
+
+  async open(key: string): Promise<OpenedFile | undefined> {
+    const path = this.#paths.parse(key);
+    if (path === undefined) return undefined;
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
+    const found = await this.#find(path, key, (location) => open(location, flags));
+    if (found === undefined) return undefined;
+    const [, handle] = found;
+    const { size } = await mapDiskError(handle.stat());
+    return { size, bytes: bytesIn(handle) };
+  }
+
+  async #save(
+    key: string,
+    bytes: AsyncIterable<Uint8Array>,
+    maxBytes: number,
+  ): Promise<SavedFile | "too-large"> {
     const incomingPath = join(this.#paths.incoming, key);
     const path = this.#paths.pathOf(key);
     try {
@@ -132,6 +163,27 @@ class Disk implements Files {
       throw error;
     }
   }
+}
+
+/** Reads in pieces, and closes the file at the end. */
+async function* bytesIn(handle: FileHandle): AsyncGenerator<Uint8Array> {
+  try {
+    for (;;) {
+      const { bytesRead, buffer } = await mapDiskError(
+        handle.read(Buffer.allocUnsafe(pieceBytes / 4), 0, pieceBytes / 4),
+      );
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of bytes) hash.update(piece);
+  return hash.digest("hex");
 }
 
 /** Content-Length is sent before the bytes, so a file that is too short must be detected here. */

@@ -1,0 +1,52 @@
+// Deletes old backups from a folder, and the objects that no other backup needs.
+
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { readChunks, readManifest } from "./check.ts";
+import { objectPattern, recordPath, syncDirectory } from "./folder.ts";
+import { chunkName, chunksOf, type FileLine } from "./manifest.ts";
+import type { ObjectReader } from "./objects.ts";
+
+export interface Pruned {
+  readonly backups: number;
+  readonly bytes: number;
+}
+
+/** The newest backup stays, however old it is. The caller has locked the folder. */
+export async function prune(path: string, reader: ObjectReader, before: number): Promise<Pruned> {
+  const records = await reader.records();
+  const old = records.slice(0, -1).filter(({ createdAt }) => Date.parse(createdAt) < before);
+  if (old.length === 0) return { backups: 0, bytes: 0 };
+  // Records go first: a backup without its objects would not be one.
+  for (const record of old) await rm(join(path, recordPath(record)), { force: true });
+  await syncDirectory(join(path, "backups"));
+  return { backups: old.length, bytes: await removeOthers(path, await usedObjects(reader)) };
+}
+
+async function usedObjects(reader: ObjectReader): Promise<ReadonlySet<string>> {
+  const used = new Set<string>();
+  for (const record of await reader.records()) {
+    used.add(chunkName(record.manifest));
+    const manifest = await readManifest(reader, record);
+    for (const { sha256 } of chunksOf(manifest)) used.add(chunkName(sha256));
+    for (const { files } of manifest.collections)
+      for await (const lines of readChunks<FileLine>(reader, files))
+        for (const [, sha256] of lines) used.add(sha256);
+  }
+  return used;
+}
+
+/** Returns how many bytes are free now. */
+async function removeOthers(path: string, used: ReadonlySet<string>): Promise<number> {
+  let bytes = 0;
+  const objects = join(path, "objects");
+  for (const directory of await readdir(objects))
+    for (const rest of await readdir(join(objects, directory))) {
+      const name = directory + rest;
+      if (used.has(name) || !objectPattern.test(name)) continue;
+      const file = join(objects, directory, rest);
+      bytes += (await stat(file)).size;
+      await rm(file, { force: true });
+    }
+  return bytes;
+}

@@ -1,0 +1,142 @@
+// The commands `backup` and `restore`.
+
+import { resolve } from "node:path";
+import { InvalidBackup, type LostFile } from "../backup/manifest.ts";
+import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
+import { readDuration } from "../lib/duration.ts";
+import { Outage } from "../model/outage.ts";
+import { describeStore } from "../server/app.ts";
+import { backUp, checkOnly, type RestoreRequest, restore } from "../server/backups.ts";
+import type { Config } from "../server/config.ts";
+import { FolderInUse } from "../server/open-store.ts";
+import { CannotLoad } from "../store/transfer/transfer.ts";
+import { formatBytes, formatCount, Progress } from "./progress.ts";
+
+export interface BackupOptions {
+  readonly to: string;
+  readonly keep?: string;
+  readonly json?: boolean;
+}
+
+export async function runBackup(config: Config, options: BackupOptions): Promise<void> {
+  const to = resolve(options.to);
+  const keepMs = options.keep === undefined ? undefined : readDuration(options.keep);
+  if (options.keep !== undefined && keepMs === undefined)
+    throw usageError([
+      {
+        where: `--keep ${JSON.stringify(options.keep)}`,
+        detail: "must be a time such as 7d or 12h",
+      },
+    ]);
+  const made = await withProgress(options, "The backup failed", (track) =>
+    backUp(config, { to, keepMs, track }),
+  );
+  const { record, lost, heldMs, pruned } = made;
+  const { createdAt, resources, files, bytes, writtenBytes, seconds } = record;
+  const report = { ...record, to, heldMs, pruned, lost };
+  const amount = `${counted(resources, "resource")} and ${counted(files, "file")}`;
+  print(options, report, [
+    `The backup of ${createdAt} in ${to} has ${amount}, ${formatBytes(bytes)}; ${formatBytes(writtenBytes)} are new. It took ${seconds.toFixed(1)} s.`,
+    ...(heldMs === undefined ? [] : [`Writes waited ${Math.ceil(heldMs)} ms for it.`]),
+    ...(pruned.backups === 0
+      ? []
+      : [`Deleted ${counted(pruned.backups, "old backup")}, ${formatBytes(pruned.bytes)}.`]),
+  ]);
+  if (lost.length > 0) throw new CliError(1, lostMessage(lost));
+}
+
+/** How many are named in a message. */
+const maxNamed = 10;
+
+function lostMessage(lost: readonly LostFile[]): string {
+  const names = lost
+    .slice(0, maxNamed)
+    .map(({ collection, id, name }) => `/${collection}/${id}/${name}`);
+  const more = lost.length > maxNamed ? ` and ${lost.length - maxNamed} more` : "";
+  return `The backup is complete except for files that are missing or damaged in the store: ${names.join(", ")}${more}. Take them from an older backup, or upload them again.`;
+}
+
+export interface RestoreOptions {
+  readonly from: string;
+  readonly at?: string;
+  readonly collection?: readonly string[];
+  readonly overwrite?: boolean;
+  readonly check?: boolean;
+  readonly json?: boolean;
+}
+
+export async function runRestore(config: Config, options: RestoreOptions): Promise<void> {
+  const at = options.at === undefined ? undefined : Date.parse(options.at);
+  if (Number.isNaN(at))
+    throw usageError([
+      {
+        where: `--at ${JSON.stringify(options.at)}`,
+        detail: "must be a time such as 2030-01-31T12:00:00Z",
+      },
+    ]);
+  const request = (track: RestoreRequest["track"]): RestoreRequest => ({
+    from: resolve(options.from),
+    at,
+    collections: options.collection,
+    isOverwriting: options.overwrite === true,
+    track,
+  });
+  if (options.check) {
+    const { record } = await withProgress(options, "The backup cannot be used", (track) =>
+      checkOnly(request(track)),
+    );
+    const { createdAt, resources, files } = record;
+    print(options, { ...record }, [
+      `The backup of ${createdAt} is complete: ${counted(resources, "resource")} and ${counted(files, "file")}.`,
+    ]);
+    return;
+  }
+  const target = describeStore(config);
+  const { backup, ...counts } = await withProgress(options, "Nothing was restored", (track) =>
+    restore(config, request(track)),
+  );
+  const { createdAt } = backup.record;
+  const lost = backup.manifest.lost.length;
+  print(options, { ...counts, createdAt, to: target, lost }, [
+    `Restored ${counted(counts.resources, "resource")} and ${counted(counts.files, "file")} of ${createdAt} to ${target}.`,
+    ...(lost === 0 ? [] : [`The backup does not have ${counted(lost, "file")}, see its output.`]),
+  ]);
+}
+
+/** Gives the work a progress, and turns expected errors into messages. */
+async function withProgress<T>(
+  { json }: { readonly json?: boolean },
+  failure: string,
+  act: (track: RestoreRequest["track"]) => Promise<T>,
+): Promise<T> {
+  const progress = new Progress({ isJson: json });
+  try {
+    return await act((name, options) => {
+      const step = progress.step(name, options);
+      return { add: (count) => step.add(count), done: () => step.done() };
+    });
+  } catch (error) {
+    progress.close();
+    if (!isExpected(error)) throw error;
+    const message = messageOf(error).replace(/\.$/, "");
+    throw new CliError(1, `${failure}: ${message}.`, { cause: error });
+  }
+}
+
+const isExpected = (error: unknown): boolean =>
+  error instanceof InvalidBackup ||
+  error instanceof CannotLoad ||
+  error instanceof FolderInUse ||
+  error instanceof Outage ||
+  (error instanceof Error && ("syscall" in error || "errcode" in error));
+
+function print(
+  { json }: { readonly json?: boolean },
+  report: object,
+  lines: readonly string[],
+): void {
+  process.stdout.write(json ? `${JSON.stringify(report)}\n` : `${lines.join("\n")}\n`);
+}
+
+const counted = (count: number, noun: string): string =>
+  `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;

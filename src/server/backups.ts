@@ -1,0 +1,139 @@
+// Backs up the store of a config to a folder or an archive, and restores it.
+
+import { existsSync, statSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { ArchiveWriter, isArchivePath } from "../backup/archive.ts";
+import { type MadeBackup, makeBackup } from "../backup/backup.ts";
+import { type CheckedBackup, checkBackup, knownFiles } from "../backup/check.ts";
+import { createBackupFolder, openBackupFolder } from "../backup/folder.ts";
+import { InvalidBackup } from "../backup/manifest.ts";
+import type { ObjectWriter } from "../backup/objects.ts";
+import { type Pruned, prune } from "../backup/prune.ts";
+import { type Restored, restoreBackup } from "../backup/restore.ts";
+import type { Track } from "../backup/track.ts";
+import { unpack } from "../backup/unpack.ts";
+import type { Replaced } from "../store/transfer/transfer.ts";
+import type { Config } from "./config.ts";
+import { filesFolder } from "./open-store.ts";
+import { isWithin, openSource, openTarget, requireRoom, tryLockFolder } from "./open-transfer.ts";
+import { version } from "./version.ts";
+
+export interface BackupRequest {
+  /** The absolute path of a folder, or of an archive. */
+  readonly to: string;
+  /** How long backups in the folder are kept; undefined for ever. */
+  readonly keepMs?: number | undefined;
+  readonly track: Track;
+}
+
+export interface BackupResult extends MadeBackup {
+  readonly pruned: Pruned;
+}
+
+export async function backUp(config: Config, request: BackupRequest): Promise<BackupResult> {
+  const { to } = request;
+  const opened = openSource(config);
+  for (const folder of [config.data, filesFolder(config)])
+    if (isWithin(to, folder))
+      throw new InvalidBackup(`${to} is within ${folder}: a backup must be somewhere else`);
+  const first = await opened.source.snapshot();
+  await first.close();
+  const input = { ...opened, version, track: request.track };
+  if (isArchivePath(to)) return backUpToArchive(input, to, first.store.id);
+  const lock = await tryLockFolder(to);
+  if (lock === undefined) throw new InvalidBackup(`another process is writing a backup to ${to}`);
+  try {
+    const writer = await createBackupFolder(to, first.store.id);
+    const reader = await openBackupFolder(to);
+    const known = await knownFiles(reader);
+    const made = await withWriter(writer, () => makeBackup({ ...input, writer, known }));
+    const before = request.keepMs === undefined ? 0 : Date.now() - request.keepMs;
+    return { ...made, pruned: await prune(to, reader, before) };
+  } finally {
+    lock.release();
+  }
+}
+
+type ArchiveInput = Omit<Parameters<typeof makeBackup>[0], "writer" | "known">;
+
+async function backUpToArchive(
+  input: ArchiveInput,
+  to: string,
+  store: string,
+): Promise<BackupResult> {
+  if (existsSync(to)) throw new InvalidBackup(`${to} exists: choose another name`);
+  await mkdir(dirname(to), { recursive: true });
+  const writer = await ArchiveWriter.create(to, store);
+  const made = await withWriter(writer, () => makeBackup({ ...input, writer, known: new Map() }));
+  return { ...made, pruned: { backups: 0, bytes: 0 } };
+}
+
+async function withWriter<T>(writer: ObjectWriter, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } finally {
+    await writer.close();
+  }
+}
+
+export interface RestoreRequest {
+  /** The absolute path of a folder of backups, or of an archive. */
+  readonly from: string;
+  readonly at?: number | undefined;
+  readonly collections?: readonly string[] | undefined;
+  readonly isOverwriting: boolean;
+  readonly track: Track;
+}
+
+export interface RestoreResult extends Restored {
+  readonly backup: CheckedBackup;
+}
+
+/** Checks the whole backup, and restores nothing. */
+export const checkOnly = (request: RestoreRequest): Promise<CheckedBackup> =>
+  withBackup(request, join(tmpdir(), `restante-check-${process.pid}`), async (backup) => backup);
+
+export async function restore(config: Config, request: RestoreRequest): Promise<RestoreResult> {
+  const { isOverwriting, track } = request;
+  await requireRoom(config, { isWhole: request.collections === undefined, isOverwriting });
+  const beside = config.store === undefined ? config.data : filesFolder(config);
+  return withBackup(request, `${beside}.unpacked`, async (backup) => {
+    const { isWhole } = backup;
+    const target = await openTarget(config, { isWhole, isOverwriting });
+    const replaces = replacedIn(isOverwriting, isWhole);
+    try {
+      const restored = await restoreBackup(backup, { ...target, replaces, track });
+      await target.finish();
+      return { ...restored, backup };
+    } catch (error) {
+      await target.abandon();
+      throw error;
+    }
+  });
+}
+
+function replacedIn(isOverwriting: boolean, isWhole: boolean): Replaced {
+  if (!isOverwriting) return "nothing";
+  return isWhole ? "everything" : "same-names";
+}
+
+/** Gives a checked backup to the function. An archive is unpacked first. */
+async function withBackup<T>(
+  { from, at, collections, track }: RestoreRequest,
+  unpacked: string,
+  act: (backup: CheckedBackup) => Promise<T>,
+): Promise<T> {
+  const stats = statSync(from, { throwIfNoEntry: false });
+  if (stats === undefined) throw new InvalidBackup(`there is no backup at ${from}`);
+  const choice = { at, collections };
+  if (stats.isDirectory())
+    return act(await checkBackup(await openBackupFolder(from), choice, track));
+  try {
+    await unpack(from, unpacked, track);
+    return await act(await checkBackup(await openBackupFolder(unpacked), choice, track));
+  } finally {
+    await rm(unpacked, { recursive: true, force: true });
+  }
+}

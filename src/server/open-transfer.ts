@@ -1,0 +1,170 @@
+// Opens the store of a config to read all of it, or to load rows and files into it.
+
+import { existsSync } from "node:fs";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { openDisk } from "../store/disk/disk.ts";
+import type { Files } from "../store/files.ts";
+import { PostgresLoader } from "../store/postgres/loader.ts";
+import { postgresSource } from "../store/postgres/snapshot.ts";
+import { FolderLock } from "../store/sqlite/lock.ts";
+import { hasDatabase, openExistingDatabase, openNewDatabase } from "../store/sqlite/open-loader.ts";
+import { sqliteSource } from "../store/sqlite/snapshot.ts";
+import { CannotLoad, type Loader, type Source } from "../store/transfer/transfer.ts";
+import type { Config } from "./config.ts";
+import { filesFolder } from "./open-store.ts";
+
+export interface OpenSource {
+  readonly source: Source;
+  readonly files: Files;
+}
+
+/** Also beside a running server. */
+export function openSource(config: Config): OpenSource {
+  const files = openDisk(filesFolder(config));
+  if (config.store !== undefined) return { source: postgresSource(config.store), files };
+  if (!hasDatabase(config.data)) throw new CannotLoad(`there is no store in ${config.data}`);
+  return { source: sqliteSource(join(config.data, "restante.db")), files };
+}
+
+export interface OpenTarget {
+  readonly loader: Loader;
+  readonly files: Files;
+  /** Called after the publication. */
+  finish(): Promise<void>;
+  /** Leaves nothing behind. */
+  abandon(): Promise<void>;
+}
+
+export interface TargetOptions {
+  /** Whether the whole store is replaced. */
+  readonly isWhole: boolean;
+  readonly isOverwriting: boolean;
+}
+
+export function openTarget(config: Config, options: TargetOptions): Promise<OpenTarget> {
+  if (config.store !== undefined) return openPostgresTarget(config, config.store, options);
+  return options.isWhole ? openWholeFolder(config, options) : openFolder(config);
+}
+
+/** Rejects when the target has something that may not be replaced, as far as a look at its folder tells. */
+export async function requireRoom(
+  { store, data }: Config,
+  { isWhole, isOverwriting }: TargetOptions,
+): Promise<void> {
+  if (store !== undefined || !isWhole || isOverwriting || !existsSync(data)) return;
+  if ((await readdir(data)).some((name) => !ignoredNames.has(name)))
+    throw new CannotLoad(`${data} is not empty: ${overwriteHint}`);
+}
+
+const overwriteHint = "choose another one, or add --overwrite to replace what is there";
+
+async function openPostgresTarget(
+  config: Config,
+  url: string,
+  { isWhole, isOverwriting }: TargetOptions,
+): Promise<OpenTarget> {
+  const loader = await PostgresLoader.open({ url });
+  const end = () => loader.close();
+  if (isWhole && !isOverwriting && !(await loader.isEmpty())) {
+    await end();
+    throw new CannotLoad(`the database is not empty: ${overwriteHint}`);
+  }
+  return { loader, files: openDisk(filesFolder(config)), finish: end, abandon: end };
+}
+
+/** What may be in a folder that counts as empty. */
+const ignoredNames = new Set(["restante.lock", "restante.owner", "lost+found"]);
+
+/**
+ * A folder that does not exist gets its name when everything is in it. In one that exists, the database
+ * is replaced as a whole: it can be a mounted volume, which has no other name.
+ */
+async function openWholeFolder(config: Config, options: TargetOptions): Promise<OpenTarget> {
+  const { data } = config;
+  await requireRoom(config, options);
+  const isNew = !existsSync(data);
+  const folder = isNew ? `${data}.restoring` : data;
+  const locks = await lockFolders(config, folder);
+  const release = () => locks.forEach((lock) => void lock.release());
+  try {
+    if (isNew) await removeLeftovers(folder);
+    const loader = openNewDatabase(folder);
+    const files = openDisk(config.files ?? join(folder, "files"));
+    return {
+      ...{ loader, files },
+      async finish() {
+        release();
+        if (isNew) await giveName(folder, data);
+      },
+      async abandon() {
+        await loader.close();
+        release();
+        if (isNew) await rm(folder, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    release();
+    if (isNew) await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Of a process that was killed. */
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder))
+    if (!ignoredNames.has(name)) await rm(join(folder, name), { recursive: true, force: true });
+}
+
+async function giveName(folder: string, name: string): Promise<void> {
+  await rename(folder, name);
+  const parent = await open(dirname(name), "r");
+  await parent.sync().finally(() => parent.close());
+}
+
+async function openFolder(config: Config): Promise<OpenTarget> {
+  const { data } = config;
+  const isNew = !existsSync(data);
+  const locks = await lockFolders(config, data);
+  const release = () => locks.forEach((lock) => void lock.release());
+  try {
+    const loader = openExistingDatabase(data);
+    const end = async () => {
+      await loader.close();
+      release();
+    };
+    return {
+      ...{ loader, files: openDisk(filesFolder(config)), finish: end },
+      async abandon() {
+        await end();
+        if (isNew) await rm(data, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** As a server locks them. */
+async function lockFolders({ files }: Config, folder: string): Promise<readonly FolderLock[]> {
+  const locks: FolderLock[] = [];
+  try {
+    for (const each of files === undefined ? [folder] : [folder, files])
+      locks.push(await FolderLock.take(each));
+    return locks;
+  } catch (error) {
+    for (const lock of locks) lock.release();
+    throw error;
+  }
+}
+
+/** Returns undefined when another process has locked the folder. Creates the folder when it does not exist. */
+export async function tryLockFolder(folder: string): Promise<{ release(): void } | undefined> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return FolderLock.tryTake(folder);
+}
+
+/** Whether a folder is the other one or within it. */
+export const isWithin = (folder: string, other: string): boolean =>
+  !relative(other, folder).startsWith("..");

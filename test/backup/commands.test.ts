@@ -1,0 +1,146 @@
+// The commands `backup` and `restore` as processes: beside a server, killed in the middle, on a full disk.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { commandLine, firstToken, run, type ServerProcess, start } from "../process.ts";
+import { runsOn } from "../short-run.ts";
+
+let folder: string;
+let server: ServerProcess;
+const data = () => join(folder, "data");
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "restante-"));
+  server = await start(["--data", data()], { cwd: folder });
+  const authorization = `Bearer ${firstToken(server)}`;
+  const post = async (path: string, body: string | FormData, headers = {}) => {
+    const init = { method: "POST", headers: { authorization, ...headers }, body };
+    const response = await fetch(`${server.url}${path}`, init);
+    assert.ok(response.ok);
+    await response.text();
+  };
+  for (let n = 0; n < 60; n++) {
+    const form = new FormData();
+    form.append("file", new Blob([`${n}`.repeat(20_000)]), "a.txt");
+    await post("/docs", form);
+  }
+  const lines = Array.from({ length: 3_000 }, (_, n) => JSON.stringify({ n, text: "x".repeat(n) }));
+  await post("/people", lines.join("\n"), { "content-type": "application/x-ndjson" });
+});
+after(async () => {
+  server.signal("SIGTERM");
+  await server.ended;
+  await rm(folder, { recursive: true, force: true });
+});
+
+const restante = (...args: readonly string[]) => run(args, { cwd: folder });
+
+const countFiles = async (path: string): Promise<number> =>
+  existsSync(path) ? (await readdir(path, { recursive: true })).length : 0;
+
+/** Kills the command when so many files are in a folder, unless it ends before. */
+async function killAt(args: readonly string[], path: string, count: number): Promise<void> {
+  const [program, ...words] = commandLine;
+  const child = spawn(program, [...words, ...args], { cwd: folder, stdio: "ignore" });
+  const exit = once(child, "exit");
+  while (child.exitCode === null && child.signalCode === null) {
+    if ((await countFiles(path).catch(() => 0)) >= count) child.kill("SIGKILL");
+    await Promise.race([exit, sleep(2)]);
+  }
+}
+
+/** The disk is full for files that are larger than this. */
+async function withLimit(blocks: number, args: readonly string[]) {
+  const script = `trap '' XFSZ; ulimit -f ${blocks}; exec "$@"`;
+  const child = spawn("sh", ["-c", script, "sh", ...commandLine, ...args], { cwd: folder });
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
+  child.stdout.resume();
+  const [code] = await once(child, "close");
+  return { code: code as number | null, stderr };
+}
+
+/** `npm test` runs each of these on one runtime. */
+const only = (runtime: "bun" | "node") => ({ skip: !runsOn(runtime) });
+
+describe("restante backup and restore", () => {
+  it("go on after they were killed at any moment", only("bun"), async () => {
+    const to = join(folder, "killed");
+    const backup = ["backup", "--data", data(), "--to", to];
+    for (const count of [1, 10, 70]) await killAt(backup, to, count);
+    const made = await restante(...backup, "--json");
+    assert.equal(made.code, 0, made.stderr);
+    const { resources, files } = JSON.parse(made.stdout) as { resources: number; files: number };
+    assert.deepEqual([resources, files], [3_060, 60]);
+    const target = join(folder, "from-killed");
+    const restore = ["restore", "--from", to, "--data", target];
+    for (const count of [1, 20, 60]) {
+      await killAt(restore, `${target}.restoring`, count);
+      if (existsSync(target)) break;
+    }
+    if (!existsSync(target)) {
+      const restored = await restante(...restore);
+      assert.equal(restored.code, 0, restored.stderr);
+      assert.match(
+        restored.stdout,
+        /^Restored 3,060 resources and 60 files of 20.* to .*from-killed/,
+      );
+    }
+    assert.ok(!existsSync(`${target}.restoring`));
+    const again = await restante(...restore);
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /^Nothing was restored: .* is not empty: .*--overwrite/m);
+  });
+
+  it("say what is wrong in one line, and leave nothing on a full disk", only("node"), async () => {
+    const to = join(folder, "full");
+    const small = await withLimit(16, ["backup", "--data", data(), "--to", to]);
+    assert.equal(small.code, 1);
+    assert.match(small.stderr, /^The backup failed: .*\n$/m);
+    assert.equal((await restante("restore", "--check", "--from", to)).code, 1);
+    const archive = join(folder, "full.tar.zst");
+    assert.equal((await withLimit(16, ["backup", "--data", data(), "--to", archive])).code, 1);
+    assert.ok(!existsSync(archive) && !existsSync(`${archive}.partial`));
+    const made = await restante("backup", "--data", data(), "--to", to);
+    assert.equal(made.code, 0, made.stderr);
+    assert.match(made.stdout, /has 3,060 resources and 60 files, .* are new\. It took/);
+    const target = join(folder, "none");
+    const full = await withLimit(600, ["restore", "--from", to, "--data", target]);
+    assert.equal(full.code, 1, full.stderr);
+    assert.match(full.stderr, /^Nothing was restored: .*\n$/m);
+    assert.ok(!existsSync(target) && !existsSync(`${target}.restoring`));
+  });
+
+  it("refuse wrong usage with exit code 2", only("node"), async () => {
+    for (const args of [
+      ["backup", "--data", data()],
+      ["backup", "--data", data(), "--to", "x", "--keep", "soon"],
+      ["restore"],
+      ["restore", "--from", "x", "--at", "yesterday"],
+    ])
+      assert.equal((await restante(...args)).code, 2, args.join(" "));
+    const none = await restante("backup", "--data", join(folder, "nothing"), "--to", "x");
+    assert.equal(none.code, 1);
+    assert.match(none.stderr, /there is no store in/);
+    await mkdir(join(folder, "other"));
+    await writeFile(join(folder, "other", "file"), "mine");
+    const foreign = await restante("restore", "--from", "other", "--data", "new");
+    assert.equal(foreign.code, 1);
+    assert.match(foreign.stderr, /is not a folder of backups/);
+  });
+
+  it("do not restore into the folder of a running server", only("bun"), async () => {
+    const to = join(folder, "running");
+    await restante("backup", "--data", data(), "--to", to);
+    const running = await restante("restore", "--from", to, "--data", data(), "--overwrite");
+    assert.equal(running.code, 1);
+    assert.match(running.stderr, /Only one process can write to a data folder/);
+  });
+});
