@@ -19,7 +19,7 @@ import {
   listOffset,
 } from "../model/query/list-request.ts";
 import { isObjectError, type Named } from "./build-where.ts";
-import { explainUnknown } from "./related-fields.ts";
+import { explainNotAlways } from "./related-fields.ts";
 
 type AddError = (place: ErrorLocation, detail: string) => void;
 
@@ -115,7 +115,7 @@ class AggregationBuilder {
     if (isOfElements(field))
       return this.#reject(place, "the elements of an array have no value of their own here");
     if (shape === undefined || !view.showsAlways(field))
-      return this.#reject(place, explainUnknown(this.#named, field));
+      return this.#reject(place, explainNotAlways(this.#named, field));
     if (shape.holds === "object") return this.#reject(place, isObjectError(field));
     if (shape.holds === "array") return this.#reject(place, `${field} is an array`);
     return shape.kind;

@@ -29,6 +29,7 @@ import { adminOnlyErrors } from "./check-fields.ts";
 import { positionIn } from "./list-cursor.ts";
 import {
   asSeen,
+  explainNotAlways,
   explainUnknown,
   findField,
   notAlwaysShown,
@@ -148,15 +149,21 @@ class QueryBuilder {
     return this.#listRequest.sort.flatMap((sorted): readonly Sorting[] => {
       const { field, isDescending, place } = sorted;
       const found = this.#findAnywhere(field);
-      const unknown = typeof found === "string" ? found : notAlwaysShown(found);
-      if (typeof found === "string" || unknown !== undefined)
-        return this.#addError(place, unknown ?? "");
+      if (typeof found === "string") return this.#addError(place, this.#unknownSort(field, found));
+      const hidden = notAlwaysShown(found, this.#named);
+      if (hidden !== undefined) return this.#addError(place, hidden);
       if (found.holds === "object") return this.#addError(place, isObjectError(field));
       if (found.holds === "array" || (found.steps.length > 0 && isOfElements(field)))
         return this.#addError(place, `${field} is an array and cannot be sorted by`);
       const through = sortThrough(found);
       return [{ field, kind: found.kind, isDescending, ...(through && { through }) }];
     });
+  }
+
+  /** A field of the collection itself gets the same error as one that is not shown in every resource. */
+  #unknownSort(field: string, error: string): string {
+    const isOwn = this.#queryable.referenceBefore(field) === undefined;
+    return isOwn ? explainNotAlways(this.#named, field) : error;
   }
 
   #words({ text, place }: Located): readonly Word[] {

@@ -126,13 +126,18 @@ function explainIn(last: Step | undefined, field: string, seen: Seen): string {
 export const explainUnknown = ({ queryable, view }: Seen, field: string): string =>
   queryable.explainUnknown(field, (each) => view.names(each));
 
+/** Names the fields that the caller is shown in every resource. */
+export const explainNotAlways = ({ queryable, view }: Seen, field: string): string =>
+  queryable.explainUnknown(field, (each) => view.showsAlways(each));
+
 /** Returns the error for a field that the caller is not shown in every resource: as for an unknown one. */
-export function notAlwaysShown(found: FoundField): string | undefined {
+export function notAlwaysShown(found: FoundField, own: Seen): string | undefined {
   const { steps, field } = found;
   const hidden = steps.findIndex(({ view, reference }) => !view.showsAlways(reference));
   const step = steps[hidden];
   if (step !== undefined) return explainIn(steps[hidden - 1], step.reference, step);
-  return found.view.showsAlways(field) ? undefined : explainIn(steps.at(-1), field, found);
+  if (found.view.showsAlways(field)) return undefined;
+  return steps.length === 0 ? explainNotAlways(own, field) : explainIn(steps.at(-1), field, found);
 }
 
 const notWithSince =

@@ -297,6 +297,12 @@ for (const store of storesHere("node", ["sqlite", "postgres"])) {
         await unknown(anyone, "aggregate=count&by=salary", "by");
         await unknown(anyone, "fields=unknown", "fields");
         const sorted = await bob.get("/posts?sort=salary");
+        assert.match(sorted.body, /its fields are: id, title, createdAt"/);
+        assert.equal(
+          assertProblem(await bob.get("/posts?sort=celery"), "invalid-parameter").errors?.[0]
+            ?.detail,
+          JSON.parse(sorted.body).errors[0].detail.replace("salary", "celery"),
+        );
         assertProblem(sorted, "invalid-parameter");
         assert.deepEqual(idsIn(await bob.get("/posts?sort=title")), ["b1", "w1", "p1"]);
         assert.deepEqual(idsIn(await admin.get("/posts?sort=salary")), ["w1", "a1", "b1", "p1"]);

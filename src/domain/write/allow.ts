@@ -163,7 +163,9 @@ class RuledWrite {
       if (sets.some((each) => isWithin(path, each.path))) continue;
       const forbidden = this.#isFixed(path) ? path : this.#forbidden(path, mask);
       if (forbidden === undefined) continue;
-      report.add(forbidden, this.#isFixed(path) ? isInBoundary : mayNotChange);
+      const isLeftOut = valueAt(this.#sent, forbidden) === undefined;
+      const reason = isLeftOut ? mayNotLeaveOut : mayNotChange;
+      report.add(forbidden, this.#isFixed(path) ? isInBoundary : reason);
     }
     return report.errors;
   }
@@ -242,6 +244,7 @@ const rankOf = ({ kind, errors = [] }: Problem): number =>
 const isSet = "the server sets this; leave it out";
 const isInBoundary = "this cannot change after the resource was created";
 const mayNotChange = "this caller may not write this field";
+const mayNotLeaveOut = "this caller may not remove this field";
 
 export const forbidden = new Problem(
   "forbidden",
