@@ -3,6 +3,8 @@
 import { Command, CommanderError } from "commander";
 import type { TestOptions } from "./cli/access.ts";
 import type { BackupOptions, RestoreOptions } from "./cli/backup.ts";
+import type { ImportOptions } from "./cli/import.ts";
+import type { ExportOptions } from "./cli/read-collection.ts";
 import type { CreateOptions } from "./cli/token.ts";
 import { CliError, usageError } from "./lib/cli-error.ts";
 import { newSecret } from "./model/token.ts";
@@ -147,6 +149,47 @@ withSettings(program.command("restore"), ["data", "store", "files"])
     const config = configOf(command);
     const { runRestore } = await import("./cli/backup.ts");
     await runRestore(config, options);
+  });
+
+withSettings(program.command("export"), ["data", "store", "files"])
+  .description(
+    "Write a collection, a query or the whole server to files, also while a server runs.",
+  )
+  .option("--collection <name>", "The collection; without it the whole server, to a folder.")
+  .requiredOption(
+    "--to <path>",
+    "people.ndjson, people.csv.gz, a folder, or - for standard output.",
+  )
+  .option("--query <parameters>", "What to export, as in a URL: status=paid&sort=-createdAt")
+  .option("--format <name>", "ndjson or csv, also with .gz or .zst (default: by the file name)")
+  .option("--overwrite", "Replace the folder of an earlier export.")
+  .option("--json", "Print the result as JSON.")
+  .action(async (options: ExportOptions, command) => {
+    const config = configOf(command);
+    const { exportData } = await import("./cli/export.ts");
+    await exportData(config, options);
+  });
+
+withSettings(program.command("import"), ["data", "store", "files"])
+  .description(
+    "Write the lines of a file to a collection, or a whole export back, also while a server runs.",
+  )
+  .argument(
+    "<path>",
+    "A file of NDJSON or CSV, also .gz or .zst, - for standard input, or the folder of an export.",
+  )
+  .option("--collection <name>", "Where to; it is created when it does not exist.")
+  .option("--key <field>", "Create or replace by this unique field, or by id.")
+  .option("--dry-run", "Write nothing; say what would be created, replaced and rejected.")
+  .option("--format <name>", "ndjson or csv, also with .gz or .zst (default: by the file name)")
+  .option("--types <how>", "CSV: what a value without a type in the schema is: text or infer")
+  .option("--separator <name>", "CSV: comma, semicolon or tab (default: as in the header row)")
+  .option("--encoding <name>", "CSV: utf-8 or windows-1252 (default: utf-8)")
+  .option("--json", "Print the result as JSON.")
+  .action(async (path: string, options: ImportOptions, command) => {
+    const config = configOf(command);
+    const { importData } = await import("./cli/import.ts");
+    await importData(config, path, options);
   });
 
 // `restante serve --help | head` closes the output early, which is not an error.

@@ -52,6 +52,8 @@ describe("help and version", () => {
     "token revoke",
     "token secret",
     "access test",
+    "export",
+    "import",
   ];
   for (const command of commands)
     it(`restante ${command} --help`, async () => {

@@ -31,7 +31,8 @@ export interface ProgressOptions {
 
 const barMs = 100;
 const lineMs = 5_000;
-const barWidth = 24;
+const maxBarWidth = 24;
+const minBarWidth = 4;
 
 export class Progress {
   readonly #output: ProgressOutput;
@@ -76,9 +77,9 @@ export class Progress {
 
   #show(step: RunningStep, isEnd: boolean): void {
     if (this.#isSilent) return;
-    const text = isEnd ? step.summary() : step.state(this.#isTerminal);
     // A line that is wrapped cannot be drawn again.
-    const line = this.#isTerminal ? text.slice(0, (this.#output.columns || 80) - 1) : text;
+    const width = this.#isTerminal ? (this.#output.columns || 80) - 1 : undefined;
+    const line = (isEnd ? step.summary() : step.state(width)).slice(0, width);
     this.#output.write(this.#isTerminal ? `\r${line}\x1b[K${isEnd ? "\n" : ""}` : `${line}\n`);
   }
 }
@@ -124,16 +125,17 @@ class RunningStep implements Step {
     this.#display.end();
   }
 
-  state(isBar: boolean): string {
+  /** Returns the state with a bar, if there is room for one within the width of the terminal. */
+  state(width: number | undefined): string {
     const { total } = this.#options;
-    const head = isBar ? this.#name : `${this.#name}:`;
+    const head = `${this.#name}:`;
     const rate = `${this.#format(this.#perSecond)}/s`;
     if (total === undefined || total <= 0) return `${head} ${this.#amount}, ${rate}`;
     const part = Math.min(1, this.#count / total);
-    const filled = Math.round(part * barWidth);
-    const bar = isBar ? ` [${"#".repeat(filled)}${"-".repeat(barWidth - filled)}]` : "";
     const percent = `${Math.floor(part * 100)} %`;
-    return `${head}${bar} ${percent}, ${this.#format(this.#count)} of ${this.#format(total)}${this.#noun}, ${rate}${this.#left(total)}`;
+    const counts = `${this.#format(this.#count)} of ${this.#format(total)}${this.#noun}`;
+    const text = `${percent}, ${counts}, ${rate}${this.#left(total)}`;
+    return `${head}${barOf(part, (width ?? 0) - head.length - text.length - 4)} ${text}`;
   }
 
   summary(): string {
@@ -150,7 +152,8 @@ class RunningStep implements Step {
   }
 
   get #noun(): string {
-    return this.#options.unit === "bytes" ? "" : ` ${this.#options.unit}`;
+    const { unit, total = this.#count } = this.#options;
+    return unit === "bytes" ? "" : ` ${nounOf(total, unit)}`;
   }
 
   get #amount(): string {
@@ -166,6 +169,22 @@ class RunningStep implements Step {
     return this.#options.unit === "bytes" ? formatBytes(count) : formatCount(count);
   }
 }
+
+/** Draws a bar with room for at most `width` characters. */
+function barOf(part: number, width: number): string {
+  const size = Math.min(width, maxBarWidth);
+  if (size < minBarWidth) return "";
+  const filled = Math.round(part * size);
+  return ` [${"#".repeat(filled)}${"-".repeat(size - filled)}]`;
+}
+
+/** One is without the plural s. */
+const nounOf = (count: number, plural: string): string =>
+  count === 1 ? plural.slice(0, -1) : plural;
+
+/** 2 and "lines" is "2 lines". */
+export const countOf = (count: number, plural: string): string =>
+  `${formatCount(count)} ${nounOf(count, plural)}`;
 
 /** 1234567 is "1,234,567", on every machine. */
 export const formatCount = (count: number): string => Math.round(count).toLocaleString("en-US");

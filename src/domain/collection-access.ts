@@ -121,14 +121,19 @@ export class CollectionAccess {
 
   /** A collection may require an Idempotency-Key on POST. */
   requireKey(key: string | undefined): Problem | undefined {
-    if (this.rules === undefined || key !== undefined) return undefined;
+    if (this.rules === undefined || key !== undefined || this.#isOperator) return undefined;
     return definitionOf(this.rules).idempotencyKey === "required" ? keyRequired : undefined;
   }
 
   /** A collection may require a precondition by entity tag on every change. */
   requirePrecondition(isByTag: boolean): Problem | undefined {
-    if (this.rules === undefined || isByTag) return undefined;
+    if (this.rules === undefined || isByTag || this.#isOperator) return undefined;
     return definitionOf(this.rules).preconditions === "required" ? preconditionRequired : undefined;
+  }
+
+  /** A command repeats what it does by itself, and no client changes what it has read. */
+  get #isOperator(): boolean {
+    return this.principal.kind === "system";
   }
 
   /** Whether access depends on the owner of a resource. */

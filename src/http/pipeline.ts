@@ -1,6 +1,7 @@
 // Processes every request: checks it, finds its route, authorizes it, runs the handler and finishes the response.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import { skipBody } from "./body/content.ts";
 import { isChunked } from "./body/framing.ts";
@@ -10,7 +11,12 @@ import { HttpProblem } from "./headers/http-problem.ts";
 import { queryTypes } from "./headers/media-type.ts";
 import { PreparedResponses, readForwarded } from "./prepared-responses.ts";
 import { authorize, rejectCredentialInUrl } from "./request/authorize.ts";
-import { RequestContext, requestIdGenerator, type Services } from "./request/context.ts";
+import {
+  type LineOptions,
+  RequestContext,
+  requestIdGenerator,
+  type Services,
+} from "./request/context.ts";
 import { limitAddress, setRateLimitFields } from "./request/rate-limit.ts";
 import { readTarget } from "./request/request-target.ts";
 import type { Route } from "./request/route.ts";
@@ -48,6 +54,23 @@ export function createFetch(services: Services): Fetch {
         (settled) => settle(context, settled),
         (thrown) => fail(context, thrown),
       );
+    } catch (thrown) {
+      return fail(context, thrown);
+    }
+  };
+}
+
+/** Handles a request that a command makes in its own process, as `system`. */
+export type SystemFetch = (request: Request, lines?: LineOptions) => Promise<Response>;
+
+export function createSystemFetch(services: Services): SystemFetch {
+  const nextRequestId = requestIdGenerator();
+  return async (request, lines) => {
+    const context = new RequestContext(services, request, nextRequestId());
+    context.principal = system;
+    context.lineOptions = lines;
+    try {
+      return finish(context, await (checkRequest(context) ?? routeRequest(context)));
     } catch (thrown) {
       return fail(context, thrown);
     }

@@ -3,13 +3,15 @@
 import { type Member, type ScannedObject, scanObject } from "../lib/json/scan.ts";
 import { decodeUtf8 } from "../lib/json/utf8.ts";
 import type { FieldError } from "./problem.ts";
-import { ignoredMembers } from "./resource.ts";
+import { ignoredMembers, ownerMember } from "./resource.ts";
 
 export interface Draft {
   /** The client's text, compact, without the members that only the server sets. */
   readonly fields: string;
   /** The client's `id`: null when it is not a string, undefined when none was sent. */
   readonly id: string | null | undefined;
+  /** The value of `_owner`, which only the operator can set; undefined when none was sent. */
+  readonly owner?: unknown;
 }
 
 /** Returns a draft, or all errors of the body. */
@@ -20,7 +22,11 @@ export function readDraft(bytes: Uint8Array): Draft | readonly FieldError[] {
 
 export function draftOf(text: string): Draft | readonly FieldError[] {
   const scanned = scanObject(text);
-  return "members" in scanned ? { fields: fieldsOf(scanned), id: idOf(scanned) } : scanned;
+  if (!("members" in scanned)) return scanned;
+  const draft = { fields: fieldsOf(scanned), id: idOf(scanned) };
+  // Most bodies have none of the ignored members.
+  const owner = draft.fields === scanned.text ? undefined : memberValue(scanned, ownerMember);
+  return owner === undefined ? draft : { ...draft, owner };
 }
 
 function fieldsOf(scanned: ScannedObject): string {
@@ -46,9 +52,13 @@ function compact({ text, gaps }: ScannedObject, members: readonly Member[]): rea
   });
 }
 
-function idOf({ text, members }: ScannedObject): Draft["id"] {
-  const member = members.find(({ name }) => name === "id");
-  if (member === undefined) return undefined;
-  const value: unknown = JSON.parse(text.slice(member.valueStart, member.end));
-  return typeof value === "string" ? value : null;
+function idOf(scanned: ScannedObject): Draft["id"] {
+  const value = memberValue(scanned, "id");
+  return value === undefined || typeof value === "string" ? value : null;
+}
+
+/** Returns the value of a member; undefined when there is none. */
+function memberValue({ text, members }: ScannedObject, name: string): unknown {
+  const member = members.find((each) => each.name === name);
+  return member && JSON.parse(text.slice(member.valueStart, member.end));
 }

@@ -45,8 +45,11 @@ export const serverMembers: readonly string[] = ["id", "createdAt", "updatedAt"]
 /** The member with the resources that this one refers to. */
 export const expandedMember = "_expanded";
 
+/** The member with the owner, which only admins see. */
+export const ownerMember = "_owner";
+
 /** Reserved names that a representation may have in addition to its fields. */
-export const reservedMembers: readonly string[] = ["_etag", expandedMember, "_owner"];
+export const reservedMembers: readonly string[] = ["_etag", expandedMember, ownerMember];
 
 /** Members that are ignored in a body, so that a client can send back what it read. */
 export const ignoredMembers: readonly string[] = [...serverMembers, ...reservedMembers];

@@ -1,5 +1,6 @@
 // Builds a running server from a config: opens the store and connects all services.
 
+import { existsSync, readdirSync } from "node:fs";
 import { sendFile } from "#runtime";
 import { Access } from "../domain/access.ts";
 import { AccessDocuments } from "../domain/access-documents.ts";
@@ -18,7 +19,7 @@ import { Writes } from "../domain/write/writes.ts";
 import { corsHeaders } from "../http/cors.ts";
 import { Proxies } from "../http/headers/forwarded.ts";
 import { AllowedHosts } from "../http/headers/host.ts";
-import { createFetch, type Fetch } from "../http/pipeline.ts";
+import { createFetch, createSystemFetch, type Fetch, type SystemFetch } from "../http/pipeline.ts";
 import type { Services } from "../http/request/context.ts";
 import { RateLimitBuckets } from "../http/request/rate-limit-buckets.ts";
 import { RequestLog } from "../http/request-log.ts";
@@ -27,6 +28,7 @@ import { MemoryBudget } from "../lib/memory-budget.ts";
 import type { Action } from "../model/action.ts";
 import { redactSecrets } from "../model/token.ts";
 import { openDisk } from "../store/disk/disk.ts";
+import { isKeyDirectory } from "../store/disk/paths.ts";
 import type { Committer } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
 import { type Log, lineWriter } from "./log.ts";
@@ -35,6 +37,8 @@ import { version } from "./version.ts";
 
 export interface App {
   readonly fetch: Fetch;
+  /** The same for commands, which may do everything. */
+  readonly systemFetch: SystemFetch;
   /** Builds the response when the runtime rejects a request before it is parsed. */
   readonly errorResponse: ParserErrorResponder;
   readonly tokens: Tokens;
@@ -44,6 +48,8 @@ export interface App {
   readonly actions: Actions;
   /** Commits changes sent by other processes. An empty list checks that writing works. */
   readonly commit: Committer["commit"];
+  /** Whether there are uploaded files. */
+  hasFiles(): boolean;
   /** Removes files that no resource refers to, and returns their number. The first process calls it at start. */
   sweep(): Promise<number>;
   /**
@@ -159,12 +165,14 @@ function build(
   };
   return {
     fetch: createFetch(services),
+    systemFetch: createSystemFetch(services),
     errorResponse: createParserErrorResponder(services),
     tokens,
     collections,
     accessDocuments,
     rights,
     actions,
+    hasFiles: () => hasFiles(filesFolder(config)),
     sweep: () => uploads.sweep(isShared(config) ? dayMs : Date.now() - openedAt),
     commit: store.tryCommit,
     announce: (address) =>
@@ -178,6 +186,9 @@ function build(
     },
   };
 }
+
+const hasFiles = (folder: string): boolean =>
+  existsSync(folder) && readdirSync(folder).some(isKeyDirectory);
 
 function logging(
   log: Log,

@@ -26,7 +26,7 @@ interface DefinitionsFolder {
 }
 
 /** The name of the file with the access document. No file defines a collection of this name. */
-const accessFile = "access";
+export const accessFile = "access";
 
 const accessHint =
   "is the access document; define a collection of this name with PUT /-/collections/access";

@@ -18,14 +18,14 @@ describe("progress on a terminal", () => {
     const progress = new Progress({ output, now });
     const step = progress.step("people", { total: 4_000, unit: "resources" });
     assert.deepEqual(written, [
-      `\rpeople [${"-".repeat(24)}] 0 %, 0 of 4,000 resources, 0/s\x1b[K`,
+      `\rpeople: [${"-".repeat(24)}] 0 %, 0 of 4,000 resources, 0/s\x1b[K`,
     ]);
     clock.ms = 2_000;
     step.add(1_000);
     progress.note("a note");
     assert.deepEqual(written.slice(1), [
       "\r\x1b[Ka note\n",
-      `\rpeople [${"#".repeat(6)}${"-".repeat(18)}] 25 %, 1,000 of 4,000 resources, 500/s, 0:06 left\x1b[K`,
+      `\rpeople: [${"#".repeat(6)}${"-".repeat(18)}] 25 %, 1,000 of 4,000 resources, 500/s, 0:06 left\x1b[K`,
     ]);
     clock.ms = 4_000;
     step.add(3_000);
@@ -41,7 +41,7 @@ describe("progress on a terminal", () => {
     const progress = new Progress({ output, now });
     progress.step("people", { total: 10, unit: "lines" });
     progress.close();
-    assert.deepEqual(written, ["\rpeople [-----------\x1b[K", "\n"]);
+    assert.deepEqual(written, ["\rpeople: 0 %, 0 of 1\x1b[K", "\n"]);
   });
 
   it("has a bar with --json too", () => {
@@ -49,6 +49,19 @@ describe("progress on a terminal", () => {
     const progress = new Progress({ output, now, isJson: true });
     progress.step("people", { unit: "lines" }).done();
     assert.equal(written.length, 2);
+  });
+});
+
+describe("a bar on a terminal of 50 columns", () => {
+  it("is shorter", () => {
+    const { written, output, now } = recorder(true, 50);
+    const progress = new Progress({ output, now });
+    progress.step("people", { total: 10, unit: "lines" });
+    progress.close();
+    assert.deepEqual(written, [
+      `\rpeople: [${"-".repeat(15)}] 0 %, 0 of 10 lines, 0/s\x1b[K`,
+      "\n",
+    ]);
   });
 });
 

@@ -8,6 +8,7 @@ import { acceptWrite } from "./allow.ts";
 import type { BatchMemory } from "./batch-memory.ts";
 import { acceptOperations } from "./operate.ts";
 import type { AddressedOperation } from "./operation.ts";
+import { withSentOwner } from "./owner-patch.ts";
 import { acceptPatch } from "./patch.ts";
 import { type Accepted, checkPutDraft } from "./validate.ts";
 
@@ -35,7 +36,8 @@ export function acceptOperation(
     // With rules, only what the caller sees counts.
     const isUnread = !access.bound && current !== undefined && !access.mayRead(current);
     const place = { id, at, address: `${collectionUrl}/${id}`, current, isUnread };
-    return checkPutDraft(id, draft) ?? acceptWrite(access, draft.fields, place);
+    const accepted = checkPutDraft(id, draft) ?? acceptWrite(access, draft.fields, place);
+    return access.principal.kind === "system" ? withSentOwner(accepted, draft) : accepted;
   }
   if (current === undefined) return resourceNotFound;
   if (operation.kind === "operate")

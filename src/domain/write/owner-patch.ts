@@ -1,13 +1,14 @@
-// Lets an admin change the owner of a resource with the member `_owner` of a patch.
+// Lets an admin change the owner of a resource with the member `_owner` of a patch, and the operator with that of a draft.
 
 import { isObject, type Tree, textOf } from "../../lib/json/tree.ts";
 import { memberOf } from "../../lib/own-property.ts";
+import type { Draft } from "../../model/draft.ts";
 import type { PatchKind } from "../../model/patch.ts";
 import { Problem } from "../../model/problem.ts";
-import { ownerMember } from "../../model/query/list-request.ts";
 import { withMember } from "../../model/render.ts";
-import type { Resource } from "../../model/resource.ts";
+import { ownerMember, type Resource } from "../../model/resource.ts";
 import { subjectMessage, subjectPattern } from "../../model/token.ts";
+import type { Accepted } from "./validate.ts";
 
 /** Whether a patch sets, removes or tests the owner. */
 export function namesOwner(kind: PatchKind, patch: string): boolean {
@@ -38,8 +39,15 @@ export function ownerAfter(
   return owner === current ? undefined : owner;
 }
 
+/** Sets the owner that a draft of the operator names. */
+export function withSentOwner(accepted: Accepted | Problem, { owner }: Draft): Accepted | Problem {
+  if (accepted instanceof Problem || owner === undefined) return accepted;
+  const isOwner = owner === null || (typeof owner === "string" && subjectPattern.test(owner));
+  return isOwner ? { ...accepted, setOwner: owner } : invalidOwner;
+}
+
 const invalidOwner = new Problem(
   "invalid-body",
-  "The patched resource would not be valid; `errors` lists each error.",
+  "The resource would not be valid; `errors` lists each error.",
   { errors: [{ pointer: `/${ownerMember}`, detail: `${subjectMessage}, or be null for none` }] },
 );

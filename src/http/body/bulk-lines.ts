@@ -24,6 +24,22 @@ export interface LineReader {
   end(): readonly BulkLine[] | Problem;
 }
 
+/** Leaves lines out. */
+export const filterLines = (
+  reader: LineReader,
+  isSkipped: (line: number) => boolean,
+): LineReader => {
+  const filter = (lines: readonly BulkLine[] | Problem) =>
+    lines instanceof Problem ? lines : lines.filter(({ number }) => !isSkipped(number));
+  return {
+    get bufferedBytes() {
+      return reader.bufferedBytes;
+    },
+    add: (chunk) => filter(reader.add(chunk)),
+    end: () => filter(reader.end()),
+  };
+};
+
 export class NdjsonLines implements LineReader {
   readonly #splitter: LineSplitter;
   readonly #maxBytes: number;

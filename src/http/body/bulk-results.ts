@@ -1,8 +1,9 @@
 // Reads the operations of an NDJSON or CSV request, and writes the lines of its response.
 
-import type { BulkOperation, Written } from "../../domain/write/operation.ts";
+import type { BulkOperation, Condition, Written } from "../../domain/write/operation.ts";
 import { isResourceId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
+import type { Resource } from "../../model/resource.ts";
 import type { Coding } from "../headers/content-coding.ts";
 import { replayedHeader } from "../headers/idempotency-key.ts";
 import type { RequestContext } from "../request/context.ts";
@@ -43,11 +44,19 @@ export function readLine({ context, key }: BulkRequest, line: BulkLine): BulkOpe
   if (tooMany !== undefined) return tooMany;
   const draft = line.read();
   if (draft instanceof Problem) return draft;
+  const idOf = key === undefined ? context.lineOptions?.idOf : undefined;
+  if (idOf !== undefined && draft.id === undefined)
+    return { kind: "put", id: idOf(line.number), draft, condition: isNew };
   if (key === undefined) return draft.id === undefined ? { kind: "create", draft } : idInLine;
   if (key !== "id") return { kind: "upsert", field: key, draft };
   const { id } = draft;
   return typeof id === "string" && isResourceId(id) ? { kind: "put", id, draft } : idNeeded;
 }
+
+/** A line that was imported before creates nothing. */
+const isNew: Condition = Object.assign((current: Resource | undefined) => current === undefined, {
+  isByTag: true,
+});
 
 const idInLine = new Problem(
   "invalid-body",

@@ -13,7 +13,7 @@ import { readPreference } from "../headers/prefer.ts";
 import type { RequestContext } from "../request/context.ts";
 import { problemFromError } from "../response/problem.ts";
 import { atomicLimits, writeAtomic } from "./bulk-atomic.ts";
-import type { BulkLine } from "./bulk-lines.ts";
+import { type BulkLine, filterLines } from "./bulk-lines.ts";
 import { readBulkParameters } from "./bulk-parameters.ts";
 import { BulkPipeline, type GroupLimits, writeGroups } from "./bulk-pipeline.ts";
 import {
@@ -51,7 +51,9 @@ export async function writeMany(context: RequestContext): Promise<Response | Pro
   const coding = chooseCoding(headers, Number.POSITIVE_INFINITY);
   if (coding instanceof Problem) return coding;
   const isMinimal = readPreference(headers) === "minimal";
-  const bulk = { ...parameters, context, type, isMinimal, coding };
+  const { isSkipped } = context.lineOptions ?? {};
+  const lines = isSkipped ? filterLines(parameters.lines, isSkipped) : parameters.lines;
+  const bulk = { ...parameters, context, type, isMinimal, coding, lines };
   return parameters.isAtomic ? writeAtomic(bulk, key) : writeEach(bulk);
 }
 

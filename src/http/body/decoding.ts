@@ -34,6 +34,8 @@ export const freeBytes = 1024 * 1024;
 /** The limit of a body, both encoded and decoded. */
 export interface ByteLimit {
   readonly bytes: number;
+  /** How many times its encoded size a large body may decode to. */
+  readonly maxRatio?: number;
   readonly problem: Problem;
 }
 
@@ -43,6 +45,7 @@ export async function* decode(
   coding: Coding,
   limit: ByteLimit,
 ): AsyncGenerator<Uint8Array> {
+  const { maxRatio: most = maxRatio } = limit;
   const decoder = decoders[coding]();
   const frame = coding === "zstd" ? new ZstdFrame() : undefined;
   let received = 0;
@@ -60,7 +63,7 @@ export async function* decode(
     for await (const chunk of decoder as AsyncIterable<Uint8Array>) {
       decodedBytes += chunk.byteLength;
       if (decodedBytes > limit.bytes) throw new BodyError(limit.problem);
-      if (decodedBytes > freeBytes + received * maxRatio) throw new BodyError(ratioTooHigh);
+      if (decodedBytes > freeBytes + received * most) throw new BodyError(ratioTooHigh);
       yield chunk;
     }
   } catch (thrown) {

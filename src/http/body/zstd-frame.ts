@@ -1,5 +1,5 @@
 // Checks that bytes are one complete zstd frame (RFC 8878 §3.1), because Bun's decoder accepts a
-// truncated frame and Node's ignores what follows the first frame.
+// truncated frame and Node's ignores what follows the first frame. Encoders of streams may add empty frames.
 
 const magic = 0xfd2fb528;
 /** Lengths by the flags of the frame header. */
@@ -19,6 +19,8 @@ export class ZstdFrame {
   #skip = 0;
   #next: "frame" | "block" | "end" = "frame";
   #hasChecksum = false;
+  /** Whether the first frame is complete, so that others must be empty. */
+  #isAfterFirst = false;
   #isInvalid = false;
 
   get isWhole(): boolean {
@@ -31,9 +33,11 @@ export class ZstdFrame {
         const step = Math.min(this.#skip, bytes.length - at);
         this.#skip -= step;
         at += step;
-      } else if (this.#next === "end") {
-        this.#isInvalid = true;
       } else {
+        if (this.#next === "end") {
+          this.#next = "frame";
+          this.#isAfterFirst = true;
+        }
         this.#header[this.#has++] = bytes[at++] ?? 0;
         if (this.#has === (this.#next === "frame" ? 5 : blockHeaderBytes)) this.#read();
       }
@@ -60,6 +64,7 @@ export class ZstdFrame {
 
   #beginBlock(header: number): void {
     const isLast = (header & 1) !== 0;
+    if (this.#isAfterFirst && header >> 3 !== 0) this.#isInvalid = true;
     this.#skip = ((header >> 1) & 3) === repeated ? 1 : header >> 3;
     if (!isLast) return;
     this.#next = "end";

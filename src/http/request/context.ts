@@ -82,6 +82,14 @@ export interface Repeatable {
 /** Answers at once or not at all: false where the store has to be waited for. */
 export type IsCurrentFor = (access: CollectionAccess) => boolean;
 
+/** How a command imports lines. */
+export interface LineOptions {
+  /** Returns the id of a new resource, so that a line that is imported again creates nothing. */
+  readonly idOf?: ((line: number) => string) | undefined;
+  /** Whether a line is left out. */
+  readonly isSkipped?: ((line: number) => boolean) | undefined;
+}
+
 export class RequestContext {
   readonly services: Services;
   readonly request: Request;
@@ -104,6 +112,9 @@ export class RequestContext {
   quotas: readonly Quota[] = noQuotas;
   /** Whether the request is known to have come without TLS. */
   inClearText = false;
+
+  /** How the lines of an import become resources; only commands set it. */
+  lineOptions: LineOptions | undefined = undefined;
 
   /** Set by a handler whose response depends on one resource or collection only. */
   isCurrentFor: IsCurrentFor | undefined = undefined;

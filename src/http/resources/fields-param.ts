@@ -10,11 +10,10 @@ import {
   everyField,
   type ListRequest,
   type NamedField,
-  ownerMember,
 } from "../../model/query/list-request.ts";
 import { projectionOf } from "../../model/query/projection.ts";
 import { type Renderer, withMember } from "../../model/render.ts";
-import type { Resource } from "../../model/resource.ts";
+import { ownerMember, type Resource } from "../../model/resource.ts";
 import { etagOf } from "../headers/conditional.ts";
 import {
   invalidListRequest,

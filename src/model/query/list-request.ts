@@ -3,6 +3,7 @@
 import { jsonLimits } from "../../lib/json/scan.ts";
 import { plainName } from "../field-kind.ts";
 import type { FieldError, ParameterError } from "../problem.ts";
+import { ownerMember } from "../resource.ts";
 
 export const operators = [
   ...(["eq", "ne", "lt", "lte", "gt", "gte", "in", "exists"] as const),
@@ -152,9 +153,6 @@ export const fieldSyntax = `a field is a name, or up to ${jsonLimits.maxDepth} n
 export const everyField = "*";
 /** In `fields`: the ETag of each resource. */
 export const etagField = "_etag";
-
-/** In `fields`: the owner of each resource, for admins. */
-export const ownerMember = "_owner";
 
 /** Whether `fields` accepts the name for every collection. */
 export const isAlwaysShown = (field: string): boolean =>

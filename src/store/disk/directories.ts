@@ -1,7 +1,8 @@
 // Creates directories and syncs them to disk, so that they survive a power cut.
 
-import { mkdir, open } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
+import { syncPath } from "../../lib/sync-path.ts";
 import { codeOf } from "./errors.ts";
 
 export class Directories {
@@ -20,23 +21,13 @@ export class Directories {
   }
 }
 
-/** Until its directory is synced, a new file can be lost in a power cut, even if the file itself is synced. */
-export async function syncDirectory(directory: string): Promise<void> {
-  const handle = await open(directory, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 async function make(directory: string): Promise<void> {
   const firstCreated = await mkdir(directory, { recursive: true, mode: 0o700 });
   let parent = dirname(directory);
   // Another process may have created it just now without syncing it yet.
   if (firstCreated === undefined) return syncIfAllowed(parent);
   for (; parent.length >= dirname(firstCreated).length; parent = dirname(parent)) {
-    await syncDirectory(parent);
+    await syncPath(parent);
     if (parent === dirname(parent)) return;
   }
 }
@@ -44,7 +35,7 @@ async function make(directory: string): Promise<void> {
 /** Ignores EACCES: the parent of an existing directory may not be readable for this user. */
 async function syncIfAllowed(directory: string): Promise<void> {
   try {
-    await syncDirectory(directory);
+    await syncPath(directory);
   } catch (error) {
     if (codeOf(error) !== "EACCES") throw error;
   }

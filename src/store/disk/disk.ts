@@ -4,9 +4,10 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, rename, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
 import type { FileBytes, Files, OpenedFile, SavedFile } from "../files.ts";
-import { Directories, syncDirectory } from "./directories.ts";
+import { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { FilePaths, newKey } from "./paths.ts";
 import { RangeSource } from "./range.ts";
@@ -151,7 +152,7 @@ class Disk implements Files {
     const directory = dirname(path);
     await this.#directories.ensure(directory);
     await rename(incomingPath, path);
-    await syncDirectory(directory);
+    await syncPath(directory);
   }
 
   /** After an error, every directory is checked again before it is used. */

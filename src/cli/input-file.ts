@@ -1,0 +1,67 @@
+// Opens a file or standard input for an import, decodes it, and shows how much is read.
+
+import { createReadStream, statSync } from "node:fs";
+import { BodyError, decode } from "../http/body/decoding.ts";
+import { CliError, messageOf } from "../lib/cli-error.ts";
+import { Problem } from "../model/problem.ts";
+import type { DataFormat } from "./data-format.ts";
+import type { Progress } from "./progress.ts";
+
+export const isStdin = (path: string): boolean => path === "-";
+
+/** How an input is named in messages. */
+export const inputName = (path: string): string => (isStdin(path) ? "standard input" : path);
+
+/** Returns the size and the time of the last change; undefined for standard input. */
+export function inputState(path: string): { size: number; changedAt: number } | undefined {
+  if (isStdin(path)) return undefined;
+  try {
+    const { size, mtimeMs } = statSync(path);
+    return { size, changedAt: mtimeMs };
+  } catch (cause) {
+    throw new CliError(1, `Cannot read ${path}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** Reads a compressed file to its end, so that nothing of a damaged one is imported. */
+export async function checkInput(
+  path: string,
+  format: DataFormat,
+  progress: Progress,
+): Promise<void> {
+  if (isStdin(path) || format.coding === undefined) return;
+  const total = inputState(path)?.size;
+  const step = progress.step(`check ${path}`, { total, unit: "bytes" });
+  for await (const _ of readInput(path, format, (bytes) => step.add(bytes)));
+  step.done();
+}
+
+/** Yields the decoded bytes. `onRead` gets the number of bytes that were read. */
+export async function* readInput(
+  path: string,
+  { coding }: DataFormat,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  const source = isStdin(path) ? process.stdin : createReadStream(path);
+  async function* read(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of source as AsyncIterable<Uint8Array>) {
+      onRead(chunk.length);
+      yield chunk;
+    }
+  }
+  try {
+    if (coding === undefined) yield* read();
+    else yield* decode(read(), coding, noLimit);
+  } catch (cause) {
+    const isDamaged = cause instanceof BodyError;
+    const reason = isDamaged ? `it is not one complete and valid ${coding} file` : messageOf(cause);
+    throw new CliError(1, `Cannot read ${inputName(path)}: ${reason}.`, { cause });
+  }
+}
+
+/** The operator has chosen the file. */
+const noLimit = {
+  bytes: Number.POSITIVE_INFINITY,
+  maxRatio: Number.POSITIVE_INFINITY,
+  problem: new Problem("content-too-large", "The file is too large."),
+};

@@ -1,0 +1,118 @@
+// Writes a file or a folder under a temporary name, and renames it when it is complete and on disk.
+
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { mkdir, open, rename } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { Transform, type TransformCallback } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { encodeStream } from "../http/headers/content-coding.ts";
+import { CliError, messageOf } from "../lib/cli-error.ts";
+import { syncPath } from "../lib/sync-path.ts";
+import type { DataFormat } from "./data-format.ts";
+
+const suffix = ".part";
+
+/**
+ * Calls `write` with a temporary path beside `path`, and renames it when it resolves. A killed command
+ * leaves only the temporary file, which the next command with the same path removes.
+ */
+export async function writeThenRename(
+  path: string,
+  write: (temporary: string) => Promise<void>,
+): Promise<void> {
+  const target = resolve(path);
+  const temporary = `${target}.${process.pid}${suffix}`;
+  try {
+    removeAbandoned(target);
+    await write(temporary);
+    await rename(temporary, target);
+    await syncPath(dirname(target));
+  } catch (thrown) {
+    rmSync(temporary, { recursive: true, force: true });
+    throw isSystemError(thrown) ? cannotWrite(path, thrown) : thrown;
+  }
+}
+
+/** Removes what commands that do not run any more have left. */
+function removeAbandoned(target: string): void {
+  const [folder, start] = [dirname(target), `${basename(target)}.`];
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const middle = name.slice(start.length, -suffix.length);
+    const isOurs = name.startsWith(start) && name.endsWith(suffix) && /^\d{1,10}$/.test(middle);
+    if (isOurs && !isRunning(Number(middle))) rmSync(join(folder, name), { recursive: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    // A process of another user.
+    return isSystemError(thrown) && thrown.code === "EPERM";
+  }
+}
+
+const isSystemError = (thrown: unknown): thrown is NodeJS.ErrnoException =>
+  thrown instanceof Error && "syscall" in thrown;
+
+const cannotWrite = (path: string, cause: unknown): CliError =>
+  new CliError(1, `Cannot write ${path}: ${messageOf(cause)}. Nothing is left under this name.`, {
+    cause,
+  });
+
+/** Writes the bytes to a new file, compressed if the format says so, and syncs it. */
+export async function writeFile(
+  path: string,
+  chunks: AsyncIterable<Uint8Array>,
+  format: DataFormat,
+): Promise<number> {
+  const counter = new ByteCounter();
+  const file = await open(path, "wx");
+  await pipeline([encoded(chunks, format), counter, file.createWriteStream()]);
+  await syncPath(path);
+  return counter.bytes;
+}
+
+/** Writes a small text to a new file, and creates its folder. */
+export async function writeText(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const format = { type: "ndjson", coding: undefined, extension: "" } as const;
+  const bytes = new TextEncoder().encode(text);
+  await writeFile(
+    path,
+    (async function* () {
+      yield bytes;
+    })(),
+    format,
+  );
+}
+
+/** Writes the bytes to standard output. */
+export async function writeToStdout(
+  chunks: AsyncIterable<Uint8Array>,
+  format: DataFormat,
+): Promise<number> {
+  const counter = new ByteCounter();
+  try {
+    await pipeline([encoded(chunks, format), counter, process.stdout], { end: false });
+  } catch (thrown) {
+    if (!(isSystemError(thrown) && thrown.code === "EPIPE")) throw thrown;
+    throw new CliError(1, "Standard output was closed before the end of the export.");
+  }
+  return counter.bytes;
+}
+
+const encoded = (
+  chunks: AsyncIterable<Uint8Array>,
+  { coding }: DataFormat,
+): AsyncIterable<Uint8Array> => (coding === undefined ? chunks : encodeStream(chunks, coding));
+
+class ByteCounter extends Transform {
+  bytes = 0;
+
+  override _transform(chunk: Uint8Array, _: BufferEncoding, done: TransformCallback): void {
+    this.bytes += chunk.length;
+    done(null, chunk);
+  }
+}
