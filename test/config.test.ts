@@ -67,6 +67,9 @@ describe("defaults", () => {
       readStore: undefined,
       collections: undefined,
       actions: undefined,
+      backupTo: undefined,
+      backupEvery: 86_400_000,
+      backupKeep: undefined,
       workers: 1,
     });
     assert.deepEqual({ ...defaultConfig, data: "" }, { ...config(), data: "" });
@@ -129,6 +132,7 @@ describe("the config file", () => {
       ...{ files: "uploads", maxUploadBytes: 20, maxInFlightBytes: 33_554_432 },
       ...{ rateLimitPerAddress: 5, rateLimitPerToken: 6, keepRemovedDays: 7, keepKeysHours: 8 },
       ...{ queryDeadline: 9, maxCounted: 10, maxCascade: 11, actions: "deeds" },
+      ...{ backupTo: "kept", backupEvery: "6h", backupKeep: "7d" },
     };
     writeFileSync(path, JSON.stringify(values));
     assert.deepEqual(config({ flags: { config: path } }), {
@@ -137,6 +141,7 @@ describe("the config file", () => {
       collections: join(folder, "rules"),
       files: join(folder, "uploads"),
       actions: join(folder, "deeds"),
+      ...{ backupTo: join(folder, "kept"), backupEvery: 21_600_000, backupKeep: 604_800_000 },
       baseUrl: "https://example.org/api",
     });
   });
@@ -263,6 +268,9 @@ describe("values", () => {
     rateLimitPerAddress: { allowed: [["0", 0]], rejected: ["-1", "1000001", "1/s"] },
     rateLimitPerToken: { allowed: [["600", 600]], rejected: ["-1", "1000001", "none"] },
     queryDeadline: { allowed: [["100", 100]], rejected: ["0", "101", "0.5", "10s"] },
+    backupTo: { allowed: [["/x/y", "/x/y"]], rejected: ["a\0b", "b.tar.zst"] },
+    backupEvery: { allowed: [["1m", 60_000]], rejected: ["0", "59s", "6", "6 h", "3651d"] },
+    backupKeep: { allowed: [["7d", 604_800_000]], rejected: ["0d", "1w", "soon"] },
     maxCascade: { allowed: [["0", 0]], rejected: ["-1", "10001", "all"] },
     maxCounted: { allowed: [["1000000000", 1_000_000_000]], rejected: ["0", "1000000001", "1M"] },
     keepRemovedDays: { allowed: [["1", 1]], rejected: ["0", "36501", "1d"] },

@@ -33,7 +33,7 @@ const layers = [
 /** Files and folders that only some files of higher layers may import. */
 const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
   [/^src\/store\//, /^src\/(?!http\/)/],
-  [/^src\/server\/setting-values\.ts$/, /^src\/server\/(limit-)?settings\.ts$/],
+  [/^src\/server\/setting-values\.ts$/, /^src\/server\/(limit-|backup-)?settings\.ts$/],
   [/^src\/server\/settings\.ts$/, /^src\/server\/(config|log)\.ts$/],
   [/^src\/store\/sqlite\//, /^src\/(server\/open-(store|transfer)\.ts$|store\/sqlite\/)/],
   [/^src\/store\/disk\//, /^src\/(server\/(app|open-transfer)\.ts$|store\/disk\/)/],
@@ -53,7 +53,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   postgres: /^src\/store\/postgres\//,
   typebox: /^src\/lib\/schema\/validator\.ts$/,
   uuidv7: /^src\/model\/id\.ts$/,
-  "node:child_process": /^src\/(server\/supervisor|runtime\/node-modules)\.ts$/,
+  "node:child_process": /^src\/(server\/(supervisor|backup-schedule)|runtime\/node-modules)\.ts$/,
   "node:sqlite": /^src\/store\/sqlite\//,
   "node:worker_threads": /^src\/store\//,
 };

@@ -7,6 +7,7 @@ import { CliError, messageOf } from "../lib/cli-error.ts";
 import type { Server } from "../runtime/runtime.ts";
 import { loadActions, logLateActionErrors } from "../server/actions-folder.ts";
 import { type App, describeStore } from "../server/app.ts";
+import { BackupScheduler } from "../server/backup-schedule.ts";
 import type { Config } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
 import { makeFirstToken, writeFirstToken } from "../server/first-token.ts";
@@ -30,9 +31,28 @@ export async function serve(config: Config): Promise<void> {
   if (config.workers > 1) return superviseWorkers(config, app, log);
   logLateActionErrors(config, app, log);
   const server = await start(config, app);
-  stopOnSignal(server, app, log);
+  const backups = scheduleBackups(config, log, app.showBackups);
+  stopOnSignal(withBackups(server, backups), app, log);
   await announce(config, app, server.port, log);
+  await backups?.start();
 }
+
+/** Returns undefined when there is no folder for backups. */
+function scheduleBackups(
+  config: Config,
+  log: Log,
+  onChange: App["showBackups"],
+): BackupScheduler | undefined {
+  const { backupTo: to } = config;
+  return to === undefined ? undefined : new BackupScheduler({ config, to, log, onChange });
+}
+
+const withBackups = (server: Stoppable, backups: BackupScheduler | undefined): Stoppable => ({
+  stop(graceMs) {
+    backups?.stop();
+    return server.stop(graceMs);
+  },
+});
 
 /** Applies the definitions and creates the configured token before the first request. */
 async function prepare(config: Config, app: App, log: Log): Promise<void> {
@@ -59,13 +79,15 @@ async function sweepFiles(app: App, log: Log): Promise<void> {
 async function superviseWorkers(config: Config, app: App, log: Log): Promise<void> {
   const port = await claimPort(config, app);
   const workers = new Supervisor({ ...config, port }, app.commit, log);
-  stopOnSignal(workers, app, log);
+  const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
+  stopOnSignal(withBackups(workers, backups), app, log);
   try {
     await workers.start();
   } catch (cause) {
     return closeAndThrow(app, `Cannot start a worker: ${messageOf(cause)}`, cause);
   }
   await announce(config, app, port, log);
+  await backups?.start();
 }
 
 /** Checks that the port is free. A shared port is never "in use", so another server could take requests. */

@@ -1,6 +1,7 @@
 // Lists every route: method, path, permission, handler, request and responses.
 
 import { actionListSchema, actionNameSchema } from "../model/action-schema.ts";
+import { backupListSchema } from "../model/schemas/backup.ts";
 import { batchLimits, batchResultsSchema, batchSchema } from "../model/schemas/batch.ts";
 import { collectionListSchema, collectionSchema } from "../model/schemas/collection.ts";
 import { problemKindSchema } from "../model/schemas/problem.ts";
@@ -22,6 +23,7 @@ import {
 } from "../model/schemas/token.ts";
 import { listActions, runAction } from "./actions/actions.ts";
 import { getAccessDocument, putAccessDocument } from "./admin/access.ts";
+import { listBackups } from "./admin/backups.ts";
 import {
   deleteCollection,
   getCollection,
@@ -192,6 +194,13 @@ export const routes: Routes = {
     description:
       "Queries that took a second or more, that checked 1,000 resources or more one by one, or that were stopped at the deadline: the 100 latest shapes, without values, the longest total time first. With several processes, each has its own.",
     responses: { 200: json("With the indexes that would help.", slowQueryListSchema) },
+  }),
+
+  listBackups: route("GET /-/backups", "admin", listBackups, {
+    summary: "Scheduled backups",
+    description:
+      "The last 20 backups of `--backup-to` and how they went, the newest first, and when the next one begins.",
+    responses: { 200: json("Also while one runs.", backupListSchema) },
   }),
 
   listTokens: route("GET /-/tokens", "admin", listTokens, {

@@ -9,7 +9,7 @@ const unitMs: ReadonlyMap<string, number> = new Map([
 
 /** Returns milliseconds, or undefined when the text is no length of time. */
 export function readDuration(text: string): number | undefined {
-  const [, count, unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const ms = unitMs.get(unit);
   return count === undefined || ms === undefined ? undefined : Number(count) * ms;
 }

@@ -5,6 +5,7 @@ import { sendFile } from "#runtime";
 import { Access } from "../domain/access.ts";
 import { AccessDocuments } from "../domain/access-documents.ts";
 import { Actions } from "../domain/actions.ts";
+import { type BackupStatus, Backups } from "../domain/backups.ts";
 import { Collections } from "../domain/collections.ts";
 import { Expander } from "../domain/expand.ts";
 import { Feeds } from "../domain/feeds.ts";
@@ -46,6 +47,8 @@ export interface App {
   readonly accessDocuments: AccessDocuments;
   readonly rights: Rights;
   readonly actions: Actions;
+  /** Sets what is shown of scheduled backups. */
+  readonly showBackups: (status: BackupStatus) => void;
   /** Commits changes sent by other processes. An empty list checks that writing works. */
   readonly commit: Committer["commit"];
   /** Whether there are uploaded files. */
@@ -130,11 +133,13 @@ function build(
   });
   const rights = new Rights(store, clock, access, resources, writes);
   const requests = new RequestLog(lineWriter(log));
+  const backups = new Backups();
   const services: Services = {
     ...{ access, accessDocuments },
     lists: new Lists(store, access, config.maxBodyBytes),
     expander: new Expander(store, access, base),
     slowQueries: new SlowQueries(clock),
+    backups,
     feeds: new Feeds(store, config.maxBodyBytes),
     resources,
     rights,
@@ -173,6 +178,7 @@ function build(
     rights,
     actions,
     hasFiles: () => hasFiles(filesFolder(config)),
+    showBackups: (status) => backups.update(status),
     sweep: () => uploads.sweep(isShared(config) ? dayMs : Date.now() - openedAt),
     commit: store.tryCommit,
     announce: (address) =>

@@ -3,6 +3,7 @@
 import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { isSecret } from "../model/token.ts";
+import { backupSettings } from "./backup-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
 import {
   baseUrl,
@@ -66,6 +67,12 @@ export interface Config {
   readonly collections: string | undefined;
   /** Absolute path of a folder of actions. */
   readonly actions: string | undefined;
+  /** Absolute path of a folder of backups. Undefined means that none are made. */
+  readonly backupTo: string | undefined;
+  /** Milliseconds between two backups. */
+  readonly backupEvery: number;
+  /** How many milliseconds backups are kept. Undefined means for ever. */
+  readonly backupKeep: number | undefined;
 }
 
 export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> } = {
@@ -167,6 +174,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     read: (text) => logLevels.find((level) => level === text),
   },
   ...limitSettings,
+  ...backupSettings,
   files: {
     flag: "--files",
     variable: "RESTANTE_FILES",

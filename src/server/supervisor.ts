@@ -4,6 +4,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { extname } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
+import type { BackupStatus } from "../domain/backups.ts";
 import {
   type Answer,
   type CommitRequest,
@@ -14,7 +15,10 @@ import type { Config } from "./config.ts";
 import { type Log, lineWriter } from "./log.ts";
 
 /** A message from the supervisor to a worker. */
-export type SupervisorMessage = { readonly kind: "work"; readonly config: Config } | Answer;
+export type SupervisorMessage =
+  | { readonly kind: "work"; readonly config: Config }
+  | { readonly kind: "backups"; readonly status: BackupStatus }
+  | Answer;
 /** A message from a worker to the supervisor. */
 export type WorkerMessage =
   | { readonly kind: "listening" }
@@ -34,6 +38,7 @@ export class Supervisor {
   readonly #log: Log;
   readonly #writeLine: (line: string) => void;
   readonly #workers = new Set<ChildProcess>();
+  #backups: BackupStatus | undefined;
   #isStopping = false;
 
   /** `config.port` is the port that all workers share, not 0. */
@@ -67,6 +72,12 @@ export class Supervisor {
     clearTimeout(force);
   }
 
+  /** Lets every worker show it, also those that start later. */
+  showBackups(status: BackupStatus): void {
+    this.#backups = status;
+    for (const worker of this.#workers) send(worker, { kind: "backups", status });
+  }
+
   /** Resolves when the worker listens. It stays pending when `stop` is called before that. */
   #startWorker(): Promise<void> {
     const worker = fork(program, ["worker"], { stdio: ["ignore", "pipe", "inherit", "ipc"] });
@@ -78,6 +89,7 @@ export class Supervisor {
       if (message.kind === "commit") return void this.#write(worker, message);
       if (message.kind === "listening") {
         listensSince = performance.now();
+        if (this.#backups) send(worker, { kind: "backups", status: this.#backups });
         return listening.resolve();
       }
       listening.reject(new Error(message.message));

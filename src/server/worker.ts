@@ -3,6 +3,7 @@
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import { RemoteCommitter } from "../store/remote-committer.ts";
 import { loadActions, logLateActionErrors } from "./actions-folder.ts";
+import type { App } from "./app.ts";
 import { drain, listenFor, openApp } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import type { SupervisorMessage, WorkerMessage } from "./supervisor.ts";
@@ -17,18 +18,21 @@ export async function work(): Promise<void> {
   process.on("SIGINT", () => undefined);
 
   const committer = new RemoteCommitter(send);
+  let app: App | undefined;
   const { config } = await new Promise<Extract<SupervisorMessage, { kind: "work" }>>((resolve) => {
     process.on("message", (message: SupervisorMessage) => {
       if (message.kind === "work") resolve(message);
+      else if (message.kind === "backups") app?.showBackups(message.status);
       else committer.receive(message);
     });
   });
   try {
     const log = createLog(config.logLevel);
-    const app = await openApp(config, log, committer, await loadActions(config));
-    logLateActionErrors(config, app, log);
-    const server = await listenFor(config, app);
-    process.once("SIGTERM", () => void drain(server, app, log).then(() => process.exit(0)));
+    const opened = await openApp(config, log, committer, await loadActions(config));
+    app = opened;
+    logLateActionErrors(config, opened, log);
+    const server = await listenFor(config, opened);
+    process.once("SIGTERM", () => void drain(server, opened, log).then(() => process.exit(0)));
     // A service manager signals every process, and the supervisor signals again: that is no second request.
     process.on("SIGTERM", () => undefined);
     send({ kind: "listening" });

@@ -11,6 +11,7 @@ import { sendFile } from "#runtime";
 import { Access } from "../../src/domain/access.ts";
 import { AccessDocuments } from "../../src/domain/access-documents.ts";
 import { Actions } from "../../src/domain/actions.ts";
+import { Backups } from "../../src/domain/backups.ts";
 import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { Collections } from "../../src/domain/collections.ts";
 import { Feeds } from "../../src/domain/feeds.ts";
@@ -55,6 +56,7 @@ interface Domain {
   readonly resources: Resources;
   readonly rights: Rights;
   readonly slowQueries: SlowQueries;
+  readonly backups: Backups;
   readonly tokens: Tokens;
   readonly uploads: Uploads;
   readonly writes: Writes;
@@ -197,6 +199,7 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Rights.explain": admin(({ rights }, who) =>
     rights.explain(who, { collection: "notes", verb: "read" }),
   ),
+  "Backups.list": admin(({ backups }, who) => backups.list(who)),
   "SlowQueries.list": admin(({ slowQueries }, who) => slowQueries.list(who)),
   "Tokens.list": admin(({ tokens }, who) => tokens.list(who)),
   "Tokens.find": admin(({ tokens }, who) => tokens.find(who, "t")),
@@ -231,6 +234,7 @@ const others: Readonly<Record<string, string>> = {
   "Actions.visibleTo": "returns what the principal may run; tested below",
   "Actions.currentRun": "names the running action in the log",
   "Collections.usable": "returns what the principal may use; tested below",
+  "Backups.update": "sets what the schedule reports",
   "SlowQueries.record": "records a query that was allowed",
   "SlowQueries.isToLog": "limits the lines of the log",
   "PositionSeal.of": "encrypts positions of the caller",
@@ -378,6 +382,7 @@ describe("a principal without the scope", () => {
       lists: new Lists(store, access, 2 ** 20),
       feeds: new Feeds(store, 2 ** 20),
       slowQueries: new SlowQueries(Date.now),
+      backups: new Backups(),
       tokens: new Tokens(store, Date.now),
     };
   });

@@ -117,6 +117,7 @@ export async function requestEverything(
     ["GET /-/access/people"],
     [`GET /-/access/people/${id}`, { token: scoped }],
     ["GET /-/queries"],
+    ["GET /-/backups"],
     ["GET /-/tokens"],
     ["POST /-/tokens", { headers: json, body: '{"name":"n","scopes":["*:read"]}' }],
     [`GET /-/tokens/${token}`],

@@ -3,6 +3,7 @@
 import type { Access } from "../../domain/access.ts";
 import type { AccessDocuments } from "../../domain/access-documents.ts";
 import type { Actions } from "../../domain/actions.ts";
+import type { Backups } from "../../domain/backups.ts";
 import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Collections } from "../../domain/collections.ts";
 import type { Expander } from "../../domain/expand.ts";
@@ -29,6 +30,7 @@ export interface Services {
   readonly lists: Lists;
   readonly expander: Expander;
   readonly slowQueries: SlowQueries;
+  readonly backups: Backups;
   readonly feeds: Feeds;
   readonly rights: Rights;
   readonly tokens: Tokens;

@@ -11,6 +11,7 @@ import {
   grantReportSchema,
   ownRightsSchema,
 } from "./access-query.ts";
+import { backupListSchema, backupRunSchema } from "./backup.ts";
 import {
   batchOperationSchema,
   batchResultSchema,
@@ -74,6 +75,8 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   GrantReport: grantReportSchema,
   ConditionReport: conditionReportSchema,
   OwnRights: ownRightsSchema,
+  BackupList: backupListSchema,
+  BackupRun: backupRunSchema,
   SlowQuery: slowQuerySchema,
   SlowQueryList: slowQueryListSchema,
   TokenRequest: tokenRequestSchema,

@@ -1,0 +1,46 @@
+// The settings of scheduled backups.
+
+import { readDuration } from "../lib/duration.ts";
+import { folderPath, type Setting } from "./setting-values.ts";
+
+const dayMs = 86_400_000;
+
+function durationFrom(text: string, least: number): number | undefined {
+  const ms = readDuration(text);
+  return ms !== undefined && ms >= least && ms <= 3_650 * dayMs ? ms : undefined;
+}
+
+export const backupSettings = {
+  backupTo: {
+    flag: "--backup-to",
+    variable: "RESTANTE_BACKUP_TO",
+    type: "string",
+    placeholder: "folder",
+    about:
+      "A folder for backups, which are made while the server runs. It must not be within the data folder. Default: no backups.",
+    allowed: "the path of a folder",
+    fallback: undefined,
+    read: (text, folder) =>
+      /\.(?:tar|tgz|gz|zst)$/.test(text) ? undefined : folderPath(text, folder),
+  },
+  backupEvery: {
+    flag: "--backup-every",
+    variable: "RESTANTE_BACKUP_EVERY",
+    type: "string",
+    placeholder: "time",
+    about: "The time between two backups.",
+    allowed: "a time from 1m to 3650d, such as 6h",
+    fallback: "24h",
+    read: (text) => durationFrom(text, 60_000),
+  },
+  backupKeep: {
+    flag: "--backup-keep",
+    variable: "RESTANTE_BACKUP_KEEP",
+    type: "string",
+    placeholder: "time",
+    about: "How long backups are kept; the newest always stays. Default: for ever.",
+    allowed: "a time from 1m to 3650d, such as 7d",
+    fallback: undefined,
+    read: (text) => durationFrom(text, 60_000),
+  },
+} as const satisfies Readonly<Record<string, Setting<string | number | undefined>>>;
