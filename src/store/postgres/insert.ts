@@ -21,7 +21,7 @@ import { ConnectionLost, isCanceled, isUncertain, messageOf } from "./errors.ts"
 import type { KnownHead, KnownHeads } from "./known-heads.ts";
 import { begin, commit, rollback, withRollback } from "./transaction.ts";
 import type { WriterConnection } from "./writer-pool.ts";
-import { countersOf, insertEntries, insertWords, putResources } from "./writes.ts";
+import { countersOf, insertEntries, insertResources, insertWords } from "./writes.ts";
 
 /** Returns the collection when all changes are new resources of one, without files, decided by no other. */
 export function insertedInto(changes: readonly Change[]): string | undefined {
@@ -192,6 +192,6 @@ function insertAt(sql: Sql, before: Head, writes: PartWrites): Statement {
     ),
     ${entries.length > 0 ? sql`entry AS (${insertEntries(sql, part, entries, from)}),` : sql``}
     ${words.length > 0 ? sql`word AS (${insertWords(sql, part, words, from)}),` : sql``}
-    resource AS (${putResources(sql, part, inserted, from)})
+    resource AS (${insertResources(sql, part, inserted, from)})
     SELECT part FROM written`;
 }

@@ -14,7 +14,7 @@ import { resourceIn, type StoredResource } from "../core/stored-resource.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { deleteSomeRows } from "./delete-rows.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";
-import { insertEntries, insertWords } from "./writes.ts";
+import { insertEntries, putWords } from "./writes.ts";
 
 /** Runs one step with so many rows in the current transaction, which has locked the head, and returns what is left to do. */
 export async function rebuildStep(
@@ -84,7 +84,7 @@ async function addIndexRows(
     ...(entries.length > 0
       ? [sql`${insertEntries(sql, part, entries)} ON CONFLICT DO NOTHING`]
       : []),
-    ...(words.length > 0 ? [insertWords(sql, part, words)] : []),
+    ...(words.length > 0 ? [putWords(sql, part, words)] : []),
   ];
   await allOrFirstError(statements.map(rows));
 }
