@@ -10,8 +10,9 @@ import { tables } from "../../../src/store/postgres/tables.ts";
 
 const folder = fileURLToPath(new URL("../../../src/store/postgres", import.meta.url));
 
-/** Migrations go through all parts. */
-const isMigration = (file: string): boolean => /^(?:tables|old-schema|upgrade.*)\.ts$/.test(file);
+/** Migrations and backups go through all parts. */
+const isOfAllParts = (file: string): boolean =>
+  /^(?:tables|old-schema|upgrade.*|snapshot)\.ts$/.test(file);
 
 /** These have no parts, or map names to parts. */
 const withoutParts: readonly string[] = [
@@ -72,7 +73,7 @@ function complaintsAbout(statements: readonly FoundStatement[]): readonly string
 }
 
 describe("every SQL statement of the Postgres engine", () => {
-  const files = readdirSync(folder).filter((file) => !isMigration(file));
+  const files = readdirSync(folder).filter((file) => !isOfAllParts(file));
   const statements = files.flatMap(statementsIn);
 
   it("compares the part with a parameter wherever a table has parts", () => {
