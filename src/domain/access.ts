@@ -32,17 +32,18 @@ import {
   unauthenticated,
 } from "./collection-access.ts";
 import { Sets } from "./sets.ts";
-import { TokenUses } from "./token-uses.ts";
+import { TokenUses, useResolutionMs } from "./token-uses.ts";
 
-/** The checksum and the hash are a tenth of the work of a GET, so those of recent tokens are cached. */
+/** To find a token takes as long as a whole GET, so recent callers are cached. */
 const maxCallers = 200_000;
 
 interface Caller {
-  readonly hash: string;
   /** The same object while neither the token nor the access document changes. */
   readonly principal: Principal;
   /** The access document, if the token has roles and there is one. */
   readonly document: Rules | undefined;
+  /** When its last use was noted. */
+  usedAt: number;
 }
 
 export class Access {
@@ -71,40 +72,64 @@ export class Access {
   identify(secret: string): MaybePromise<Principal | undefined> {
     const caller = this.#callers.get(secret);
     if (caller === undefined && !isSecret(secret)) return undefined;
-    const hash = caller?.hash ?? hashSecret(secret);
-    return then(this.#store.token(hash), (token) => {
-      const now = this.#clock();
-      if (token === undefined || !isAlive(token, now)) return undefined;
-      this.#uses.add(token, now);
-      if (token.roles.length === 0) return this.#remember(secret, caller, token, undefined);
-      return then(this.#store.rules(accessName), (document) =>
-        this.#remember(secret, caller, token, document),
-      );
-    });
+    // First, because a commit after it has another number.
+    const version = this.#store.tokenVersion?.();
+    const token = caller ? this.#readAgain(caller.principal, version) : this.#read(secret);
+    return token instanceof Promise
+      ? token.then((found) => this.#admit(secret, caller, found, version))
+      : this.#admit(secret, caller, token, version);
   }
 
-  #remember(
+  #read(secret: string): MaybePromise<Token | undefined> {
+    return this.#store.token(hashSecret(secret));
+  }
+
+  /** Does not read the token while no token has changed. */
+  #readAgain(
+    { token, tokenVersion }: Principal,
+    version: number | undefined,
+  ): MaybePromise<Token | undefined> {
+    const isSame = version !== undefined && version === tokenVersion;
+    return isSame ? token : token && this.#store.token(token.hash);
+  }
+
+  #admit(
     secret: string,
     caller: Caller | undefined,
-    token: Token,
-    document: Rules | undefined,
-  ): Principal {
-    if (caller?.principal.token === token && caller.document === document) return caller.principal;
-    const principal = principalOf(token, document);
-    // Only the hashes of valid tokens are cached, so that guesses do not fill the cache.
-    this.#callers.set(secret, { hash: token.hash, principal, document });
-    return principal;
+    token: Token | undefined,
+    version: number | undefined,
+  ): MaybePromise<Principal | undefined> {
+    const now = this.#clock();
+    if (token === undefined || !isAlive(token, now)) return undefined;
+    if (now - (caller?.usedAt ?? 0) >= useResolutionMs) {
+      this.#uses.add(token, now);
+      if (caller !== undefined) caller.usedAt = now;
+    }
+    const remember = (document: Rules | undefined): Principal => {
+      const isSame = caller?.principal.token === token && caller.document === document;
+      if (isSame) return caller.principal;
+      const principal = principalOf(token, document, version);
+      // Only the callers with valid tokens are cached, so that guesses do not fill the cache.
+      this.#callers.set(secret, { principal, document, usedAt: now });
+      return principal;
+    };
+    return token.roles.length === 0
+      ? remember(undefined)
+      : then(this.#store.rules(accessName), remember);
   }
 
   /** Returns the principal as it is now. Its token can have ended, and its roles can have changed. */
   renew(principal: Principal): MaybePromise<Principal | Problem> {
     const { token, accessVersion } = principal;
     if (token === undefined) return principal;
-    return then(this.#store.token(token.hash), (current) => {
+    const version = this.#store.tokenVersion?.();
+    return then(this.#readAgain(principal, version), (current) => {
       if (current === undefined || !isAlive(current, this.#clock())) return tokenEnded;
       if (current.roles.length === 0) return principal;
       return then(this.#store.rules(accessName), (document) =>
-        accessVersionOf(document) === accessVersion ? principal : principalOf(current, document),
+        accessVersionOf(document) === accessVersion
+          ? principal
+          : principalOf(current, document, version),
       );
     });
   }
@@ -160,9 +185,13 @@ export class Access {
   }
 }
 
-function principalOf(token: Token, document: Rules | undefined): Principal {
+function principalOf(
+  token: Token,
+  document: Rules | undefined,
+  tokenVersion: number | undefined,
+): Principal {
   const { subject, scopes, roles } = token;
-  const caller = { kind: "token", subject, token } as const;
+  const caller = { kind: "token", subject, token, tokenVersion } as const;
   if (roles.length === 0) return { ...caller, scopes, roles };
   const held = withRoleScopes(token, accessDocumentOf(document));
   return { ...caller, ...held, accessVersion: accessVersionOf(document) };

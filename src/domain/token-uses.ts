@@ -4,7 +4,7 @@ import type { Token } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 
 /** The time helps people to clean up old tokens, so a minute is exact enough. */
-const resolutionMs = 60_000;
+export const useResolutionMs = 60_000;
 
 /** How long a use may stay in memory. One that is not written when the process is killed is lost. */
 const writeIntervalMs = 5 * 60_000;
@@ -23,7 +23,7 @@ export class TokenUses {
 
   add(token: Token, now: number): void {
     const last = this.#usedAt.get(token.id) ?? token.usedAt ?? 0;
-    if (now - last < resolutionMs) return;
+    if (now - last < useResolutionMs) return;
     this.#usedAt.set(token.id, now);
     this.#timer ??= this.#start();
   }

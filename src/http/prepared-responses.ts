@@ -4,6 +4,7 @@ import type { CollectionAccess } from "../domain/collection-access.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
+import type { Scope } from "../model/token.ts";
 import { readBearer } from "./request/authorize.ts";
 import type { RequestContext, Services } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
@@ -34,9 +35,12 @@ interface PreparedResponse {
   readonly updatedAt: number | undefined;
   readonly isAdmin: boolean;
   readonly isCurrentFor: (access: CollectionAccess) => boolean;
+  readonly isOfOneCollection: boolean;
   /** Whose access was checked last, and at which version of the store. */
   principal: Principal | undefined;
   version: number;
+  /** The scopes of that principal, if every caller with the same ones gets the same response. */
+  scopes: readonly Scope[] | undefined;
 }
 
 /** A caller who was identified at this version of the store. */
@@ -83,9 +87,9 @@ export class PreparedResponses {
       fields: this.#sharedFields(headers),
       ...{ path, collection: collection.name, body, updatedAt, isCurrentFor },
       init: { status, headers: responseHeaders },
-      isAdmin: collection.isAdmin,
+      ...{ isAdmin: collection.isAdmin, isOfOneCollection: context.isOfOneCollection },
       // The first repetition checks the state, which may have changed since it was read.
-      ...{ principal: undefined, version: -1 },
+      ...{ principal: undefined, version: -1, scopes: undefined },
     };
     const others = (this.#byUrl.get(url) ?? []).filter(({ fields }) => fields !== added.fields);
     this.#byUrl.set(url, [added, ...others.slice(0, maxVariants - 1)]);
@@ -109,12 +113,16 @@ export class PreparedResponses {
     const principal = this.#identify(context, version);
     if (principal === undefined) return false;
     context.principal = principal;
-    if (version === prepared.version && principal === prepared.principal) return true;
+    if (version === prepared.version) {
+      if (principal === prepared.principal || principal.scopes === prepared.scopes) return true;
+    }
     const opened = access.collection(principal, prepared.collection);
     if (opened instanceof Promise || opened.isAdmin !== prepared.isAdmin) return false;
     if (!prepared.isCurrentFor(opened)) return false;
     prepared.version = version;
     prepared.principal = principal;
+    const isShared = prepared.isOfOneCollection && isByScopes(opened);
+    prepared.scopes = isShared ? principal.scopes : undefined;
     return true;
   }
 
@@ -135,6 +143,10 @@ export class PreparedResponses {
     return principal;
   }
 }
+
+/** Whether every caller with the same scopes sees the same resources in the same way. */
+const isByScopes = (access: CollectionAccess): boolean =>
+  access.bound === undefined && access.visibleOwner("read") === undefined;
 
 /** Reads the client's address, and whether it uses TLS, from the fields that a trusted proxy adds. */
 export function readForwarded(context: RequestContext): void {

@@ -11,6 +11,8 @@ export interface Principal {
   readonly roles: readonly string[];
   /** The token that the caller sent. */
   readonly token: Token | undefined;
+  /** The version of the tokens before it was read, where the store tells. */
+  readonly tokenVersion?: number | undefined;
   /** The version of the access document that its roles are from; undefined for a token without roles. */
   readonly accessVersion?: number;
 }

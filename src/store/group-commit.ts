@@ -28,6 +28,7 @@ export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {
   const queue = new CommitQueue(store, { ...defaultOptions, ...options });
   return {
     version: () => store.version?.(),
+    tokenVersion: () => store.tokenVersion?.(),
     collection: (name) => store.collection(name),
     collections: () => store.collections(),
     rules: (collection) => store.rules(collection),

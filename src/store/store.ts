@@ -24,6 +24,8 @@ export interface Store {
    * same number is still current. Missing or undefined where only a read of the database tells.
    */
   version?(): number | undefined;
+  /** The same for commits that change tokens: what `token` returned at the same number is still current. */
+  tokenVersion?(): number | undefined;
   /** Returns the collection with its current revision and total. A conditional list request needs only this. */
   collection(name: string): MaybePromise<Collection | undefined>;
   collections(): MaybePromise<readonly Collection[]>;

@@ -22,6 +22,7 @@ describe("the principal of a secret", () => {
   let now = 1_000;
   /** The names whose rules were read. */
   let read: string[] = [];
+  let tokenReads = 0;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), "restante-"));
     opened = await openSqlite({ path: folder });
@@ -29,6 +30,7 @@ describe("the principal of a secret", () => {
       get(target, name: keyof Store) {
         const member = target[name];
         if (typeof member !== "function") return member;
+        if (name === "token") tokenReads++;
         if (name !== "rules") return member.bind(target);
         return (collection: string) => {
           read.push(collection);
@@ -74,6 +76,24 @@ describe("the principal of a secret", () => {
     const changed = await identify(secret);
     assert.deepEqual(changed.scopes, ["a:read", "c:read"]);
     assert.equal(await identify(secret), changed);
+  });
+
+  it("is found without a read of its token, until any token changes", async () => {
+    const [secret, other] = [
+      await secretOf({ scopes: ["a:read"] }),
+      await secretOf({ scopes: ["b:read"] }),
+    ];
+    const principal = await identify(secret);
+    tokenReads = 0;
+    await opened.commit([{ kind: "create-collection", collection: "more", at: 1 }]);
+    assert.equal(await identify(secret), principal);
+    assert.equal(tokenReads, 0);
+    const id = (await identify(other)).token?.id ?? assert.fail();
+    await opened.commit([{ kind: "revoke-token", id, at: 1 }]);
+    assert.equal(await access.identify(other), undefined);
+    tokenReads = 0;
+    assert.deepEqual((await identify(secret)).token, principal.token);
+    assert.equal(tokenReads, 1);
   });
 
   it("is found without the document when the token has no roles", async () => {

@@ -120,6 +120,8 @@ export class RequestContext {
 
   /** Set by a handler whose response depends on one resource or collection only. */
   isCurrentFor: IsCurrentFor | undefined = undefined;
+  /** Set when `isCurrentFor` asks for nothing but the collection in the path. */
+  isOfOneCollection = false;
   /** The response, when it can be sent again. */
   repeatable: Repeatable | undefined = undefined;
 

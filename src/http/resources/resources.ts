@@ -61,6 +61,7 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     if (expand.length > 0) return sendExpanded(context, shown, rendererFor(shown.mask), asked);
     if (collection.bound?.isTimed !== true)
       context.isCurrentFor = (access) => services.resources.isCurrentFor(access, shown);
+    context.isOfOneCollection = true;
     const whole = renderResource(context, shown);
     if (fields.length === 0) return sendPage(context, whole);
     const body = rendererFor(shown.mask)(shown.resource, context.collectionUrl);

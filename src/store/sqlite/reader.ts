@@ -22,7 +22,7 @@ import { TokenReader } from "./token.ts";
 /** The sizes of the caches, which bound the memory use, and how a page in order of creation is read. */
 export const readerLimits = {
   resourceCacheBytes: 16 * 1024 * 1024,
-  ...{ collections: 10_000, tokens: 200_000, maxCounted, pageColumns: resourceColumns },
+  ...{ collections: 10_000, maxCounted, pageColumns: resourceColumns },
   /** Some 200 µs. */
   shortRows: 100,
 };
@@ -75,13 +75,19 @@ export class Reader {
     this.#cached = new CachedResources(this.#resources, limits.resourceCacheBytes);
     this.#queries = new QueryReader(connection, limits, (name) => this.#find(name));
     this.#fileReferences = new FileReferenceReader(connection);
-    this.#tokenReader = new TokenReader(connection, limits.tokens);
+    this.#tokenReader = new TokenReader(connection);
   }
 
   /** The number of the last commit. */
   version(): number {
     this.#refresh();
     return this.#lastCommit;
+  }
+
+  /** The number of the last commit that changed tokens. */
+  tokenVersion(): number {
+    this.#refresh();
+    return this.#lastTokens;
   }
 
   collection(name: string): Collection | undefined {
@@ -283,7 +289,6 @@ export class Reader {
   #readCommit(): void {
     const [commit, tokens] = this.#store.one() ?? [0, 0];
     if (commit === movedCommit) throw new Moved("the database is in another file now");
-    if (tokens !== this.#lastTokens) this.#tokenReader.clearCache();
     this.#lastCommit = commit;
     this.#lastTokens = tokens;
   }

@@ -55,7 +55,7 @@ function readSnapshot(connection: Connection): Snapshot {
     engine: "sqlite",
     store: { id, epoch },
     collections,
-    tokens: new TokenReader(connection, 1).all(),
+    tokens: new TokenReader(connection).all(),
     rows: (part, table, after) => readRows(connection, part, table, after),
     fileKeys: () => readFileKeys(connection, collections),
     close: async () => connection.close(),

@@ -70,11 +70,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     const reader = new CurrentReader(
       () => new Reader(new Connection(file.path, "read"), commitCounter, limits),
     );
-    const pool = new ReaderPool({
-      path: file.path,
-      limits: queueLimits(readers, queryDeadlineMs),
-      maxCounted,
-    });
+    const queue = queueLimits(readers, queryDeadlineMs);
+    const pool = new ReaderPool({ path: file.path, limits: queue, maxCounted });
     const listeners = new CommitListeners((onCommit) =>
       followCommits(file.commitCounter, onCommit),
     );
@@ -165,6 +162,10 @@ class SqliteStore implements Store {
 
   version(): number {
     return this.#read((reader) => reader.version());
+  }
+
+  tokenVersion(): number {
+    return this.#read((reader) => reader.tokenVersion());
   }
 
   collection(name: string): Collection | undefined {

@@ -16,33 +16,34 @@ const select = `SELECT ${columns}, (SELECT used FROM token_uses WHERE id = token
 
 function toToken(row: TokenRow): Token {
   const [id, hash, name, subject, scopes, roles, createdAt, expiresAt, revokedAt, usedAt] = row;
-  const lists = { scopes: JSON.parse(scopes), roles: JSON.parse(roles) };
+  const lists = { scopes: listOf(scopes), roles: listOf(roles) };
   return { id, hash, name, subject, ...lists, createdAt, expiresAt, usedAt, revokedAt };
+}
+
+/** Many tokens have the same scopes or roles, and then the same list. */
+const maxLists = 1_000;
+const lists = new RecentMap<string, readonly string[]>(maxLists);
+
+function listOf(text: string): readonly string[] {
+  const known = lists.get(text);
+  if (known !== undefined) return known;
+  const list = JSON.parse(text) as readonly string[];
+  lists.set(text, list);
+  return list;
 }
 
 export class TokenReader {
   readonly #byHash: Query<TokenRow>;
   readonly #all: Query<TokenRow>;
-  readonly #cache: RecentMap<string, Token>;
 
-  constructor(connection: Connection, maxCached: number) {
-    this.#cache = new RecentMap(maxCached);
+  constructor(connection: Connection) {
     this.#byHash = connection.query(`${select} WHERE hash = ?`);
     this.#all = connection.query(`${select} ORDER BY created, id`);
   }
 
   find(hash: string): Token | undefined {
-    const cached = this.#cache.get(hash);
-    if (cached) return cached;
     const row = this.#byHash.one(hash);
-    const token = row && toToken(row);
-    if (token) this.#cache.set(hash, token);
-    return token;
-  }
-
-  /** To be called when tokens have changed. */
-  clearCache(): void {
-    this.#cache.clear();
+    return row && toToken(row);
   }
 
   all(): readonly Token[] {
