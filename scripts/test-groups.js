@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /** A process of many files compiles the server once. Several groups keep all cores busy until the end. */
-const maxFiles = 45;
+const maxFiles = 30;
 
 /** These start programs, measure memory, end connections, change a prototype, or have hooks for all tests. */
 const needsOwnProcess =

@@ -21,6 +21,7 @@ import {
   sourceCommandLine,
   start,
 } from "./process.ts";
+import { describeOn } from "./short-run.ts";
 
 let cwd: string;
 before(async () => {
@@ -42,7 +43,7 @@ async function stop(running: ServerProcess): Promise<void> {
   assert.equal((await running.ended).code, 0);
 }
 
-describe("help and version", () => {
+describeOn("bun", "help and version", () => {
   const commands = [
     "",
     "serve",
@@ -85,7 +86,7 @@ describe("help and version", () => {
   });
 });
 
-describe("usage errors are reported with exit code 2", () => {
+describeOn("bun", "usage errors are reported with exit code 2", () => {
   const cases: readonly [args: string, environment: Record<string, string>, reported: RegExp[]][] =
     [
       ["", {}, [/Usage: restante/]],
@@ -295,7 +296,7 @@ describe("on a terminal", () => {
   );
 });
 
-describe("tokens at the command line", () => {
+describeOn("node", "tokens at the command line", () => {
   let running: ServerProcess;
   const token = (...args: string[]) => run(["token", ...args, "--data", "desk"], { cwd });
   before(async () => {

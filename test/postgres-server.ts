@@ -211,6 +211,8 @@ export class PostgresServer {
       ...["listen_addresses=127.0.0.1", "unix_socket_directories=", "lc_messages=C"],
       // A killed server leaves nothing outside its folder.
       "dynamic_shared_memory_type=mmap",
+      // Compiling the queries of tests takes longer than running them.
+      "jit=off",
     ];
     const [program = "", ...words] = [
       ...asNobody,

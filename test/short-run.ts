@@ -1,5 +1,7 @@
 // What `npm test` of all files leaves to `npm run test:long`: some combinations of runtime and engine.
 
+import { describe } from "node:test";
+
 type Runtime = "bun" | "node";
 
 const runtime: Runtime = "bun" in process.versions ? "bun" : "node";
@@ -9,6 +11,11 @@ const isShort = process.env.RESTANTE_TEST_SHORT === "1";
 
 /** Whether tests that need one runtime only run here. */
 export const runsOn = (one: Runtime): boolean => !isShort || runtime === one;
+
+/** Describes tests that a short run needs on one runtime only. */
+export const describeOn = (one: Runtime, title: string, tests: () => void): void => {
+  if (runsOn(one)) describe(title, tests);
+};
 
 /**
  * Returns the stores that a file runs on here, of which `"postgres"` is one. A short run takes Postgres on

@@ -2,14 +2,13 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, assertProblem, type ProblemBody } from "./expect.ts";
 
 const path = "/-/access";
 
-for (const store of storesHere("bun", ["sqlite", "postgres"]))
+for (const store of ["sqlite", "postgres"])
   describe(`the access document, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -39,7 +38,7 @@ const exact = (cents: number): string => {
   return `${cents < 0 ? "-" : ""}${text.slice(0, -2)}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
-for (const store of storesHere("bun", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`aggregates on ${store}`, () => {
     let app: TestApp;
     let client: Client;

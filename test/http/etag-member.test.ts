@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { type Answer, assertProblem, readLinks } from "./expect.ts";
@@ -24,7 +23,7 @@ const schema = {
   additionalProperties: false,
 };
 
-for (const store of storesHere("node", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`fields=*,_etag, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

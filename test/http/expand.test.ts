@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
@@ -27,7 +26,7 @@ const linesOf = (body: string): readonly Shown[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-for (const store of storesHere("bun", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`expand on ${store}`, () => {
     let app: TestApp;
     let client: Client;

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import type { Answer } from "./expect.ts";
@@ -53,7 +52,7 @@ const rejected: Readonly<Record<string, Ask>> = {
   "a DELETE in a batch": (client, path) => client.batch([{ method: "DELETE", path }]),
 };
 
-for (const store of storesHere("node", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`an id of another owner, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 
@@ -24,7 +23,7 @@ const lists: readonly (readonly [path: string, accept: string])[] = [
   ["/notes?limit=5", "text/csv"],
 ];
 
-for (const store of storesHere("node", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`lists of a collection with owners, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -15,7 +14,7 @@ interface Note {
   readonly _owner?: string | null;
 }
 
-for (const store of storesHere("node", ["sqlite", "postgres"]))
+for (const store of ["sqlite", "postgres"])
   describe(`owners, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

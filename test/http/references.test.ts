@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -16,7 +15,7 @@ const to = (collection: string, onDelete?: string) => ({
   ...(onDelete && { onDelete }),
 });
 
-for (const store of storesHere("bun", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`references on ${store}`, () => {
     let app: TestApp;
     let client: Client;

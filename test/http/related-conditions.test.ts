@@ -11,7 +11,6 @@ import {
   relatedFields,
 } from "../random-where.ts";
 import { newSeed, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -22,7 +21,7 @@ const text = { type: "string" };
 const number = { type: "number" };
 const ok = ({ status, body }: Answer) => assert.ok(status < 300, `${status} ${body}`);
 
-for (const store of storesHere("bun", [undefined, "postgres"])) {
+for (const store of [undefined, "postgres"]) {
   describe(`conditions across references on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let client: Client;

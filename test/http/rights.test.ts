@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { AccessReport, OwnRights } from "../../src/model/schemas/access-query.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem, expectProblem } from "./expect.ts";
@@ -68,7 +67,7 @@ const all = { scopes: ["posts:*"] };
 const ann = { subject: "ann", ...all };
 const bob = { subject: "bob", ...all };
 
-for (const store of storesHere("bun", [undefined, "postgres"]))
+for (const store of [undefined, "postgres"])
   describe(`rights on ${store ?? "sqlite"}`, () => {
     let app: TestApp;
     let admin: Client;

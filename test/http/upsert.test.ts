@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -22,7 +21,7 @@ interface BatchResult {
 
 const bodyOf = (answer: Answer) => JSON.parse(answer.body) as Record<string, unknown>;
 
-for (const store of storesHere("node", ["sqlite", "postgres"]))
+for (const store of ["sqlite", "postgres"])
   describe(`an upsert, on ${store}`, () => {
     let app: TestApp;
     let client: Client;
