@@ -3,69 +3,27 @@
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
-import {
-  isPlain,
-  type ListRequest,
-  listOffset,
-  maxBytesOf,
-  pageCount,
-} from "../model/query/list-request.ts";
-import { isRanked, type Query } from "../model/query/query.ts";
-import type { Resource } from "../model/resource.ts";
-import type { QueryResult, ReadOptions, ScanReport, Slice, Store } from "../store/store.ts";
+import { isPlain, type ListRequest, listOffset, maxBytesOf } from "../model/query/list-request.ts";
+import type { Query } from "../model/query/query.ts";
+import type { QueryResult, Range, ReadOptions, Slice, Store } from "../store/store.ts";
 import type { Access } from "./access.ts";
 import { buildQuery, pageTooLargeProblem, tooManyGroups } from "./build-query.ts";
 import type { CollectionAccess } from "./collection-access.ts";
-import { cursorAt } from "./list-cursor.ts";
-import { groupsOf, type ListedGroups } from "./listed-groups.ts";
-import type { Mask } from "./mask.ts";
+import {
+  type ListResult,
+  type ListTarget,
+  type PlannedList,
+  queryResult,
+  sliceResult,
+  type Unmasked,
+  withOneMore,
+} from "./list-result.ts";
 import { collectionNotFound } from "./problems.ts";
 import { RelatedCollections } from "./related-fields.ts";
+import { needsShown, ShownPage } from "./shown-pages.ts";
 
+export type { ListResult, ListTarget, PlannedList } from "./list-result.ts";
 export type { ReadOptions };
-
-/** A collection as one caller may see it. */
-export interface ListTarget {
-  readonly access: CollectionAccess;
-  readonly collection: Collection;
-  /** The rules of the same version as `collection`. */
-  readonly rules: Rules;
-  /** The only owner whose resources the caller may see; undefined for all. */
-  readonly owner: string | undefined;
-}
-
-/** A list request that is valid for its collection. */
-export interface PlannedList {
-  readonly target: ListTarget;
-  readonly listRequest: ListRequest;
-  /** Undefined for a plain page in the order of creation. */
-  readonly query: Query | undefined;
-  /** The access to other collections that the result depends on. */
-  readonly others: readonly CollectionAccess[];
-}
-
-export interface ListResult {
-  readonly target: ListTarget;
-  readonly listRequest: ListRequest;
-  /** The access to other collections that the result depends on. */
-  readonly others: readonly CollectionAccess[];
-  readonly resources: readonly Resource[];
-  /** How the caller sees each of them. */
-  readonly maskOf: (resource: Resource) => Mask;
-  /** Undefined when the client did not ask for it, or when counting would take too long. */
-  readonly total: number | undefined;
-  /** A lower limit of the total, when counting would take too long. */
-  readonly totalAtLeast?: number | undefined;
-  /** Set when resources were checked one by one. */
-  readonly scan?: ScanReport | undefined;
-  readonly hasMore: boolean;
-  /** The cursor of the next page, if there is one. */
-  readonly next: string | undefined;
-  /** Figures of groups, instead of resources: JSON objects. */
-  readonly groups?: ListedGroups;
-}
-
-type Unmasked = Omit<ListResult, "maskOf">;
 
 export class Lists {
   readonly #store: Store;
@@ -137,9 +95,12 @@ export class Lists {
   read(
     planned: PlannedList,
     options?: ReadOptions,
-    maxBytes: number | undefined = maxBytesOf(planned.listRequest.limit, this.#maxResourceBytes),
+    /** The size of a part of an export. */
+    exportBytes?: number,
   ): MaybePromise<ListResult | Problem> {
     const { target, listRequest, query } = planned;
+    const maxBytes = exportBytes ?? maxBytesOf(listRequest.limit, this.#maxResourceBytes);
+    const isPage = exportBytes === undefined;
     const forbidden = target.access.require("read");
     if (forbidden !== undefined) return forbidden;
     const { name } = target.collection;
@@ -149,6 +110,9 @@ export class Lists {
         if (slice === undefined) return collectionNotFound(name);
         const readAgain = this.#readAgain(planned, slice.collection, options);
         if (readAgain !== undefined) return readAgain;
+        const isCut = slice.fits !== undefined;
+        if (isPage && needsShown(target.access, slice.resources, isCut))
+          return this.#shownSlice(planned, range, slice, options);
         return slice.fits === undefined
           ? withMasks(sliceResult(planned, slice))
           : pageTooLargeProblem(listRequest, slice.fits);
@@ -161,10 +125,45 @@ export class Lists {
       if (readAgain !== undefined) return readAgain;
       const tooMany = answer.groups && tooManyGroups(listRequest, answer.groups);
       if (tooMany !== undefined) return tooMany;
+      if (isPage && needsShown(target.access, answer.resources, answer.isCut))
+        return this.#shownQuery(planned, asked, answer, options);
       return answer.isCut && (listRequest.cursor === undefined || answer.last === undefined)
         ? pageTooLargeProblem(listRequest, answer.resources.length)
         : withMasks(queryResult(planned, query, answer));
     });
+  }
+
+  async #shownSlice(
+    planned: PlannedList,
+    range: Range,
+    first: Slice,
+    options: ReadOptions | undefined,
+  ): Promise<ListResult | Problem> {
+    const page = new ShownPage(planned.target.access);
+    const slice = await page.readSlice(this.#store, range, first, options);
+    if (slice === undefined) return this.read(planned, options);
+    if (page.isTooLarge) return pageTooLargeProblem(planned.listRequest, page.fits);
+    const { resources, maskOf } = page;
+    return { ...sliceResult(planned, { ...first, resources }), maskOf };
+  }
+
+  /** A page that is too large by what is shown is read again with fewer resources, if it has a cursor. */
+  async #shownQuery(
+    planned: PlannedList,
+    asked: Query,
+    first: QueryResult,
+    options: ReadOptions | undefined,
+  ): Promise<ListResult | Problem> {
+    const { listRequest, query = asked } = planned;
+    const page = new ShownPage(planned.target.access);
+    const answer = await page.readQuery(this.#store, asked, first, options);
+    if (answer === undefined) return this.read(planned, options);
+    if (page.isTooLarge && listRequest.cursor !== undefined)
+      return this.read({ ...planned, query: { ...query, limit: page.fits } }, options);
+    if (page.isTooLarge || answer.isCut) return pageTooLargeProblem(listRequest, page.fits);
+    const { last } = answer;
+    const { resources, maskOf } = page;
+    return { ...queryResult(planned, query, { ...first, resources, last }), maskOf };
   }
 
   /** Plans and reads again when the definition has changed in between. */
@@ -215,10 +214,6 @@ const targetOf = (access: CollectionAccess, collection: Collection, rules: Rules
   owner: access.visibleOwner("read"),
 });
 
-/** Returns the same target with the state of the collection that was read. */
-const withCollection = (target: ListTarget, collection: Collection): ListTarget =>
-  collection === target.collection ? target : { ...target, collection };
-
 /** Finds how the caller sees the resources. */
 const withMasks = (listed: Unmasked): MaybePromise<ListResult> =>
   then(listed.target.access.masksOf(listed.resources), (maskOf) => ({ ...listed, maskOf }));
@@ -236,54 +231,3 @@ const rangeOf = (listRequest: ListRequest) =>
     limit: listRequest.limit,
     order: listRequest.sort[0]?.isDescending ? "-created" : "created",
   }) as const;
-
-function sliceResult(
-  { target, listRequest, others }: PlannedList,
-  { collection, resources }: Slice,
-): Unmasked {
-  const { total } = collection;
-  return {
-    target: withCollection(target, collection),
-    listRequest,
-    others,
-    resources,
-    total: listRequest.isCounted ? total : undefined,
-    hasMore: listRequest.page < pageCount(total, listRequest.limit),
-    next: undefined,
-  };
-}
-
-/** Where neither a total nor a position shows whether there is more, one more resource is read. */
-const readsOneMore = (query: Query): boolean => isRanked(query) && !query.isCounted;
-
-const withOneMore = (query: Query): Query =>
-  readsOneMore(query) ? { ...query, limit: query.limit + 1 } : query;
-
-function queryResult(
-  { listRequest, others, ...planned }: PlannedList,
-  query: Query,
-  found: QueryResult,
-): Unmasked {
-  const target = withCollection(planned.target, found.collection);
-  const { resources, totalAtLeast, last, scan, groups } = found;
-  const total = groups?.total ?? found.total;
-  const next =
-    listRequest.cursor &&
-    last &&
-    cursorAt(target.collection, { query, listRequest, seal: target.access.seal }, last);
-  return {
-    target,
-    listRequest,
-    others,
-    resources: resources.length > query.limit ? resources.slice(0, query.limit) : resources,
-    total,
-    totalAtLeast,
-    scan,
-    ...(query.aggregation && groups && { groups: groupsOf(query.aggregation, groups) }),
-    hasMore:
-      last !== undefined ||
-      resources.length > query.limit ||
-      listRequest.page < pageCount(total ?? totalAtLeast ?? 0, listRequest.limit),
-    next,
-  };
-}

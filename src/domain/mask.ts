@@ -19,6 +19,7 @@ export class Mask {
   readonly isForAdmin: boolean;
   /** The grants with these fields, as bits. Undefined where the validator may show the revision. */
   readonly #bits: number | undefined;
+  #projectFields: ((fields: string) => string) | undefined;
 
   constructor(masks: Masks, fields: Mask["fields"], bits: number | undefined, isForAdmin = false) {
     this.#masks = masks;
@@ -37,6 +38,13 @@ export class Mask {
   /** Whether other callers can see the same resource differently. */
   get hasOthers(): boolean {
     return this.#masks.key !== undefined;
+  }
+
+  /** The resource with the fields that are shown, and no others. */
+  shownOf(resource: Resource): Resource {
+    if (this.fields === undefined) return resource;
+    this.#projectFields ??= projectionOf(this.fields);
+    return { ...resource, fields: this.#projectFields(resource.fields) };
   }
 
   shows(field: string): boolean {

@@ -34,6 +34,17 @@ for (const store of storesHere("bun", [undefined, "postgres"]))
         },
         indexed: ["n"],
         searchable: ["w"],
+        access: {
+          read: [
+            { name: "numbers", to: "everyone", fields: ["n"] },
+            {
+              name: "most",
+              to: { scope: "large:read" },
+              where: { n: { lt: 30 } },
+              fields: ["n", "g"],
+            },
+          ],
+        },
       });
       const made: string[] = [];
       for (let n = 0; n < 36; n++) {
@@ -122,6 +133,43 @@ for (const store of storesHere("bun", [undefined, "postgres"]))
         isMore = more;
       }
       assert.deepEqual(seen, ids);
+    });
+
+    it("only what is shown counts for a caller from whom fields are hidden", async () => {
+      const anyone = new Client(app, null);
+      const reader = new Client(app, await app.token("large:read"));
+      for (const query of some(["", "sort=-n&"], ["n[gte]=0&", "cursor=&", "cursor=&sort=n&"]))
+        for (const caller of [anyone, reader]) {
+          const { status, body } = await caller.get(`/large?${query}limit=1000`);
+          assert.equal(status, 200, body.slice(0, 300));
+          const { data, next = null } = JSON.parse(body) as Page;
+          assert.deepEqual(data.map(({ id }) => id).toSorted(), ids, query);
+          assert.equal(next, null);
+          const fields = new Set(data.flatMap((each) => Object.keys(each)));
+          assert.deepEqual(
+            [...fields].toSorted(),
+            caller === reader ? ["createdAt", "g", "id", "n"] : ["createdAt", "id", "n"],
+          );
+        }
+      const first = JSON.parse((await anyone.get("/large?cursor=&limit=34")).body) as Page;
+      const rest = await anyone.get(`/large?cursor=${first.next}&limit=34`);
+      assert.deepEqual([first.data.length, JSON.parse(rest.body).data.length], [34, 2]);
+    });
+
+    it("hidden bytes change neither the ETag of a page nor its header fields", async () => {
+      await client.put("/-/collections/shorts", {
+        access: { read: [{ name: "titles", to: "everyone", where: { out: true }, fields: ["t"] }] },
+      });
+      const anyone = new Client(app, null);
+      const look = async (path: string) => {
+        const { headers, body } = await anyone.get(path);
+        const fields = [...headers].filter(([name]) => !["date", "x-request-id"].includes(name));
+        return { fields, body };
+      };
+      await client.put("/shorts/1", { out: true, t: "a", hidden: "" });
+      const before = [await look("/shorts"), await look("/shorts/1")];
+      await client.put("/shorts/1", { out: true, t: "a", hidden: "x".repeat(mebibyte) });
+      assert.deepEqual([await look("/shorts"), await look("/shorts/1")], before);
     });
 
     it("an export contains everything", async () => {
