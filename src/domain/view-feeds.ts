@@ -32,6 +32,7 @@ import {
   sizeOf,
 } from "./feed-page.ts";
 import type { ListTarget } from "./lists.ts";
+import type { Mask } from "./mask.ts";
 import { collectionNotFound, positionGone, rulesChanged } from "./problems.ts";
 import type { PositionSeal } from "./sealed-position.ts";
 import type { BoundGrant, View } from "./view.ts";
@@ -55,6 +56,8 @@ interface Watcher {
   readonly conditions: readonly Predicate[];
   /** Set when the shown content of a resource can stay the same while others change. */
   readonly formerFields: FormerFields | undefined;
+  /** How the caller sees the resources of the page. */
+  readonly masks: WeakMap<Resource, Mask>;
 }
 
 export class ViewFeeds {
@@ -104,7 +107,8 @@ export class ViewFeeds {
     const { name } = collection;
     const view = access.view("read");
     const formerFields = view.hidesFields ? formerFieldsOf(definitionOf(rules)) : undefined;
-    const watcher = { access, view, conditions, formerFields };
+    const masks = new WeakMap<Resource, Mask>();
+    const watcher = { access, view, conditions, formerFields, masks };
     const entries = new Map<string, Resource | Removal>();
     let position: FeedPosition | 0 = since?.position ?? 0;
     let whole = since?.whole;
@@ -119,9 +123,10 @@ export class ViewFeeds {
       const last = isEnd ? undefined : feed.entries.at(-1);
       const revision = last?.revision ?? feed.collection.revision;
       position = { epoch: feed.epoch, revision, time: 0, start: whole };
-      const isMore = entries.size > limit || (!isEnd && sizeOf(entries.values()) > maxPageBytes);
+      const count = Math.min(limit, fittingIn(entries.values()));
+      const isMore = entries.size > count;
       if (isMore || isEnd) {
-        const page = [...entries.values()].slice(0, limit);
+        const page = [...entries.values()].slice(0, count);
         const end = isMore ? page.at(-1) : undefined;
         if (end !== undefined) position = { ...position, revision: end.revision };
         const isLast = !isMore;
@@ -133,7 +138,7 @@ export class ViewFeeds {
           next: seal.close(writeViewPosition(reached)),
           isMore,
           isWhole: false,
-          maskOf: await access.masksOf(page.flatMap((entry) => ("kind" in entry ? [] : [entry]))),
+          maskOf: (resource) => watcher.masks.get(resource) ?? unknownResource(),
         };
       }
       // Other requests get a turn.
@@ -175,11 +180,41 @@ async function takeEntries(
   const seen = await watcher.access.decide(() =>
     read.map((entry) => asSeen(entry, former.get(entry.id) ?? [], watcher, since)),
   );
+  const visible = seen.flatMap((entry) => (entry && "fields" in entry ? [entry] : []));
+  const maskOf = await watcher.access.masksOf(visible);
   for (const [index, entry] of read.entries()) {
     entries.delete(entry.id);
     const shown = seen[index];
-    if (shown !== undefined) entries.set(entry.id, shown);
+    if (shown !== undefined) entries.set(entry.id, shownOf(shown, maskOf, watcher));
   }
+}
+
+/** Only what is shown is kept, and counts for the size of the page. */
+function shownOf(
+  entry: Resource | Removal,
+  maskOf: (resource: Resource) => Mask,
+  { masks }: Watcher,
+): Resource | Removal {
+  if ("kind" in entry) return entry;
+  const mask = maskOf(entry);
+  const shown = mask.shownOf(entry);
+  masks.set(shown, mask);
+  return shown;
+}
+
+/** How many of the entries a page has room for, at least one. */
+function fittingIn(entries: Iterable<Resource | Removal>): number {
+  let [count, bytes] = [0, 0];
+  for (const entry of entries) {
+    bytes += sizeOf([entry]);
+    if (count > 0 && bytes > maxPageBytes) break;
+    count++;
+  }
+  return Math.max(count, 1);
+}
+
+function unknownResource(): never {
+  throw new Error("the resource is not in this page");
 }
 
 /** Returns undefined when the caller's copy does not change. */

@@ -151,6 +151,8 @@ for (const store of storesHere("bun", [undefined, "postgres"]))
             caller === reader ? ["createdAt", "g", "id", "n"] : ["createdAt", "id", "n"],
           );
         }
+      const { changes, more } = JSON.parse((await anyone.get("/large?since=0&limit=1000")).body);
+      assert.deepEqual([changes.length, more], [ids.length, false]);
       const first = JSON.parse((await anyone.get("/large?cursor=&limit=34")).body) as Page;
       const rest = await anyone.get(`/large?cursor=${first.next}&limit=34`);
       assert.deepEqual([first.data.length, JSON.parse(rest.body).data.length], [34, 2]);
