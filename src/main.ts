@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import type { TestOptions } from "./cli/access.ts";
 import type { BackupOptions, RestoreOptions } from "./cli/backup.ts";
+import type { DefinitionsOptions } from "./cli/definitions.ts";
 import type { ImportOptions } from "./cli/import.ts";
 import type { ExportOptions } from "./cli/read-collection.ts";
 import type { CreateOptions } from "./cli/token.ts";
@@ -17,6 +18,9 @@ import {
   settings,
 } from "./server/config.ts";
 import { version } from "./server/version.ts";
+
+/** The variable with the token of a server that definitions are read from. A flag would be visible to other users. */
+const fromTokenVariable = "RESTANTE_FROM_TOKEN";
 
 // A command's module is loaded when the command runs, so that help and usage errors need not wait for it.
 const program = new Command("restante")
@@ -191,6 +195,37 @@ withSettings(program.command("import"), ["data", "store", "files"])
     const { importData } = await import("./cli/import.ts");
     await importData(config, path, options);
   });
+
+const definitions = program
+  .command("definitions")
+  .description("Compare and apply the definitions of a folder, another store or another server.");
+
+for (const [name, about] of [
+  [
+    "diff",
+    "Show what applying would change, and what resources would violate. Ends with 1 if something differs.",
+  ],
+  ["apply", "Apply what differs, with a question or a flag if something is lost or violated."],
+] as const) {
+  const command = withSettings(definitions.command(name), ["data", "store", "files", "collections"])
+    .description(about)
+    .option(
+      "--from <source>",
+      `Instead of --collections: a data folder, the folder of an export, postgres://…, or the https://… of a server, with an admin token of it in ${fromTokenVariable}`,
+    )
+    .option("--prune", "Also delete collections that the source does not have.")
+    .option("--json", "Print the result as JSON.");
+  if (name === "apply")
+    command
+      .option("--yes", "Do not ask about resources that violate a definition.")
+      .option("--allow-destructive", "Do not ask about what is lost.");
+  command.action(async (options: DefinitionsOptions) => {
+    const config = configOf(command);
+    const { diffDefinitions, applyDefinitions } = await import("./cli/definitions.ts");
+    const run = name === "diff" ? diffDefinitions : applyDefinitions;
+    await run(config, options, processEnvironment()[fromTokenVariable]);
+  });
+}
 
 // `restante serve --help | head` closes the output early, which is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {

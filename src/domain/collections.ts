@@ -11,7 +11,7 @@ import { isCollectionName } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 import { referencesOf } from "../model/reference.ts";
-import { accessDocumentOf, accessName } from "../model/schemas/access.ts";
+import { type AccessDocument, accessDocumentOf, accessName } from "../model/schemas/access.ts";
 import type { Violations } from "../model/schemas/collection.ts";
 import { isAdmin, type Verb, verbs } from "../model/token.ts";
 import type { BuildProgress, Store } from "../store/store.ts";
@@ -81,9 +81,14 @@ export class Collections {
     );
   }
 
-  /** Returns what `define` would do, without doing it. */
-  async dryRun(principal: Principal, name: string, text: string): Promise<DefineResult | Problem> {
-    const definition = await this.#read(principal, name, text);
+  /** Returns what `define` would do, without doing it, also after another access document is applied. */
+  async dryRun(
+    principal: Principal,
+    name: string,
+    text: string,
+    document?: AccessDocument,
+  ): Promise<DefineResult | Problem> {
+    const definition = await this.#read(principal, name, text, document);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
     const options = { maxMs: maxDryRunMs, comparesValues: true };
@@ -114,7 +119,12 @@ export class Collections {
   }
 
   /** Reads a definition. The collections that it refers to must exist, except for the server's own. */
-  async #read(principal: Principal, name: string, text: string): Promise<Definition | Problem> {
+  async #read(
+    principal: Principal,
+    name: string,
+    text: string,
+    document?: AccessDocument,
+  ): Promise<Definition | Problem> {
     const definition = requireAdmin(principal) ?? read(name, text);
     if (definition instanceof Problem) return definition;
     const errors: FieldError[] = [];
@@ -125,14 +135,14 @@ export class Collections {
           pointer: pointerTo(["references", field, "collection"]),
           detail: `there is no collection ${collection}; create it first`,
         });
-    errors.push(...(await checkRules(this.#store, name, definition, await this.#names())));
+    errors.push(...(await checkRules(this.#store, name, definition, await this.#names(document))));
     return errors.length === 0 ? definition : invalid(errors);
   }
 
   /** What rules can name: the access document defines it. */
-  #names(): MaybePromise<RuleNames> {
-    return then(this.#store.rules(accessName), (stored) => {
-      const { roles, sets } = accessDocumentOf(stored);
+  #names(document: AccessDocument | undefined): MaybePromise<RuleNames> {
+    return then(document ? undefined : this.#store.rules(accessName), (stored) => {
+      const { roles, sets } = document ?? accessDocumentOf(stored);
       return { roles: new Set(Object.keys(roles)), sets: new Set(Object.keys(sets)) };
     });
   }
