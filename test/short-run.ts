@@ -7,7 +7,7 @@ type Runtime = "bun" | "node";
 const runtime: Runtime = "bun" in process.versions ? "bun" : "node";
 
 /** A file that is chosen by its name, or started by hand, runs with all combinations. */
-const isShort = process.env.RESTANTE_TEST_SHORT === "1";
+export const isShort = process.env.RESTANTE_TEST_SHORT === "1";
 
 /** Whether tests that need one runtime only run here. */
 export const runsOn = (one: Runtime): boolean => !isShort || runtime === one;

@@ -415,6 +415,7 @@ for (const store of storesHere("bun", [undefined, "postgres"]))
       const decisions = runs(3 * decisionsPerWorld, store === undefined ? 400_000 : 100_000);
       const worlds = Math.ceil(decisions / decisionsPerWorld);
       for (let run = 0; run < worlds; run++) {
+        if (run % 25 === 24) console.log(`${run * decisionsPerWorld} decisions are right`);
         const random = randomNumbers(seed + run);
         const world = await server.begin(random, thingCount);
         for (let index = 0; index < rulesPerWorld; index++) {
