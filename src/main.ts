@@ -131,6 +131,7 @@ withSettings(program.command("backup"), ["data", "store", "files"])
     "Back up rows and files of one point in time, also while a server runs. In a folder with earlier backups only what is new is written.",
   )
   .requiredOption("--to <path>", "A folder of backups, or an archive: .tar, .tar.gz or .tar.zst")
+  .option("--verify", "Read what earlier backups have written, and write again what is damaged.")
   .option("--keep <time>", "Delete backups in the folder that are older, such as 7d or 12h")
   .option("--json", "Print the result as JSON.")
   .action(async (options: BackupOptions, command) => {

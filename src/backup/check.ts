@@ -132,13 +132,18 @@ async function readChunk<T>(
   return lines;
 }
 
-/** Returns the hashes of the files of the newest backup, by key. */
+/** Returns the hashes of the files of the newest backup, by key, as far as it can be read. */
 export async function knownFiles(reader: ObjectReader): Promise<ReadonlyMap<string, string>> {
   const known = new Map<string, string>();
   const record = (await reader.records()).at(-1);
   if (record === undefined) return known;
-  for (const { files } of (await readManifest(reader, record)).collections)
-    for await (const lines of readChunks<FileLine>(reader, files))
-      for (const [key, sha256] of lines) known.set(key, sha256);
+  try {
+    for (const { files } of (await readManifest(reader, record)).collections)
+      for await (const lines of readChunks<FileLine>(reader, files))
+        for (const [key, sha256] of lines) known.set(key, sha256);
+  } catch (error) {
+    // The other files are read again.
+    if (!(error instanceof InvalidBackup)) throw error;
+  }
   return known;
 }

@@ -8,6 +8,7 @@ import type { OpenedFile } from "../store/files.ts";
 import {
   type BackupRecord,
   checkFormat,
+  decompress,
   type FolderRecord,
   format,
   InvalidBackup,
@@ -35,8 +36,15 @@ export async function openBackupFolder(path: string): Promise<ObjectReader> {
   };
 }
 
-/** Creates the folder when it does not exist. Rejects when it has something else, or another store. */
-export async function createBackupFolder(path: string, store: string): Promise<ObjectWriter> {
+/**
+ * Creates the folder when it does not exist. Rejects when it has something else, or another store. With
+ * `isVerifying`, objects of earlier backups are read before they are used again.
+ */
+export async function createBackupFolder(
+  path: string,
+  store: string,
+  isVerifying = false,
+): Promise<ObjectWriter> {
   const names = await readdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return [];
     throw error;
@@ -51,7 +59,7 @@ export async function createBackupFolder(path: string, store: string): Promise<O
   if (folder.store !== store)
     throw new InvalidBackup(`${path} has the backups of another store: choose another folder`);
   await rm(join(path, "incoming"), { recursive: true, force: true });
-  return new FolderWriter(path);
+  return new FolderWriter(path, isVerifying);
 }
 
 async function readFolderRecord(path: string): Promise<FolderRecord> {
@@ -97,16 +105,21 @@ async function openFile(path: string): Promise<OpenedFile> {
 
 class FolderWriter implements ObjectWriter {
   readonly #path: string;
+  readonly #isVerifying: boolean;
   /** What is known to exist. */
   readonly #names = new Set<string>();
 
-  constructor(path: string) {
+  constructor(path: string, isVerifying: boolean) {
     this.#path = path;
+    this.#isVerifying = isVerifying;
   }
 
+  /** A damaged object counts as missing, so that it is written again. */
   async has(name: string): Promise<boolean> {
     if (this.#names.has(name)) return true;
-    const isThere = await access(join(this.#path, objectPath(name))).then(
+    const path = join(this.#path, objectPath(name));
+    const check = this.#isVerifying ? checkObject(name, path) : access(path);
+    const isThere = await check.then(
       () => true,
       () => false,
     );
@@ -142,6 +155,19 @@ class FolderWriter implements ObjectWriter {
   async close(): Promise<void> {
     await rm(join(this.#path, "incoming"), { recursive: true, force: true });
   }
+}
+
+/** Rejects when the file does not have the content that its name stands for. */
+async function checkObject(name: string, path: string): Promise<void> {
+  const [sha256 = "", suffix] = name.split(".");
+  if (suffix !== undefined) decompress(sha256, await readFile(path));
+  else if ((await hashOfFile(path)) !== sha256) throw new InvalidBackup(`${name} is damaged`);
+}
+
+async function hashOfFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of createReadStream(path)) hash.update(piece);
+  return hash.digest("hex");
 }
 
 async function newIncoming(folder: string): Promise<string> {
@@ -187,9 +213,7 @@ async function publish(
   name: string,
   sha256: string,
 ): Promise<void> {
-  const hash = createHash("sha256");
-  for await (const piece of createReadStream(incoming)) hash.update(piece);
-  if (hash.digest("hex") !== sha256)
+  if ((await hashOfFile(incoming)) !== sha256)
     throw new Error(`${folder} does not store what is written to it`);
   const path = join(folder, name);
   const isNewDirectory = await mkdir(dirname(path), { recursive: true, mode: 0o700 });

@@ -4,7 +4,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { readChunks, readManifest } from "./check.ts";
 import { objectPattern, recordPath, syncDirectory } from "./folder.ts";
-import { chunkName, chunksOf, type FileLine } from "./manifest.ts";
+import { chunkName, chunksOf, type FileLine, InvalidBackup } from "./manifest.ts";
 import type { ObjectReader } from "./objects.ts";
 
 export interface Pruned {
@@ -20,20 +20,27 @@ export async function prune(path: string, reader: ObjectReader, before: number):
   // Records go first: a backup without its objects would not be one.
   for (const record of old) await rm(join(path, recordPath(record)), { force: true });
   await syncDirectory(join(path, "backups"));
-  return { backups: old.length, bytes: await removeOthers(path, await usedObjects(reader)) };
+  const used = await usedObjects(reader);
+  return { backups: old.length, bytes: used ? await removeOthers(path, used) : 0 };
 }
 
-async function usedObjects(reader: ObjectReader): Promise<ReadonlySet<string>> {
+/** Returns undefined when a backup is damaged, so that it is not known what it needs. */
+async function usedObjects(reader: ObjectReader): Promise<ReadonlySet<string> | undefined> {
   const used = new Set<string>();
-  for (const record of await reader.records()) {
-    used.add(chunkName(record.manifest));
-    const manifest = await readManifest(reader, record);
-    for (const { sha256 } of chunksOf(manifest)) used.add(chunkName(sha256));
-    for (const { files } of manifest.collections)
-      for await (const lines of readChunks<FileLine>(reader, files))
-        for (const [, sha256] of lines) used.add(sha256);
+  try {
+    for (const record of await reader.records()) {
+      used.add(chunkName(record.manifest));
+      const manifest = await readManifest(reader, record);
+      for (const { sha256 } of chunksOf(manifest)) used.add(chunkName(sha256));
+      for (const { files } of manifest.collections)
+        for await (const lines of readChunks<FileLine>(reader, files))
+          for (const [, sha256] of lines) used.add(sha256);
+    }
+    return used;
+  } catch (error) {
+    if (error instanceof InvalidBackup) return undefined;
+    throw error;
   }
-  return used;
 }
 
 /** Returns how many bytes are free now. */

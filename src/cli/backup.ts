@@ -15,6 +15,7 @@ import { formatBytes, formatCount, Progress } from "./progress.ts";
 export interface BackupOptions {
   readonly to: string;
   readonly keep?: string;
+  readonly verify?: boolean;
   readonly json?: boolean;
 }
 
@@ -29,7 +30,7 @@ export async function runBackup(config: Config, options: BackupOptions): Promise
       },
     ]);
   const made = await withProgress(options, "The backup failed", (track) =>
-    backUp(config, { to, keepMs, track }),
+    backUp(config, { to, keepMs, isVerifying: options.verify === true, track }),
   );
   const { record, lost, heldMs, pruned } = made;
   const { createdAt, resources, files, bytes, writtenBytes, seconds } = record;

@@ -25,6 +25,8 @@ export interface BackupRequest {
   readonly to: string;
   /** How long backups in the folder are kept; undefined for ever. */
   readonly keepMs?: number | undefined;
+  /** Whether objects of earlier backups are read before they are used again. */
+  readonly isVerifying?: boolean;
   readonly track: Track;
 }
 
@@ -45,7 +47,7 @@ export async function backUp(config: Config, request: BackupRequest): Promise<Ba
   const lock = await tryLockFolder(to);
   if (lock === undefined) throw new InvalidBackup(`another process is writing a backup to ${to}`);
   try {
-    const writer = await createBackupFolder(to, first.store.id);
+    const writer = await createBackupFolder(to, first.store.id, request.isVerifying);
     const reader = await openBackupFolder(to);
     const known = await knownFiles(reader);
     const made = await withWriter(writer, () => makeBackup({ ...input, writer, known }));

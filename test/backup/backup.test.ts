@@ -7,7 +7,7 @@ import { dirname, join, relative } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { InvalidBackup } from "../../src/backup/manifest.ts";
-import { checkOnly } from "../../src/server/backups.ts";
+import { backUp, checkOnly } from "../../src/server/backups.ts";
 import { CannotLoad } from "../../src/store/transfer/transfer.ts";
 import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
@@ -310,6 +310,24 @@ describe("a damaged backup", () => {
             await writeFile(path, content);
           });
       }
+      await checkAt(folder);
+    }),
+  );
+
+  it(
+    "is mended by the next one with --verify",
+    inPlace(async (place) => {
+      const source = await place.config("sqlite");
+      await withApp(source, async (app) => {
+        await upload(app, "some bytes");
+        await app.post("things", { n: 1 });
+      });
+      await place.backUp(source);
+      const folder = place.path("backups");
+      const objects = (await filesIn(folder)).filter((name) => name.startsWith("objects"));
+      for (const name of objects) await truncate(join(folder, name), 1);
+      // The manifest of the earlier backup is not needed to make another one.
+      await backUp(source, { to: folder, isVerifying: true, track: noTrack });
       await checkAt(folder);
     }),
   );
