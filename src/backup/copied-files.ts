@@ -16,7 +16,7 @@ interface CopyInput {
 /** So many snapshots are tried while others write. */
 const freeTries = 3;
 /** Writers fail when they wait some seconds longer. */
-const maxHoldMs = 2_500;
+const maxHoldMs = 1_000;
 const heldTries = 20;
 
 /** `missing`: some files do not exist. `late`: there was no time to copy all. */

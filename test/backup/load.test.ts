@@ -138,22 +138,20 @@ for (const engine of storesHere<EngineName>("bun", ["sqlite", "postgres"]))
               headers: { "content-type": "application/json" },
             });
           const clients = Array.from({ length: clientCount }, (_, n) => new Client(app, n));
-          let isStopped = false;
-          const work = Promise.all(clients.map((client) => client.work(() => isStopped)));
-          try {
-            for (let attempt = 0; attempt < runs(2, 50); attempt++) {
-              await sleep(random() * 200);
-              const before = copyOf(clients);
-              const { lost } = await place.backUp(source);
-              const later = copyOf(clients);
-              assert.deepEqual(lost, []);
-              const target = await place.config(engine);
-              await place.restore(target);
-              await withApp(target, (restored) => verify(restored, before, later), app.admin);
-            }
-          } finally {
-            isStopped = true;
+          for (let attempt = 0; attempt < runs(2, 50); attempt++) {
+            let isStopped = false;
+            const work = Promise.all(clients.map((client) => client.work(() => isStopped)));
+            await sleep(random() * 200);
+            const before = copyOf(clients);
+            const { lost } = await place.backUp(source).finally(() => {
+              isStopped = true;
+            });
+            const later = copyOf(clients);
             await work;
+            assert.deepEqual(lost, []);
+            const target = await place.config(engine);
+            await place.restore(target);
+            await withApp(target, (restored) => verify(restored, before, later), app.admin);
           }
         });
       }));
