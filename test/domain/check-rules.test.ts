@@ -8,6 +8,7 @@ import { after, before, describe, it } from "node:test";
 import { checkRules } from "../../src/domain/check-rules.ts";
 import { readDefinition } from "../../src/model/definition.ts";
 import type { FieldError } from "../../src/model/problem.ts";
+import { indexPlanOf } from "../../src/model/query/index-plan.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 
@@ -338,6 +339,24 @@ describe("rules that are not valid", () => {
     const rules = withGrant("read", { where: Object.fromEntries(fields) });
     const [error, ...more] = await errorsOf(rules, {});
     assert.deepEqual([error?.pointer, more], ["/access", []]);
+  });
+
+  it("index the fields that they choose resources by, without being asked", () => {
+    const where = {
+      status: "out",
+      $or: [{ "address.city": "Rome" }, { createdAt: { lt: "$now" } }],
+    };
+    const rules = {
+      boundary: { tenant: { in: "$my.tenants" } },
+      access: {
+        read: [{ name: "a", to: "everyone", where }],
+        update: [{ name: "b", to: "token", where: { author: "$me" }, check: { done: true } }],
+      },
+    };
+    const { indexes } = indexPlanOf(JSON.stringify(rules));
+    assert.deepEqual(indexes.map(({ name }) => name).toSorted(), [
+      ...["address.city", "author", "status", "tenant"],
+    ]);
   });
 
   it("have at most 16 grants for a verb", async () => {

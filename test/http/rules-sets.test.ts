@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
+import { captureLog } from "./captured-log.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
 
@@ -17,9 +18,10 @@ for (const store of storesHere("node", ["sqlite", "postgres"]))
     let admin: Client;
     let ann: Client;
     let nobody: Client;
+    const captured = captureLog();
 
     before(async () => {
-      app = await startApp(store === "postgres" ? { store } : {});
+      app = await startApp(store === "postgres" ? { store } : {}, captured.log);
       admin = new Client(app);
       const properties = { user: text, team: text };
       await admin.put("/-/collections/memberships", { schema: { type: "object", properties } });
@@ -93,6 +95,10 @@ for (const store of storesHere("node", ["sqlite", "postgres"]))
       assert.deepEqual(await seen(), ["red"]);
       await admin.put("/memberships/more", { user: "ann", team: "one more" });
       assert.deepEqual(await seen(), []);
+      await captured.settled();
+      assert.ok(
+        captured.lines().some(({ msg }) => /the set teams .* counts as empty/i.test(String(msg))),
+      );
       await admin.remove("/memberships/more");
       assert.deepEqual(await seen(), ["red"]);
     });
