@@ -6,7 +6,7 @@ import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { bearer, define, fill, readIds } from "../data/fill.ts";
 import { person } from "../data/records.ts";
 import { type CompareOptions, compare } from "../load/compare.ts";
-import { type Load, type Loader, load } from "../load/load.ts";
+import { defaultConnections, type Load, type Loader, load } from "../load/load.ts";
 import { peopleCount, post as postTo, restanteApi, type Scenario } from "../load/scenarios.ts";
 import { bar } from "../progress.ts";
 import { type ScenarioFigures, scenarioFigures } from "../report/figures.ts";
@@ -122,13 +122,26 @@ async function withTokens(
   const options: CompareOptions = {
     change: (ask) => ({ ...ask, headers: {}, secrets }),
   };
+  await useEach(server, secrets);
   const found = await compare("get", [server], load, sizes.pace, options);
   const count = secrets.length.toLocaleString("en");
   return scenarioFigures(found, {
     key: "tokens",
     title: `GET one with ${count} tokens in use`,
-    about: "the same resource, each request with one of the tokens at random",
+    about: "the same resource, each request with one of the tokens at random, all used before",
   });
+}
+
+/** The first request with a token reads it from the store. */
+async function useEach({ api, running }: Server, secrets: readonly string[]): Promise<void> {
+  const show = bar("using each token", secrets.length);
+  const url = `${running.origin}${api.one(api.ids[0] ?? "")}`;
+  for (let start = 0; start < secrets.length; start += defaultConnections) {
+    const some = secrets.slice(start, start + defaultConnections);
+    const requests = some.map((secret) => fetch(url, { headers: bearer(secret) }));
+    for (const response of await Promise.all(requests)) await response.arrayBuffer();
+    show(Math.min(secrets.length, start + defaultConnections));
+  }
 }
 
 /** While a second loader sends POSTs to the same server. */
