@@ -17,6 +17,7 @@ const overheadBytes = 512;
 /** One address has few variants: by Accept, by coding, and with the ETag or without it. */
 const maxVariants = 4;
 const maxRecentFields = 8;
+const maxSharedHeaders = 64;
 
 /** Every request header that the response to a GET can depend on, besides Authorization. */
 interface RequestFields {
@@ -31,7 +32,10 @@ interface PreparedResponse {
   readonly path: string;
   readonly collection: string;
   readonly body: string | Uint8Array<ArrayBuffer> | null;
-  readonly init: { readonly status: number; readonly headers: Headers };
+  readonly status: number;
+  readonly shared: SharedHeaders;
+  readonly etag: string | null;
+  readonly lastModified: string | null;
   readonly updatedAt: number | undefined;
   readonly isAdmin: boolean;
   readonly isCurrentFor: (access: CollectionAccess) => boolean;
@@ -39,8 +43,17 @@ interface PreparedResponse {
   /** Whose access was checked last, and at which version of the store. */
   principal: Principal | undefined;
   version: number;
+  /** The next response for the same URL. */
+  next: PreparedResponse | undefined;
   /** The scopes of that principal, if every caller with the same ones gets the same response. */
   scopes: readonly Scope[] | undefined;
+}
+
+/** The header fields that many responses have. One object for all stays in the processor's cache. */
+interface SharedHeaders {
+  readonly headers: Headers;
+  /** The response whose ETag and Last-Modified they have now. */
+  setFor: PreparedResponse | undefined;
 }
 
 /** A caller who was identified at this version of the store. */
@@ -50,12 +63,17 @@ interface Caller {
   readonly version: number;
 }
 
-const weigh = (variants: readonly PreparedResponse[], url: string): number =>
-  variants.reduce((sum, { body }) => sum + overheadBytes + (body?.length ?? 0), url.length);
+function weigh(first: PreparedResponse, url: string): number {
+  let sum = url.length;
+  for (let one: PreparedResponse | undefined = first; one; one = one.next)
+    sum += overheadBytes + (one.body?.length ?? 0);
+  return sum;
+}
 
 export class PreparedResponses {
   readonly #services: Services;
-  readonly #byUrl = new RecentMap<string, readonly PreparedResponse[]>(maxBytes, weigh);
+  readonly #byUrl = new RecentMap<string, PreparedResponse>(maxBytes, weigh);
+  readonly #sharedHeaders = new RecentMap<string, SharedHeaders>(maxSharedHeaders);
   #recentFields: readonly RequestFields[] = [];
   /** Consecutive requests often have the same caller. */
   #lastCaller: Caller | undefined;
@@ -68,8 +86,8 @@ export class PreparedResponses {
   find(context: RequestContext): Response | Problem | undefined {
     const { request } = context;
     if (request.method !== "GET") return undefined;
-    const variants = this.#byUrl.get(request.url);
-    const prepared = variants && findVariant(variants, request.headers);
+    const first = this.#byUrl.get(request.url);
+    const prepared = first && findVariant(first, request.headers);
     if (prepared === undefined || !this.#isValid(context, prepared)) return undefined;
     context.path = prepared.path;
     return countRequest(context) ?? repeat(prepared, context.requestId);
@@ -86,13 +104,27 @@ export class PreparedResponses {
     const added: PreparedResponse = {
       fields: this.#sharedFields(headers),
       ...{ path, collection: collection.name, body, updatedAt, isCurrentFor },
-      init: { status, headers: responseHeaders },
+      ...{ status, shared: this.#shareHeaders(responseHeaders) },
+      etag: responseHeaders.get("etag"),
+      lastModified: responseHeaders.get("last-modified"),
       ...{ isAdmin: collection.isAdmin, isOfOneCollection: context.isOfOneCollection },
       // The first repetition checks the state, which may have changed since it was read.
-      ...{ principal: undefined, version: -1, scopes: undefined },
+      ...{ principal: undefined, version: -1, scopes: undefined, next: undefined },
     };
-    const others = (this.#byUrl.get(url) ?? []).filter(({ fields }) => fields !== added.fields);
-    this.#byUrl.set(url, [added, ...others.slice(0, maxVariants - 1)]);
+    added.next = othersThan(added.fields, this.#byUrl.get(url), maxVariants - 1);
+    this.#byUrl.set(url, added);
+  }
+
+  #shareHeaders(headers: Headers): SharedHeaders {
+    let text = "";
+    headers.forEach((value, name) => {
+      if (name !== "etag" && name !== "last-modified") text += `${name}: ${value}\n`;
+    });
+    const known = this.#sharedHeaders.get(text);
+    if (known !== undefined) return known;
+    const shared = { headers: new Headers(headers), setFor: undefined };
+    this.#sharedHeaders.set(text, shared);
+    return shared;
   }
 
   /** Most clients send the same fields with every request. One object for all stays in the processor's cache. */
@@ -174,21 +206,41 @@ const areIn = (headers: Headers, fields: RequestFields): boolean =>
 const hasOtherPreconditions = (headers: Headers): boolean =>
   headers.has("if-modified-since") || headers.has("if-match") || headers.has("if-unmodified-since");
 
-function findVariant(
-  variants: readonly PreparedResponse[],
-  headers: Headers,
-): PreparedResponse | undefined {
+function findVariant(first: PreparedResponse, headers: Headers): PreparedResponse | undefined {
   if (hasOtherPreconditions(headers)) return undefined;
-  for (const each of variants) if (areIn(headers, each.fields)) return each;
-  return undefined;
+  let each: PreparedResponse | undefined = first;
+  while (each !== undefined && !areIn(headers, each.fields)) each = each.next;
+  return each;
+}
+
+/** Returns the first of up to `limit` responses for other fields. */
+function othersThan(
+  fields: RequestFields,
+  first: PreparedResponse | undefined,
+  limit: number,
+): PreparedResponse | undefined {
+  if (first === undefined || limit === 0) return undefined;
+  if (first.fields === fields) return othersThan(fields, first.next, limit);
+  first.next = othersThan(fields, first.next, limit - 1);
+  return first;
 }
 
 /** Sets the request id before the headers are copied, which is faster than after it. */
-function repeat({ body, init, updatedAt }: PreparedResponse, requestId: string): Response {
-  const shared = init.headers;
-  const headers = keepsHeaders() ? new Headers(shared) : shared;
+function repeat(prepared: PreparedResponse, requestId: string): Response {
+  const { body, status, shared, updatedAt } = prepared;
+  if (shared.setFor !== prepared) setValidators(shared, prepared);
+  const headers = keepsHeaders() ? new Headers(shared.headers) : shared.headers;
   headers.set("X-Request-Id", requestId);
-  return withDate(new Response(body, { status: init.status, headers }), updatedAt);
+  return withDate(new Response(body, { status, headers }), updatedAt);
+}
+
+function setValidators(shared: SharedHeaders, prepared: PreparedResponse): void {
+  const { headers } = shared;
+  if (prepared.etag === null) headers.delete("ETag");
+  else headers.set("ETag", prepared.etag);
+  if (prepared.lastModified === null) headers.delete("Last-Modified");
+  else headers.set("Last-Modified", prepared.lastModified);
+  shared.setFor = prepared;
 }
 
 /** Counts against the rate limits, in the order of a request that is run. */
