@@ -1,13 +1,15 @@
 // `restante definitions diff` and `apply`: what changes, what is violated, and what is lost.
 
 import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { run, type ServerProcess, start } from "../process.ts";
+import { commandLine, run, type ServerProcess, start } from "../process.ts";
 import { storesHere } from "../short-run.ts";
 
 const secret = newSecret();
@@ -114,6 +116,31 @@ for (const store of storesHere("node", ["sqlite", "postgres"]))
       for (const name of ["old", "older"]) {
         const response = await fetch(`${server.url}/-/collections/${name}`, { headers });
         assert.equal(response.status, 404);
+      }
+    });
+
+    const hasScript =
+      process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
+    const skip = !hasScript && "there is no util-linux script";
+    it("asks on a terminal", { skip }, async () => {
+      await write("people", {});
+      for (const [answer, last] of [
+        ["no", /Nothing was applied\./],
+        ["yes", /Applied\./],
+      ] as const) {
+        const words = [...commandLine, "definitions", "apply", ...target, ...fromFolder];
+        const command = words.map((word) => `'${word}'`).join(" ");
+        const env = { PATH: process.env.PATH, ...environment };
+        const child = spawn("script", ["-qec", command, "/dev/null"], { cwd, env });
+        let text = "";
+        child.stdout.setEncoding("utf8").on("data", (chunk) => {
+          const isAsked = text.includes("Type yes: ");
+          text += chunk;
+          if (!isAsked && text.includes("Type yes: ")) child.stdin.write(`${answer}\n`);
+        });
+        const [code] = await once(child, "close");
+        assert.match(text, last);
+        assert.equal(code, answer === "yes" ? 0 : 1, text);
       }
     });
 
