@@ -16,8 +16,9 @@ import { inDirectory } from "./test-directory.ts";
 
 const sources = new URL("../../../src/store/sqlite/", import.meta.url);
 
-/** Files whose statements read another layout, or the whole file to verify it. */
-const exceptions = /^(old-.*|copy-old.*|migrate-old|schema|free-space|repair|connection)\.ts$/;
+/** Files whose statements read another layout, or the whole store to verify or copy it. */
+const exceptions =
+  /^(old-.*|copy-old.*|migrate-old|schema|free-space|repair|connection|loader|snapshot)\.ts$/;
 
 /** Tables that are no data of a part. `deleted_parts` is the list of parts to delete, one by one. */
 const shared = ["collections", "deleted_parts", "store", "token_uses", "tokens"];
