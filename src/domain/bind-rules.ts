@@ -70,7 +70,7 @@ export class RuleBinder {
       views,
       sets,
       namedFields(boundary),
-      usesNow(rules),
+      usesNow(rules) || sets.isTimed,
       () => new RuleFacts(this.#store),
     );
   }

@@ -3,18 +3,12 @@
 import type { Resource } from "../model/resource.ts";
 import type { Verb } from "../model/token.ts";
 import type { ReadState } from "../store/store.ts";
-import type { Mask } from "./mask.ts";
 import type { RuleFacts } from "./rule-facts.ts";
 import { type BoundGrant, View } from "./view.ts";
 
 export type Views = Readonly<Partial<Record<Verb, View>>>;
 
 let count = 0;
-
-/** The limit for the masks that are kept, of all callers and resources. Then all are forgotten. */
-const maxFound = 100_000;
-let found = new WeakMap<BoundRules, WeakMap<Resource, Mask | "none">>();
-let foundCount = 0;
 
 /** The same object for the same caller while neither the rules nor the values change. */
 export class BoundRules {
@@ -51,20 +45,6 @@ export class BoundRules {
   /** Returns undefined when no grant applies to the caller. */
   view(verb: Verb): View | undefined {
     return this.#views[verb];
-  }
-
-  /** Returns what was found earlier for the resource, which does not depend on others. */
-  maskOf(resource: Resource, find: () => Mask | undefined): Mask | undefined {
-    const known = found.get(this)?.get(resource);
-    if (known !== undefined) return known === "none" ? undefined : known;
-    const mask = find();
-    if (++foundCount > maxFound) {
-      found = new WeakMap();
-      foundCount = 0;
-    }
-    const own = found.get(this) ?? new WeakMap<Resource, Mask | "none">();
-    found.set(this, own.set(resource, mask ?? "none"));
-    return mask;
   }
 
   /** The same rules with only this grant for a verb. */

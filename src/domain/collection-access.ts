@@ -214,11 +214,8 @@ export class CollectionAccess {
     const view = bound.view("read");
     if (view === undefined) return undefined;
     if (view.isWhole) return this.#masks.whole;
-    const find = () => {
-      const holding = view.holding(resource, this.facts);
-      return holding.length === 0 ? undefined : this.#masks.part(holding);
-    };
-    return view.isRelated ? find() : bound.maskOf(resource, find);
+    const holding = view.holding(resource, view.isRelated ? this.facts : undefined);
+    return holding.length === 0 ? undefined : this.#masks.part(holding);
   }
 
   /** How the principal sees the resources of a list. */

@@ -4,23 +4,29 @@ import { createHash, createHmac } from "node:crypto";
 import { decrypt, encrypt, ivBytes } from "../lib/encryption.ts";
 
 export class CursorSeal {
-  readonly #key: Buffer;
-  readonly #caller: Buffer;
+  readonly #secret: string;
+  readonly #caller: string;
 
   /** Only the same caller can use the cursor. */
   constructor(secret: string, caller: string) {
-    this.#key = createHash("sha256").update(`cursor\n${secret}`).digest();
-    this.#caller = Buffer.from(caller);
+    this.#secret = secret;
+    this.#caller = caller;
   }
 
   /** Returns the same text for the same cursor, so that the page keeps its ETag. */
   close(cursor: string): string {
-    const digest = createHmac("sha256", this.#key).update(this.#caller).update("\n").update(cursor);
-    return encrypt(this.#key, this.#caller, cursor, digest.digest().subarray(0, ivBytes));
+    const key = this.#key;
+    const digest = createHmac("sha256", key).update(`${this.#caller}\n${cursor}`).digest();
+    return encrypt(key, Buffer.from(this.#caller), cursor, digest.subarray(0, ivBytes));
   }
 
   /** Returns undefined when the cursor belongs to someone else or was changed. */
   open(sealed: string): string | undefined {
-    return decrypt(this.#key, this.#caller, sealed);
+    return decrypt(this.#key, Buffer.from(this.#caller), sealed);
+  }
+
+  /** Most pages have no cursor, so it is made when it is needed. */
+  get #key(): Buffer {
+    return createHash("sha256").update(`cursor\n${this.#secret}`).digest();
   }
 }

@@ -2,7 +2,12 @@
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { RecentMap } from "../lib/recent-map.ts";
-import type { CallerValues, RuleCondition, SetValue } from "../model/access/caller-values.ts";
+import {
+  type CallerValues,
+  type RuleCondition,
+  type SetValue,
+  textsIn,
+} from "../model/access/caller-values.ts";
 import { namedFields } from "../model/access/rule-fields.ts";
 import type { Collection } from "../model/collection.ts";
 import { valueIn } from "../model/query/field-path.ts";
@@ -35,6 +40,8 @@ export interface CallerSets {
   values(name: string): readonly SetValue[] | undefined;
   /** The access document, and the collections of the sets at the revisions at which these values were found last. */
   readonly reads: readonly ReadState[];
+  /** Whether they can change without a commit. */
+  readonly isTimed: boolean;
 }
 
 interface KnownSet {
@@ -65,7 +72,7 @@ export const noOthers = new RelatedCollections((name) => {
   throw new Error(`a set must not read ${name}`);
 });
 
-const noSets: CallerSets = { values: () => undefined, reads: [] };
+const noSets: CallerSets = { values: () => undefined, reads: [], isTimed: false };
 
 export interface SetsOptions {
   readonly store: Store;
@@ -120,6 +127,7 @@ export class Sets {
         }));
         return [{ collection: accessName, version }, ...read];
       },
+      isTimed: known.some(({ definition }) => isByTime(definition)),
     };
     this.#together.set(key, { version, known, sets });
     return sets;
@@ -213,5 +221,13 @@ export function elsewhereIn(
   return elsewhere && `${elsewhere} is in another collection; a set is read from one collection`;
 }
 
+const timed = new WeakMap<SetDefinition, boolean>();
+
 /** Whether the values can change without a commit. */
-const isByTime = ({ where }: SetDefinition): boolean => JSON.stringify(where).includes('"$now"');
+function isByTime(definition: SetDefinition): boolean {
+  const cached = timed.get(definition);
+  if (cached !== undefined) return cached;
+  const found = textsIn(definition.where).includes("$now");
+  timed.set(definition, found);
+  return found;
+}

@@ -21,6 +21,35 @@ export interface BoundGrant {
   readonly set: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** The limit for the fields of resources that are kept parsed, in characters. Then all are forgotten. */
+const maxKept = 4_000_000;
+const maxSmall = 4_000;
+let contents = new WeakMap<Resource, KeptContent>();
+let kept = 0;
+
+/** The parsed fields of a resource, and what was found last by the rules of a caller. */
+interface KeptContent {
+  readonly content: IndexedContent;
+  view?: View;
+  held?: readonly BoundGrant[];
+}
+
+/** Rules are evaluated again for each caller, so that the fields of small resources are parsed once. */
+function contentOf(resource: Resource): KeptContent {
+  const known = contents.get(resource);
+  if (known !== undefined) return known;
+  const content = { content: new IndexedContent(resource) };
+  const { length } = resource.fields;
+  if (length > maxSmall) return content;
+  kept += length;
+  if (kept > maxKept) {
+    contents = new WeakMap();
+    kept = length;
+  }
+  contents.set(resource, content);
+  return content;
+}
+
 /** One grant without conditions, as a shorthand gives. */
 export const wholeGrant: BoundGrant = {
   name: "",
@@ -56,7 +85,16 @@ export class View {
 
   /** Returns the grants that hold for a resource. */
   holding(resource: Resource, facts?: RelatedFacts): readonly BoundGrant[] {
-    const content = new IndexedContent(resource, facts);
+    if (facts !== undefined) return this.#holding(new IndexedContent(resource, facts));
+    const known = contentOf(resource);
+    if (known.view !== this || known.held === undefined) {
+      known.held = this.#holding(known.content);
+      known.view = this;
+    }
+    return known.held;
+  }
+
+  #holding(content: IndexedContent): readonly BoundGrant[] {
     return this.grants.filter(({ where }) => where === undefined || holds(where, content));
   }
 

@@ -1,6 +1,8 @@
 // Repeats responses to GET while the state they were made from is current, without running the request again.
 
 import type { CollectionAccess } from "../domain/collection-access.ts";
+import { isByCollection } from "../domain/lists.ts";
+import type { Mask } from "../domain/mask.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
@@ -14,7 +16,7 @@ import { keepsHeaders, withDate } from "./response/response.ts";
 const maxBytes = 24 * 1024 * 1024;
 /** The approximate size of a response without its body. */
 const overheadBytes = 512;
-/** One address has few variants: by Accept, by coding, and with the ETag or without it. */
+/** One address has few variants: by Accept, by coding, with the ETag or without it, and by the fields that are shown. */
 const maxVariants = 4;
 const maxRecentFields = 8;
 const maxSharedHeaders = 64;
@@ -40,6 +42,7 @@ interface PreparedResponse {
   readonly isAdmin: boolean;
   readonly isCurrentFor: (access: CollectionAccess) => boolean;
   readonly isOfOneCollection: boolean;
+  readonly mask: Mask | undefined;
   /** Whose access was checked last, and at which version of the store. */
   principal: Principal | undefined;
   version: number;
@@ -63,8 +66,14 @@ interface Caller {
   readonly version: number;
 }
 
-function weigh(first: PreparedResponse, url: string): number {
-  let sum = url.length;
+/** What a caller may do with a collection, at this version of the store. */
+interface Opened {
+  readonly version: number;
+  readonly access: CollectionAccess;
+}
+
+function weigh(first: PreparedResponse, key: string): number {
+  let sum = key.length;
   for (let one: PreparedResponse | undefined = first; one; one = one.next)
     sum += overheadBytes + (one.body?.length ?? 0);
   return sum;
@@ -72,11 +81,14 @@ function weigh(first: PreparedResponse, url: string): number {
 
 export class PreparedResponses {
   readonly #services: Services;
-  readonly #byUrl = new RecentMap<string, PreparedResponse>(maxBytes, weigh);
+  /** By URL; responses of one caller by URL and Authorization. */
+  readonly #variants = new RecentMap<string, PreparedResponse>(maxBytes, weigh);
   readonly #sharedHeaders = new RecentMap<string, SharedHeaders>(maxSharedHeaders);
   #recentFields: readonly RequestFields[] = [];
   /** Consecutive requests often have the same caller. */
   #lastCaller: Caller | undefined;
+  /** The collection that a caller read last. */
+  readonly #opened = new WeakMap<Principal, Opened>();
 
   constructor(services: Services) {
     this.#services = services;
@@ -86,11 +98,26 @@ export class PreparedResponses {
   find(context: RequestContext): Response | Problem | undefined {
     const { request } = context;
     if (request.method !== "GET") return undefined;
-    const first = this.#byUrl.get(request.url);
-    const prepared = first && findVariant(first, request.headers);
-    if (prepared === undefined || !this.#isValid(context, prepared)) return undefined;
+    const prepared = this.#find(context, request.url) ?? this.#find(context, ownKey(request));
+    if (prepared === undefined) return undefined;
     context.path = prepared.path;
     return countRequest(context) ?? repeat(prepared, context.requestId);
+  }
+
+  /** Returns the response that this caller would get now. Sets the principal. */
+  #find(context: RequestContext, key: string): PreparedResponse | undefined {
+    const first = this.#variants.get(key);
+    const { headers } = context.request;
+    if (first === undefined || hasOtherPreconditions(headers)) return undefined;
+    // First, because a commit after it has another number.
+    const version = this.#services.storeVersion();
+    const principal = version === undefined ? undefined : this.#identify(context, version);
+    if (version === undefined || principal === undefined) return undefined;
+    context.principal = principal;
+    let each: PreparedResponse | undefined = first;
+    while (each && !(areIn(headers, each.fields) && this.#isValid(each, principal, version)))
+      each = each.next;
+    return each;
   }
 
   /** Keeps the response of a request that was run, if it can be repeated. */
@@ -98,21 +125,23 @@ export class PreparedResponses {
     const { request, path, repeatable } = context;
     if (repeatable === undefined || request.method !== "GET") return;
     const { collection } = context;
-    const { headers, url } = request;
+    const { headers } = request;
     if (hasOtherPreconditions(headers) || this.#services.storeVersion() === undefined) return;
-    const { status, headers: responseHeaders, body, updatedAt, isCurrentFor } = repeatable;
+    const { status, headers: responseHeaders, ...made } = repeatable;
+    const { body, updatedAt, isCurrentFor, isOfOneCollection = false, mask, isOwn } = made;
     const added: PreparedResponse = {
       fields: this.#sharedFields(headers),
-      ...{ path, collection: collection.name, body, updatedAt, isCurrentFor },
+      ...{ path, collection: collection.name, body, updatedAt, isCurrentFor, mask },
       ...{ status, shared: this.#shareHeaders(responseHeaders) },
       etag: responseHeaders.get("etag"),
       lastModified: responseHeaders.get("last-modified"),
-      ...{ isAdmin: collection.isAdmin, isOfOneCollection: context.isOfOneCollection },
+      ...{ isAdmin: collection.isAdmin, isOfOneCollection },
       // The first repetition checks the state, which may have changed since it was read.
       ...{ principal: undefined, version: -1, scopes: undefined, next: undefined },
     };
-    added.next = othersThan(added.fields, this.#byUrl.get(url), maxVariants - 1);
-    this.#byUrl.set(url, added);
+    const key = isOwn ? ownKey(request) : request.url;
+    added.next = othersThan(added, this.#variants.get(key), maxVariants - 1);
+    this.#variants.set(key, added);
   }
 
   #shareHeaders(headers: Headers): SharedHeaders {
@@ -136,26 +165,27 @@ export class PreparedResponses {
     return fields;
   }
 
-  /** Whether this caller would get the same response now. Sets the principal. */
-  #isValid(context: RequestContext, prepared: PreparedResponse): boolean {
-    const { access, storeVersion } = this.#services;
-    // First, because a commit after it has another number.
-    const version = storeVersion();
-    if (version === undefined) return false;
-    const principal = this.#identify(context, version);
-    if (principal === undefined) return false;
-    context.principal = principal;
+  #isValid(prepared: PreparedResponse, principal: Principal, version: number): boolean {
     if (version === prepared.version) {
       if (principal === prepared.principal || principal.scopes === prepared.scopes) return true;
     }
-    const opened = access.collection(principal, prepared.collection);
-    if (opened instanceof Promise || opened.isAdmin !== prepared.isAdmin) return false;
-    if (!prepared.isCurrentFor(opened)) return false;
+    const opened = this.#open(principal, prepared.collection, version);
+    if (opened?.isAdmin !== prepared.isAdmin || !prepared.isCurrentFor(opened)) return false;
     prepared.version = version;
     prepared.principal = principal;
     const isShared = prepared.isOfOneCollection && isByScopes(opened);
     prepared.scopes = isShared ? principal.scopes : undefined;
     return true;
+  }
+
+  /** Returns the same object while nothing changes. */
+  #open(principal: Principal, name: string, version: number): CollectionAccess | undefined {
+    const known = this.#opened.get(principal);
+    if (known?.version === version && known.access.name === name) return known.access;
+    const access = this.#services.access.collection(principal, name);
+    if (access instanceof Promise) return undefined;
+    if (isByCollection(access)) this.#opened.set(principal, { version, access });
+    return access;
   }
 
   /** Returns undefined when the credentials are not accepted; the request is run to say why. */
@@ -206,22 +236,19 @@ const areIn = (headers: Headers, fields: RequestFields): boolean =>
 const hasOtherPreconditions = (headers: Headers): boolean =>
   headers.has("if-modified-since") || headers.has("if-match") || headers.has("if-unmodified-since");
 
-function findVariant(first: PreparedResponse, headers: Headers): PreparedResponse | undefined {
-  if (hasOtherPreconditions(headers)) return undefined;
-  let each: PreparedResponse | undefined = first;
-  while (each !== undefined && !areIn(headers, each.fields)) each = each.next;
-  return each;
-}
+/** A URL has no line break. */
+const ownKey = ({ url, headers }: Request): string => `${url}\n${headers.get("authorization")}`;
 
-/** Returns the first of up to `limit` responses for other fields. */
+/** Returns the first of up to `limit` responses for other request fields, or shown in another way. */
 function othersThan(
-  fields: RequestFields,
+  added: PreparedResponse,
   first: PreparedResponse | undefined,
   limit: number,
 ): PreparedResponse | undefined {
   if (first === undefined || limit === 0) return undefined;
-  if (first.fields === fields) return othersThan(fields, first.next, limit);
-  first.next = othersThan(fields, first.next, limit - 1);
+  if (first.fields === added.fields && first.mask === added.mask)
+    return othersThan(added, first.next, limit);
+  first.next = othersThan(added, first.next, limit - 1);
   return first;
 }
 

@@ -296,7 +296,6 @@ const others: Readonly<Record<string, string>> = {
   "BoundRules.includes": "used by CollectionAccess",
   "BoundRules.setReads": "used by Writes",
   "Sets.read": "used by Access",
-  "BoundRules.maskOf": "used by CollectionAccess",
   "CollectionAccess.isForAdmin": "part of the check itself",
   "CollectionAccess.isValidator": "compares a validator with a state that was loaded",
   "CollectionAccess.showsUpdates": "part of the check itself",

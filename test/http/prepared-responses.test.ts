@@ -53,15 +53,26 @@ const definitions = [
   { access: { read: "public" }, cache: { maxAge: 60 } },
   { schema: hidden },
   { indexed: ["n"] },
+  {
+    access: {
+      read: [
+        { name: "ones", to: "everyone", where: { n: 1 }, fields: ["n"] },
+        { name: "own", to: "owner" },
+        { name: "others", to: { scope: "notes:read" } },
+      ],
+    },
+  },
+  { access: { read: [{ name: "numbers", to: "token", where: { n: { in: "$my.numbers" } } }] } },
 ];
 const references = { note: { collection: "notes", onDelete: "unset" } };
 const scopeSets = [["admin"], ["*:read"], ["people:*"], ["notes:read", "people:create"]];
 const roleSets = [[], [], ["reader"], ["root", "reader"]];
+const numbersOf = (where: object) => ({ numbers: { collection: "notes", where, field: "n" } });
 const accessDocuments = [
-  {},
-  { roles: { reader: ["people:read"] } },
-  { roles: { reader: ["*:read"] } },
-  { roles: { root: ["admin"] } },
+  { sets: numbersOf({ note: "a" }) },
+  { roles: { reader: ["people:read"] }, sets: numbersOf({ n: { gte: 1 } }) },
+  { roles: { reader: ["*:read"] }, sets: numbersOf({ note: "b" }) },
+  { roles: { root: ["admin"] }, sets: numbersOf({ n: { lt: 2 } }) },
 ];
 const queries = [
   "",
@@ -101,6 +112,7 @@ class Session {
     for (const id of ids) await this.#write("PUT", `/notes/${id}`, {});
     for (const name of collections)
       await this.#write("PUT", `/-/collections/${name}`, { references });
+    await this.#write("PUT", "/-/access", this.#pick(accessDocuments));
     for (let step = 0; step < steps; step++) {
       if (this.#random() < 0.35) await this.#change();
       await this.#read();

@@ -9,6 +9,7 @@ import type { Collections } from "../../domain/collections.ts";
 import type { Expander } from "../../domain/expand.ts";
 import type { Feeds } from "../../domain/feeds.ts";
 import type { Lists, ReadOptions } from "../../domain/lists.ts";
+import type { Mask } from "../../domain/mask.ts";
 import type { Resources } from "../../domain/resources.ts";
 import type { Rights } from "../../domain/rights/rights.ts";
 import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries.ts";
@@ -71,18 +72,28 @@ export interface Services {
   ) => void;
 }
 
-/** A response that can be sent again, to any caller for whom `isCurrentFor` is true. */
-export interface Repeatable {
+/** A response that can be sent again, to any caller for whom it is current. */
+export interface Repeatable extends Source {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string | Uint8Array<ArrayBuffer> | null;
   readonly updatedAt: number | undefined;
-  /** Whether the caller may read the state that the response was made from, and it has not changed. */
-  readonly isCurrentFor: IsCurrentFor;
 }
 
-/** Answers at once or not at all: false where the store has to be waited for. */
-export type IsCurrentFor = (access: CollectionAccess) => boolean;
+/** The state that a response is made from. */
+export interface Source {
+  /**
+   * Whether the caller may read the state, and it has not changed. Answers at once or not at all: false
+   * where the store has to be waited for.
+   */
+  readonly isCurrentFor: (access: CollectionAccess) => boolean;
+  /** Whether that asks for nothing but the collection in the path. */
+  readonly isOfOneCollection?: boolean;
+  /** How the resource is shown; to others it may be shown with other fields. */
+  readonly mask?: Mask;
+  /** Whether others get another response, because the caller sees a part of a collection. */
+  readonly isOwn?: boolean;
+}
 
 /** How a command imports lines. */
 export interface LineOptions {
@@ -119,9 +130,7 @@ export class RequestContext {
   lineOptions: LineOptions | undefined = undefined;
 
   /** Set by a handler whose response depends on one resource or collection only. */
-  isCurrentFor: IsCurrentFor | undefined = undefined;
-  /** Set when `isCurrentFor` asks for nothing but the collection in the path. */
-  isOfOneCollection = false;
+  source: Source | undefined = undefined;
   /** The response, when it can be sent again. */
   repeatable: Repeatable | undefined = undefined;
 

@@ -49,8 +49,11 @@ export async function sendExpanded(
   if (expanded === undefined) return expandedTooLarge(plan);
   const body = withText(render(resource, context.collectionUrl), expandedMember, expanded);
   if (isRepeatable(context.collection, plan))
-    context.isCurrentFor = (access) =>
-      resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan);
+    context.source = {
+      isCurrentFor: (access) =>
+        resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan),
+      isOwn: isOwn(context.collection, plan),
+    };
   return sendPage(context, { body, ...headOf(context, [mask], plan, body) });
 }
 
@@ -58,6 +61,12 @@ export async function sendExpanded(
 const isRepeatable = (access: CollectionAccess, { referred }: ExpansionPlan): boolean =>
   access.bound?.isTimed !== true &&
   [...referred.values()].every((other) => other.access.bound?.isTimed !== true);
+
+/** Whether the caller sees a part of one of the collections. */
+const isOwn = (access: CollectionAccess, { referred }: ExpansionPlan): boolean =>
+  [access, ...[...referred.values()].map((other) => other.access)].some(
+    (each) => !each.view("read").isWhole,
+  );
 
 /** Responds with a list. It is read even for a 304. */
 export async function answerExpanded(
@@ -81,8 +90,11 @@ export async function answerExpanded(
       : exportPage(context, listed, type, expanded);
   const { target, others } = listed;
   if (others.length === 0 && isByCollection(target.access) && isRepeatable(target.access, plan))
-    context.isCurrentFor = (access) =>
-      lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan);
+    context.source = {
+      isCurrentFor: (access) =>
+        lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan),
+      isOwn: isOwn(target.access, plan),
+    };
   const asJson = headOf(context, [target.access, ...others], plan, body);
   return sendPage(context, {
     body,

@@ -122,7 +122,10 @@ async function answerLargePage(
 /** The page depends on nothing but the collection as the caller sees it. */
 function setSource(context: RequestContext, target: ListTarget): void {
   const { lists } = context.services;
-  context.isCurrentFor = (access) => lists.isCurrentFor(access, target);
+  context.source = {
+    isCurrentFor: (access) => lists.isCurrentFor(access, target),
+    isOwn: !isWhole(target),
+  };
 }
 
 /** Whether the list depends on its whole collection and on no other, so that the revision can be its validator. */

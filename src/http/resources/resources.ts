@@ -59,9 +59,11 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     const rendererFor = factoryOf(context, fields, collection);
     if (rendererFor instanceof Problem) return rendererFor;
     if (expand.length > 0) return sendExpanded(context, shown, rendererFor(shown.mask), asked);
-    if (collection.bound?.isTimed !== true)
-      context.isCurrentFor = (access) => services.resources.isCurrentFor(access, shown);
-    context.isOfOneCollection = true;
+    if (collection.bound?.isTimed !== true) {
+      const isCurrentFor = (access: CollectionAccess) =>
+        services.resources.isCurrentFor(access, shown);
+      context.source = { isCurrentFor, isOfOneCollection: true, mask: shown.mask };
+    }
     const whole = renderResource(context, shown);
     if (fields.length === 0) return sendPage(context, whole);
     const body = rendererFor(shown.mask)(shown.resource, context.collectionUrl);

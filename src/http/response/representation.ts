@@ -17,7 +17,7 @@ import {
   variantTag,
 } from "../headers/conditional.ts";
 import { type Coding, chooseCoding, encode } from "../headers/content-coding.ts";
-import type { Repeatable, RequestContext } from "../request/context.ts";
+import type { Repeatable, RequestContext, Source } from "../request/context.ts";
 import {
   createResponse,
   negotiated,
@@ -80,12 +80,12 @@ export function sendEncoded(
 }
 
 /** Responds, and notes what can be sent again. A large body is sent in slices, so it is not repeated. */
-function send(context: RequestContext, sent: Omit<Repeatable, "isCurrentFor">): Response {
+function send(context: RequestContext, sent: Omit<Repeatable, keyof Source>): Response {
   const { status, headers, body, updatedAt } = sent;
-  const { isCurrentFor } = context;
+  const { source } = context;
   const isSmall = body === null || body.length <= smallResponseBytes;
   if (!isSmall) return withDate(createResponse(context, body, { status, headers }), updatedAt);
-  if (isCurrentFor !== undefined) context.repeatable = { ...sent, isCurrentFor };
+  if (source !== undefined) context.repeatable = { ...sent, ...source };
   return withDate(withOwnHeaders(body, { status, headers }), updatedAt);
 }
 

@@ -65,8 +65,18 @@ export function isByCaller(rules: Rules | Collection): boolean {
   return !isPublic(rules);
 }
 
+const owned = new WeakMap<ListedRules, boolean>();
+
 /** Whether access depends on the owner of a resource: then resources have one, and it is indexed. */
-export const namesOwner = (listed: ListedRules): boolean =>
+export function namesOwner(listed: ListedRules): boolean {
+  const cached = owned.get(listed);
+  if (cached !== undefined) return cached;
+  const found = isByOwner(listed);
+  owned.set(listed, found);
+  return found;
+}
+
+const isByOwner = (listed: ListedRules): boolean =>
   textsIn(listed.boundary).includes(ownerName) ||
   verbs.some((verb) =>
     grantsOf(listed, verb).some(

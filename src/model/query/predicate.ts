@@ -3,7 +3,7 @@
 import { elementsOf, isOfElements } from "../field-kind.ts";
 import { keysAt, valueIn } from "./field-path.ts";
 import { beginningWith, keyOf, type Span, type ValueKind } from "./sort-key.ts";
-import { isInAny } from "./spans.ts";
+import { isInAny, isPoint } from "./spans.ts";
 import { matcherOf, type TextMatch } from "./text-match.ts";
 
 export type Predicate = Condition | AnyOf | AllOf | Not | Some | Related;
@@ -121,16 +121,24 @@ function conditionTest({ field, kind, spans, isNegated = false, match }: Conditi
   const depth = (kind === "any" ? 1 : 0) + (isOfElements(field) ? 1 : 0);
   const textsIn = (value: unknown): readonly string[] =>
     [value].flat(depth).filter((text) => typeof text === "string");
+  const isWithin = withinTest(spans);
   const hasKey = (value: unknown) =>
     depth === 0
-      ? isInAny(keyOf(kind, value), spans)
-      : keysAt(field, kind, value).some((key) => isInAny(key, spans));
+      ? isWithin(keyOf(kind, value))
+      : keysAt(field, kind, value).some((key) => isWithin(key));
   return (content) => {
     const value = content.at(field);
     const isMatch =
       (!needsKey || hasKey(value)) && (matches === undefined || textsIn(value).some(matches));
     return isMatch !== isNegated;
   };
+}
+
+/** Looks single keys up, which is faster than to compare them. */
+function withinTest(spans: readonly Span[]): (key: string) => boolean {
+  if (!spans.every(isPoint)) return (key) => isInAny(key, spans);
+  const keys = new Set(spans.map(({ from }) => from));
+  return (key) => keys.has(key);
 }
 
 const everyText = beginningWith("");

@@ -10,15 +10,41 @@ export interface CountedSource {
   readonly count: number;
 }
 
-/** Returns the sources with their counts, the smallest first. A count beyond `max` is not exact. */
+/** Sources are counted up to this many entries first, and then up to this many times more. */
+const firstCounted = 1_000;
+const countedMore = 32;
+
+/**
+ * Returns the sources with their counts, the smallest first. A count beyond `max` is not exact, and `max`
+ * stands for the count of a source that is too large to be read beside the smallest.
+ */
 export function* countSources(
   sources: readonly Source[],
   max: number,
 ): Running<readonly CountedSource[]> {
+  let most = sources.length === 1 ? max : Math.min(firstCounted, max);
+  let counted = yield* countUpTo(sources, most);
+  while (most < max && counted.every(({ count }) => count >= most)) {
+    most = Math.min(most * countedMore, max);
+    counted = yield* countUpTo(sources, most);
+  }
+  const smallest = Math.min(...counted.map(({ count }) => count));
+  const enough = Math.min(Math.ceil(smallest / entryCost) + 1, max);
+  const exact = counted.filter(({ count }) => count < most || most === max);
+  const others = counted.flatMap((each) => (exact.includes(each) ? [] : each.source));
+  const recounted = enough > most ? yield* countUpTo(others, enough) : [];
+  const large = others.map((source, at) => {
+    const count = recounted[at]?.count ?? enough;
+    return { source, count: count < enough ? count : max };
+  });
+  return [...exact, ...large].sort((one, other) => one.count - other.count);
+}
+
+function* countUpTo(sources: readonly Source[], max: number): Running<readonly CountedSource[]> {
   const counted: CountedSource[] = [];
   for (const source of sources)
     counted.push({ source, count: yield* ask("count", { kind: "count", source, max }) });
-  return counted.sort((one, other) => one.count - other.count);
+  return counted;
 }
 
 /** Whether the count of the source is the number of resources that match. */
