@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { FairnessLine } from "../bench/parts/fairness.ts";
 import type { EngineFigures } from "../bench/parts/relations.ts";
+import type { RulesLine } from "../bench/parts/rules.ts";
 import type { ScenarioFigures } from "../bench/report/figures.ts";
 import { median, scenarioFigures } from "../bench/report/figures.ts";
 import { growthPlot } from "../bench/report/growth-plot.ts";
@@ -130,6 +131,35 @@ describe("the benchmark", () => {
     const page = report(results);
     assert.match(page, /\| embedded \| 100 \| 450 \| 4\.50 × \| 1\.00 \| 3\.00 \| 3\.00 × \|/);
     assert.match(page, /Postgres: \*\*failed:\*\* it failed/);
+  });
+
+  it("compares what rules let read with the same filter", () => {
+    const rates = { firstPerSecond: 100, lastPerSecond: 80, lastToFirst: 0.8 };
+    const line: RulesLine = {
+      ...{ engine: "embedded", request: "one", count: 1000 },
+      rates: { ...rates, lowest: 0.8, highest: 0.8 },
+      plain: { p50Ms: 1, cpuUs: 100 },
+      ruled: { p50Ms: 1.25, cpuUs: 160 },
+      faults: [],
+    };
+    const lines = [line, { ...line, request: "mine" } as const];
+    const figures = { sizes: [10, 1000], lines, errors: ["postgres: it failed"] };
+    const results: Results = { rules: { ...run, figures } };
+    const measured = verdicts(results).filter((verdict) => verdict.measured !== undefined);
+    assert.deepEqual(
+      measured.map((verdict) => [verdict.measured, verdict.reached]),
+      [
+        [0.8, false],
+        [1.6, false],
+        [1.25, true],
+      ],
+    );
+    const page = report(results);
+    assert.match(
+      page,
+      /\| 1,000 \| 100 \| 160 \| 1\.60 × \| 1\.00 \| 1\.25 \| 1\.25 × \| 0\.80 × \|/,
+    );
+    assert.match(page, /\*\*failed:\*\* postgres: it failed/);
   });
 
   it("replaces the parts that were run, and keeps the others", () => {

@@ -107,9 +107,10 @@ export async function readIds(
   headers: Headers,
   collection: string,
   wanted: number,
+  filter = "",
 ): Promise<readonly string[]> {
   const page = async (number: number) => {
-    const url = `${origin}/${collection}?page=${number}&limit=1000&fields=id`;
+    const url = `${origin}/${collection}?${filter}&page=${number}&limit=1000&fields=id`;
     return JSON.parse(await request(url, { headers }, 200)) as {
       readonly data: readonly { readonly id: string }[];
       readonly pages: number;

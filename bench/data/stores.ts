@@ -6,7 +6,8 @@ import { during } from "../progress.ts";
 import type { Running } from "../servers/processes.ts";
 import { type Flags, startRestante } from "../servers/restante.ts";
 import { type Database, startDatabase } from "./database.ts";
-import { bearer, define, type Fill, fill } from "./fill.ts";
+import { bearer, define, type Fill, fill, type Headers } from "./fill.ts";
+import { type Caller, fillPosts } from "./posts.ts";
 import { large, member, memberDefinition } from "./records.ts";
 
 export const engines = ["embedded", "postgres"] as const;
@@ -22,6 +23,11 @@ export interface StoredData {
   readonly flags: readonly string[];
 }
 
+export interface StoredPosts {
+  readonly data: StoredData;
+  readonly callers: readonly Caller[];
+}
+
 /** Members of a store that is there for something else. */
 export const fewMembers = 1_000;
 
@@ -29,6 +35,7 @@ export class Stores {
   readonly #workFolder: string;
   readonly #secret: string;
   readonly #filled = new Map<string, Promise<StoredData>>();
+  readonly #posts = new Map<string, Promise<StoredPosts>>();
   #database: Promise<Database> | undefined;
   #folders = 0;
 
@@ -62,6 +69,17 @@ export class Stores {
     ]);
   }
 
+  /** `count` posts, and the callers who may read some of them. */
+  posts(engine: Engine, count: number): Promise<StoredPosts> {
+    const name = `${engine} ${count}`;
+    let filled = this.#posts.get(name);
+    if (filled === undefined) {
+      filled = this.#fillPosts(engine, count);
+      this.#posts.set(name, filled);
+    }
+    return filled;
+  }
+
   /** Resources of a megabyte, beside a few members. */
   large(engine: Engine, count: number): Promise<StoredData> {
     return this.#once(engine, `${engine} large`, [
@@ -93,12 +111,28 @@ export class Stores {
   }
 
   async #fill(engine: Engine, fills: readonly Fill[]): Promise<StoredData> {
+    return this.#filledBy(engine, async (origin, headers) => {
+      await define(origin, headers, "members", memberDefinition);
+      for (const one of fills) await fill(origin, headers, one);
+    });
+  }
+
+  async #fillPosts(engine: Engine, count: number): Promise<StoredPosts> {
+    let callers: readonly Caller[] = [];
+    const data = await this.#filledBy(engine, async (origin, headers) => {
+      callers = await fillPosts(origin, headers, count);
+    });
+    return { data, callers };
+  }
+
+  async #filledBy(
+    engine: Engine,
+    work: (origin: string, headers: Headers) => Promise<void>,
+  ): Promise<StoredData> {
     const data = await this.empty(engine);
     const server = await this.start(data);
-    const headers = bearer(this.#secret);
     try {
-      await define(server.origin, headers, "members", memberDefinition);
-      for (const one of fills) await fill(server.origin, headers, one);
+      await work(server.origin, bearer(this.#secret));
     } finally {
       await server.stop();
     }

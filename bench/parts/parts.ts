@@ -8,6 +8,7 @@ import { measureMemory } from "./memory.ts";
 import { measureOneCore } from "./one-core.ts";
 import { measurePostgres } from "./postgres.ts";
 import { measureRelations } from "./relations.ts";
+import { measureRules } from "./rules.ts";
 import { measureScan } from "./scan.ts";
 import type { Setting } from "./setting.ts";
 import { measureSpeed } from "./speed.ts";
@@ -29,6 +30,7 @@ export const parts: { readonly [Name in PartName]: Part<PartFigures[Name]> } = {
   memory: { title: "Memory", minutes: 3, measure: measureMemory },
   scan: { title: "Scans", minutes: 2, measure: measureScan },
   relations: { title: "Relations, sums and imports", minutes: 3, measure: measureRelations },
+  rules: { title: "Rules", minutes: 10, measure: measureRules },
   fairness: { title: "Fairness", minutes: 5, measure: measureFairness },
 };
 

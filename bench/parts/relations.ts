@@ -107,7 +107,7 @@ async function measureExpand(engine: Engine, setting: Setting): Promise<ExpandFi
   }
 }
 
-function costOf(loads: readonly Load[]): PageCost {
+export function costOf(loads: readonly Load[]): PageCost {
   const spent = spentOn(loads);
   const cpuUs = (spent?.server.perRequestUs ?? Number.NaN) + (spent?.database.perRequestUs ?? 0);
   return { p50Ms: median(loads.map(({ p50Ms }) => p50Ms)), cpuUs };

@@ -9,6 +9,7 @@ import { fsyncWords, loadWords, machineList, method } from "./method.ts";
 import { ratio, whole } from "./numbers.ts";
 import { relationsSection } from "./relations.ts";
 import { figuresOf, type PartName, type Results } from "./results.ts";
+import { rulesSection } from "./rules.ts";
 import { comparisonTable, oneLine, table } from "./tables.ts";
 import type { Verdict } from "./verdict.ts";
 import { timesPeer, verdicts } from "./verdicts.ts";
@@ -46,6 +47,7 @@ const sectionsOf: Readonly<Record<PartName, (results: Results) => readonly strin
   fairness: (results) => [...fairnessSection(results), ...memorySection(results)],
   scan: scanSection,
   relations: relationsSection,
+  rules: rulesSection,
 };
 
 const sections = (results: Results): readonly string[] =>

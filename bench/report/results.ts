@@ -7,6 +7,7 @@ import type { MemoryFigures } from "../parts/memory.ts";
 import type { OneCoreFigures } from "../parts/one-core.ts";
 import type { PostgresFigures } from "../parts/postgres.ts";
 import type { RelationsFigures } from "../parts/relations.ts";
+import type { RulesFigures } from "../parts/rules.ts";
 import type { ScanFigures } from "../parts/scan.ts";
 import type { SpeedFigures } from "../parts/speed.ts";
 import type { Machine } from "../servers/machine.ts";
@@ -19,6 +20,7 @@ export interface PartFigures {
   readonly growth: GrowthFigures;
   readonly scan: ScanFigures;
   readonly relations: RelationsFigures;
+  readonly rules: RulesFigures;
   readonly fairness: FairnessFigures;
   readonly memory: MemoryFigures;
 }

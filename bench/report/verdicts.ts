@@ -5,6 +5,7 @@ import type { Measured, ScenarioFigures } from "./figures.ts";
 import { longRunVerdicts } from "./long-run-verdicts.ts";
 import { relationsVerdicts } from "./relations.ts";
 import { figuresOf, type Results } from "./results.ts";
+import { rulesVerdicts } from "./rules.ts";
 import { atLeast, atMost, type Verdict, valid } from "./verdict.ts";
 
 export const verdicts = (results: Results): readonly Verdict[] => [
@@ -14,6 +15,7 @@ export const verdicts = (results: Results): readonly Verdict[] => [
   ...bodiesVerdicts(results),
   ...longRunVerdicts(results),
   ...relationsVerdicts(results),
+  ...rulesVerdicts(results),
 ];
 
 function speedVerdicts(results: Results): readonly Verdict[] {
