@@ -30,7 +30,7 @@ export const parts: { readonly [Name in PartName]: Part<PartFigures[Name]> } = {
   memory: { title: "Memory", minutes: 3, measure: measureMemory },
   scan: { title: "Scans", minutes: 2, measure: measureScan },
   relations: { title: "Relations, sums and imports", minutes: 3, measure: measureRelations },
-  rules: { title: "Rules", minutes: 10, measure: measureRules },
+  rules: { title: "Rules", minutes: 7, measure: measureRules },
   fairness: { title: "Fairness", minutes: 5, measure: measureFairness },
 };
 

@@ -57,7 +57,7 @@ export function rulesSection(results: Results): readonly string[] {
   ];
   return [
     "## Rules",
-    "Posts of authors with 100 each, in teams with 1,000 each; 1,000 callers have a token each and are in three teams. The same requests to the same posts with rules and without, in turn: the definition is changed between the loads. A list is one of the first five pages, of a caller at random, with the exact total; without rules, a filter chooses the same posts. For one's own or three teams, which no filter in a URL can choose, it chooses those of the teams. While lists are read, another client creates 20 posts a second, so that no page is kept. The processor time on Postgres is that of the process and of the database.",
+    "Posts of authors with 100 each, in teams with 1,000 each; 1,000 callers have a token each and are in three teams. The same requests to the same posts with rules and without, in turn: the definition is changed between the loads. A list is one of the first five pages, of a caller at random, with the exact total; without rules, a filter chooses the same posts. For one's own or three teams, which no filter in a URL can choose, it chooses those of the teams. Each figure is the median of two rounds. While lists are read, another client creates 20 posts a second, so that no page is kept. The processor time on Postgres is that of the process and of the database.",
     ...engines.flatMap((engine) => [
       engine === "embedded" ? "Embedded:" : "On Postgres:",
       table(
