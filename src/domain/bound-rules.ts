@@ -47,6 +47,15 @@ export class BoundRules {
     return this.#views[verb];
   }
 
+  /**
+   * Reads another resource for one that the caller does not see, unless the rules have asked for one: the
+   * time of the response must not tell whether it is hidden or missing.
+   */
+  askForUnseen(verb: Verb, id: string, facts: RuleFacts): void {
+    const [related] = (this.view("read") ?? this.view(verb))?.related ?? [];
+    if (related !== undefined && facts.isUnused) facts.matches(related, id);
+  }
+
   /** The same rules with only this grant for a verb. */
   only(verb: Verb, grant: BoundGrant): BoundRules {
     const views = { ...this.#views, [verb]: new View([grant]) };

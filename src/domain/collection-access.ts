@@ -14,7 +14,7 @@ import type { ReadState } from "../store/store.ts";
 import type { BoundRules } from "./bound-rules.ts";
 import { type Mask, type Masks, masksOf } from "./mask.ts";
 import { ownedBy } from "./owned-by.ts";
-import { collectionNotFound } from "./problems.ts";
+import { collectionNotFound, keyRequired, preconditionRequired } from "./problems.ts";
 import type { RuleFacts } from "./rule-facts.ts";
 import { CursorSeal } from "./sealed-cursor.ts";
 import { View, wholeGrant, wholeView } from "./view.ts";
@@ -192,6 +192,11 @@ export class CollectionAccess {
     return this.#sees("read", resource) && (verb === "read" || this.#sees(verb, resource));
   }
 
+  /** Must be called for what `includes` rejects, and for what is missing (see `BoundRules`). */
+  askForUnseen(verb: Verb, id: string): void {
+    if (this.facts !== undefined) this.bound?.askForUnseen(verb, id, this.facts);
+  }
+
   #sees(verb: Verb, { owner }: Resource): boolean {
     const visibleOwner = this.visibleOwner(verb);
     return visibleOwner === undefined || visibleOwner === owner;
@@ -285,13 +290,3 @@ export const notAllowed = new Problem(
 
 /** Nothing matches it. */
 const nothing = new View([]);
-
-const preconditionRequired = new Problem(
-  "precondition-required",
-  "Send If-Match with the current ETag, or If-None-Match: * to create the resource.",
-);
-
-const keyRequired = new Problem(
-  "key-required",
-  "Send an Idempotency-Key, so that the request can be retried safely.",
-);

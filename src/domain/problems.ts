@@ -52,3 +52,13 @@ export const preconditionFailed = new Problem(
   "precondition-failed",
   "The current state of the resource does not match the precondition. Nothing was changed.",
 );
+
+export const preconditionRequired = new Problem(
+  "precondition-required",
+  "Send If-Match with the current ETag, or If-None-Match: * to create the resource.",
+);
+
+export const keyRequired = new Problem(
+  "key-required",
+  "Send an Idempotency-Key, so that the request can be retried safely.",
+);

@@ -42,12 +42,14 @@ export class Resources {
     if (forbidden !== undefined) return forbidden;
     if (access.rules === undefined) return resourceNotFound;
     return then(this.#store.find(access.name, id), (resource) => {
-      if (resource === undefined) return resourceNotFound;
+      if (resource === undefined) return notFound(access, id, verb);
       return verb === "read"
-        ? then(access.mask(resource), (mask) => (mask ? { resource, mask } : resourceNotFound))
+        ? then(access.mask(resource), (mask) =>
+            mask ? { resource, mask } : notFound(access, id, verb),
+          )
         : then(
             access.decide(() => access.includes(verb, resource)),
-            (isSeen) => (isSeen ? { resource } : resourceNotFound),
+            (isSeen) => (isSeen ? { resource } : notFound(access, id, verb)),
           );
     });
   }
@@ -60,6 +62,13 @@ export class Resources {
     );
   }
 }
+
+/** The same answer after the same reads, whether the resource is hidden or missing. */
+export const notFound = (access: CollectionAccess, id: string, verb: Verb): MaybePromise<Problem> =>
+  then(
+    access.decide(() => access.askForUnseen(verb, id)),
+    () => resourceNotFound,
+  );
 
 /** Returns the file in a slot of a resource that the caller may read. */
 export function fileAt({ resource, mask }: ShownResource, slot: string): StoredFile | Problem {

@@ -12,6 +12,8 @@ import type { ReadState, Store } from "../store/store.ts";
  */
 export class RuleFacts implements RelatedFacts {
   readonly #store: Store;
+  /** The addresses of the resources that are read, or were. */
+  readonly #asked = new Set<string>();
   readonly #found = new Map<string, Resource | null>();
   readonly #loading: Promise<unknown>[] = [];
 
@@ -30,6 +32,11 @@ export class RuleFacts implements RelatedFacts {
     return found !== null && holds(related, new IndexedContent(found, this));
   }
 
+  /** Whether no resource was asked about. */
+  get isUnused(): boolean {
+    return this.#asked.size === 0;
+  }
+
   /** What must be awaited before the rules are evaluated again. */
   get loading(): Promise<unknown> | undefined {
     return this.#loading.length === 0 ? undefined : Promise.all(this.#loading.splice(0));
@@ -45,7 +52,8 @@ export class RuleFacts implements RelatedFacts {
 
   #read(collection: string, id: string, address: string): void {
     // No resource has another id.
-    if (!isResourceId(id)) return;
+    if (!isResourceId(id) || this.#asked.has(address)) return;
+    this.#asked.add(address);
     const found = this.#store.find(collection, id);
     if (found instanceof Promise)
       this.#loading.push(found.then((read) => void this.#found.set(address, read ?? null)));

@@ -1,7 +1,12 @@
 // A view: what one caller may do with a verb in a collection, by the grants that apply to it.
 
 import { IndexedContent } from "../model/query/index-plan.ts";
-import { holds, type Predicate, type RelatedFacts } from "../model/query/predicate.ts";
+import {
+  holds,
+  type Predicate,
+  type Related,
+  type RelatedFacts,
+} from "../model/query/predicate.ts";
 import { relatedIn } from "../model/query/related.ts";
 import { simplified } from "../model/query/simplify.ts";
 import type { Resource } from "../model/resource.ts";
@@ -71,6 +76,8 @@ export class View {
   readonly conditions: readonly Predicate[];
   /** Whether it depends on what resources refer to. */
   readonly isRelated: boolean;
+  /** The conditions on what resources refer to. */
+  readonly related: readonly Related[];
   /** Whether fields are hidden from the caller in some resources. */
   readonly hidesFields: boolean;
 
@@ -79,7 +86,8 @@ export class View {
     this.isWhole = grants.some(({ where, fields }) => where === undefined && fields === undefined);
     this.predicate = anyOf(grants);
     this.conditions = this.predicate ? simplified([this.predicate]) : [];
-    this.isRelated = grants.some(({ where }) => where && relatedIn(where).length > 0);
+    this.related = grants.flatMap(({ where }) => (where ? relatedIn(where) : []));
+    this.isRelated = this.related.length > 0;
     this.hidesFields = !this.isWhole && grants.some(({ fields }) => fields !== undefined);
   }
 

@@ -8,7 +8,8 @@ import { allows, type Verb, verbs } from "../../model/token.ts";
 import type { Store } from "../../store/store.ts";
 import type { Access } from "../access.ts";
 import type { CollectionAccess } from "../collection-access.ts";
-import { collectionNotFound, resourceNotFound } from "../problems.ts";
+import { collectionNotFound } from "../problems.ts";
+import { notFound } from "../resources.ts";
 import type { BoundGrant } from "../view.ts";
 
 /** A caller without any right gets the same answer whether or not something exists. */
@@ -25,11 +26,11 @@ export async function ownRights(
   if (!verbs.some(isUsable)) return { read: false, create: false, update: false, delete: false };
   if (opened.rules === undefined) return collectionNotFound(name);
   const resource = id === undefined ? undefined : await store.find(name, id);
-  if (id !== undefined && resource === undefined) return resourceNotFound;
+  if (id !== undefined && resource === undefined) return notFound(opened, id, "read");
   const allowed = await opened.decide(() => allowedGrants(opened, resource));
   const isSeen =
     opened.require("read") === undefined ? allowed.read : (allowed.update ?? allowed.delete);
-  if (resource !== undefined && isSeen === undefined) return resourceNotFound;
+  if (resource !== undefined && isSeen === undefined) return notFound(opened, resource.id, "read");
   const fixed = opened.bound?.boundaryFields ?? [];
   return {
     read: allowed.read !== undefined,

@@ -218,6 +218,7 @@ export class Plan {
     if (state === undefined) throw new Error("the state of each address must be loaded");
     // A resource that the caller may not access is treated as missing, so that no problem reveals it.
     const isVisible = state.current && access.includes(verbOf(kind), state.current);
+    if (!isVisible) access.askForUnseen(verbOf(kind), id);
     const current = isVisible ? state.current : undefined;
     // Permission comes first: a precondition counts only if the request would otherwise succeed (RFC 9110 §13.2.1).
     const rejected =
