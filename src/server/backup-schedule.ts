@@ -1,7 +1,7 @@
 // Runs `restante backup` in a process of its own, again and again, and reports how it went.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { setPriority } from "node:os";
+import { constants, getPriority, setPriority } from "node:os";
 import { extname } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
@@ -18,8 +18,8 @@ const maxRuns = 20;
 const retryMs = 15 * 60_000;
 /** A timer cannot wait much longer. */
 const maxWaitMs = 24 * 60 * 60_000;
-/** Requests come first. */
-const lowPriority = 10;
+/** Requests come first, but a busy server must not keep a backup from ending. */
+const lowerBy = 5;
 
 const program = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
 
@@ -160,7 +160,8 @@ const runOf = ({ createdAt, seconds, bytes, writtenBytes }: BackupRecord): Backu
 
 function lower(pid: number | undefined): void {
   try {
-    if (pid !== undefined) setPriority(pid, lowPriority);
+    if (pid === undefined) return;
+    setPriority(pid, Math.min(constants.priority.PRIORITY_LOW, getPriority() + lowerBy));
   } catch {
     // It has ended, or the system does not allow it.
   }
