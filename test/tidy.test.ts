@@ -46,7 +46,7 @@ const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
 const packages: Readonly<Record<string, RegExp>> = {
   "@eslint-community/regexpp": /^src\/lib\/regex\/pattern\.ts$/,
   "@hono/node-server": /^src\/runtime\/node/,
-  commander: /^src\/main\.ts$/,
+  commander: /^src\/(main|cli\/(config-options|admin-commands|store-commands))\.ts$/,
   "content-type": /^src\/http\//,
   negotiator: /^src\/http\//,
   pino: /^src\/server\/log\.ts$/,

@@ -1,0 +1,44 @@
+// Gives commands the flags of settings, and reads their config.
+
+import type { Command } from "commander";
+import { usageError } from "../lib/cli-error.ts";
+import {
+  type Config,
+  type ConfigError,
+  configFile,
+  processEnvironment,
+  readConfig,
+  settings,
+} from "../server/config.ts";
+
+/** Adds a flag for each setting. The parser sees the value as optional, so that all missing values are reported. */
+export function withSettings(command: Command, names: readonly string[]): Command {
+  const chosen = Object.entries(settings).filter(([name]) => names.includes(name));
+  for (const [, { flag, placeholder, about, variable, fallback, type }] of chosen) {
+    if (flag === undefined) continue;
+    const origin = fallback ? `${variable}, default: ${fallback}` : variable;
+    const join = (text: string, before?: string) =>
+      before === undefined || type !== "list" ? text : `${before},${text}`;
+    command.option(`${flag} [${placeholder}]`, `${about} (${origin})`, join);
+  }
+  const { flag, placeholder, about, variable, fallback } = configFile;
+  const origin = `${variable}, default: ./${fallback} if it is there`;
+  return command.option(`${flag} [${placeholder}]`, `${about} (${origin})`);
+}
+
+export function configOf(command: Command): Config {
+  const environment = processEnvironment();
+  const config = readConfig({ flags: command.opts(), environment, cwd: process.cwd() });
+  const errors = [...unknownFlags(command), ...(Array.isArray(config) ? config : [])];
+  if (Array.isArray(config) || errors.length > 0) throw usageError(errors);
+  return config;
+}
+
+/** Returns unknown flags (without what looks like their value) and extra arguments. */
+function unknownFlags(command: Command): readonly ConfigError[] {
+  const extra = command.args.slice(command.registeredArguments.length);
+  const isFlag = (word: string | undefined) => word?.startsWith("-") ?? false;
+  return extra
+    .filter((word, index) => isFlag(word) || !isFlag(extra[index - 1]))
+    .map((word) => ({ where: word, detail: `is unknown to restante ${command.name()}` }));
+}

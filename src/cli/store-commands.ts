@@ -1,0 +1,83 @@
+// Describes the commands that keep, move and check data. A command's module is loaded when it runs.
+
+import type { Command } from "commander";
+import type { BackupOptions, RestoreOptions } from "./backup.ts";
+import { configOf, withSettings } from "./config-options.ts";
+import type { ImportOptions } from "./import.ts";
+import type { ExportOptions } from "./read-collection.ts";
+
+export function addStoreCommands(program: Command): void {
+  withSettings(program.command("backup"), ["data", "store", "files"])
+    .description(
+      "Back up rows and files of one point in time, also while a server runs. In a folder with earlier backups only what is new is written.",
+    )
+    .requiredOption("--to <path>", "A folder of backups, or an archive: .tar, .tar.gz or .tar.zst")
+    .option("--verify", "Read what earlier backups have written, and write again what is damaged.")
+    .option("--keep <time>", "Delete backups in the folder that are older, such as 7d or 12h")
+    .option("--json", "Print the result as JSON.")
+    .action(async (options: BackupOptions, command) => {
+      const config = configOf(command);
+      const { runBackup } = await import("./backup.ts");
+      await runBackup(config, options);
+    });
+
+  withSettings(program.command("restore"), ["data", "store", "files"])
+    .description(
+      "Restore a backup, as a whole or some collections. Everything is checked before anything is changed.",
+    )
+    .requiredOption("--from <path>", "A folder of backups, or an archive.")
+    .option("--at <time>", "The newest backup that is not newer than this (default: the newest)")
+    .option("--collection <names...>", "Only these collections, into the store that is there.")
+    .option(
+      "--overwrite",
+      "Replace the store, or with --collection the collections, that are there.",
+    )
+    .option("--check", "Only check that the backup is complete.")
+    .option("--json", "Print the result as JSON.")
+    .action(async (options: RestoreOptions, command) => {
+      const config = configOf(command);
+      const { runRestore } = await import("./backup.ts");
+      await runRestore(config, options);
+    });
+
+  withSettings(program.command("export"), ["data", "store", "files"])
+    .description(
+      "Write a collection, a query or the whole server to files, also while a server runs.",
+    )
+    .option("--collection <name>", "The collection; without it the whole server, to a folder.")
+    .requiredOption(
+      "--to <path>",
+      "people.ndjson, people.csv.gz, a folder, or - for standard output.",
+    )
+    .option("--query <parameters>", "What to export, as in a URL: status=paid&sort=-createdAt")
+    .option("--format <name>", "ndjson or csv, also with .gz or .zst (default: by the file name)")
+    .option("--overwrite", "Replace the folder of an earlier export.")
+    .option("--json", "Print the result as JSON.")
+    .action(async (options: ExportOptions, command) => {
+      const config = configOf(command);
+      const { exportData } = await import("./export.ts");
+      await exportData(config, options);
+    });
+
+  withSettings(program.command("import"), ["data", "store", "files"])
+    .description(
+      "Write the lines of a file to a collection, or a whole export back, also while a server runs.",
+    )
+    .argument(
+      "<path>",
+      "A file of NDJSON or CSV, also .gz or .zst, - for standard input, or the folder of an export.",
+    )
+    .option("--collection <name>", "Where to; it is created when it does not exist.")
+    .option("--key <field>", "Create or replace by this unique field, or by id.")
+    .option("--dry-run", "Write nothing; say what would be created, replaced and rejected.")
+    .option("--format <name>", "ndjson or csv, also with .gz or .zst (default: by the file name)")
+    .option("--types <how>", "CSV: what a value without a type in the schema is: text or infer")
+    .option("--separator <name>", "CSV: comma, semicolon or tab (default: as in the header row)")
+    .option("--encoding <name>", "CSV: utf-8 or windows-1252 (default: utf-8)")
+    .option("--json", "Print the result as JSON.")
+    .action(async (path: string, options: ImportOptions, command) => {
+      const config = configOf(command);
+      const { importData } = await import("./import.ts");
+      await importData(config, path, options);
+    });
+}
