@@ -29,6 +29,8 @@ export interface ProgressOptions {
   readonly now?: () => number;
 }
 
+/** A rate over less time says nothing. */
+const minRateSeconds = 0.1;
 const barMs = 100;
 const lineMs = 5_000;
 const maxBarWidth = 24;
@@ -139,7 +141,8 @@ class RunningStep implements Step {
   }
 
   summary(): string {
-    return `${this.#name}: ${this.#amount} in ${this.#seconds.toFixed(1)} s (${this.#format(this.#perSecond)}/s)`;
+    const rate = this.#seconds < minRateSeconds ? "" : ` (${this.#format(this.#perSecond)}/s)`;
+    return `${this.#name}: ${this.#amount} in ${this.#seconds.toFixed(1)} s${rate}`;
   }
 
   get #seconds(): number {
@@ -147,8 +150,7 @@ class RunningStep implements Step {
   }
 
   get #perSecond(): number {
-    // A rate over less than a tenth of a second says nothing.
-    return this.#count / Math.max(0.1, this.#seconds);
+    return this.#count / Math.max(minRateSeconds, this.#seconds);
   }
 
   get #noun(): string {

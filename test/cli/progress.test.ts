@@ -83,6 +83,15 @@ describe("progress in a file", () => {
     ]);
   });
 
+  it("has no rate for a step that took too little time for one", () => {
+    const { written, clock, output, now } = recorder(false);
+    const step = new Progress({ output, now }).step("files", { unit: "files" });
+    step.add(3);
+    clock.ms = 99;
+    step.done();
+    assert.deepEqual(written, ["files: 3 files in 0.1 s\n"]);
+  });
+
   it("has only notes with --json", () => {
     const { written, output, now } = recorder(false);
     const progress = new Progress({ output, now, isJson: true });
