@@ -28,9 +28,9 @@ import { RuleBinder } from "./bind-rules.ts";
 import {
   CollectionAccess,
   type CollectionPermission,
-  insufficientScope,
-  unauthenticated,
+  type EarlyRead,
 } from "./collection-access.ts";
+import { insufficientScope, unauthenticated } from "./problems.ts";
 import { Sets } from "./sets.ts";
 import { TokenUses, useResolutionMs } from "./token-uses.ts";
 
@@ -143,29 +143,41 @@ export class Access {
   }
 
   /** Reads the rules of a collection. Every use of the result checks its own permission. */
-  collection(principal: Principal, name: string): MaybePromise<CollectionAccess> {
-    return then(this.#store.rules(name), (rules) => this.byRules(principal, name, rules));
+  collection(principal: Principal, name: string, id?: string): MaybePromise<CollectionAccess> {
+    return then(this.#store.rules(name), (rules) => this.byRules(principal, name, rules, id));
   }
 
-  /** Opens a collection with rules that were read. */
+  /** Opens a collection with rules that were read, to read the resource with this id, if there is one. */
   byRules(
     principal: Principal,
     name: string,
     rules: Rules | undefined,
+    id?: string,
   ): MaybePromise<CollectionAccess> {
     if (rules === undefined) return new CollectionAccess(principal, name, rules);
     const definition = definitionOf(rules);
     const isRuled = hasRules(definition);
     if (!isRuled && definition.access.read !== "owner")
       return new CollectionAccess(principal, name, rules);
-    return then(this.#key ?? this.#readKey(), (key) =>
-      isRuled && !isAdmin(principal)
-        ? then(
-            this.binder.bind(principal, name, rules),
-            (bound) => new CollectionAccess(principal, name, rules, { bound, key }),
-          )
-        : new CollectionAccess(principal, name, rules, { key }),
-    );
+    return then(this.#key ?? this.#readKey(), (key) => {
+      if (!isRuled || isAdmin(principal))
+        return new CollectionAccess(principal, name, rules, { key });
+      const binding = this.binder.bind(principal, name, rules);
+      const isWaiting = binding instanceof Promise && id !== undefined;
+      const early = isWaiting ? this.#readEarly(name, id) : undefined;
+      return then(
+        binding,
+        (bound) => new CollectionAccess(principal, name, rules, { bound, key, early }),
+      );
+    });
+  }
+
+  /** Reads the resource at the same time as the sets of the caller. */
+  #readEarly(name: string, id: string): EarlyRead {
+    const found = Promise.resolve(this.#store.find(name, id));
+    // Without this, nobody hears of an error when the sets cannot be read either.
+    found.catch(() => undefined);
+    return { id, found };
   }
 
   #readKey(): MaybePromise<string> {
@@ -180,8 +192,13 @@ export class Access {
     principal: Principal,
     name: string,
     permission: CollectionPermission,
+    id?: string,
   ): MaybePromise<CollectionAccess | Problem> {
-    return then(this.collection(principal, name), (access) => access.require(permission) ?? access);
+    const early = permission === "read" ? id : undefined;
+    return then(
+      this.collection(principal, name, early),
+      (access) => access.require(permission) ?? access,
+    );
   }
 }
 

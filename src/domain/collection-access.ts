@@ -6,7 +6,7 @@ import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { isCollectionName } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
-import { Problem } from "../model/problem.ts";
+import type { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import { accessName } from "../model/schemas/access.ts";
 import { allows, isAdmin, type Verb } from "../model/token.ts";
@@ -14,7 +14,14 @@ import type { ReadState } from "../store/store.ts";
 import type { BoundRules } from "./bound-rules.ts";
 import { type Mask, type Masks, masksOf } from "./mask.ts";
 import { ownedBy } from "./owned-by.ts";
-import { collectionNotFound, keyRequired, preconditionRequired } from "./problems.ts";
+import {
+  collectionNotFound,
+  insufficientScope,
+  keyRequired,
+  notAllowed,
+  preconditionRequired,
+  unauthenticated,
+} from "./problems.ts";
 import type { RuleFacts } from "./rule-facts.ts";
 import { CursorSeal } from "./sealed-cursor.ts";
 import { View, wholeGrant, wholeView } from "./view.ts";
@@ -27,6 +34,13 @@ interface RuleAccess {
   readonly bound?: BoundRules | undefined;
   /** The secret of the store, which keys validators. */
   readonly key?: string;
+  readonly early?: EarlyRead | undefined;
+}
+
+/** A resource that is read at the same time as what the rules depend on. */
+export interface EarlyRead {
+  readonly id: string;
+  readonly found: Promise<Resource | undefined>;
 }
 
 const noRules: RuleAccess = {};
@@ -43,18 +57,27 @@ export class CollectionAccess {
   #granted: CollectionPermission | undefined;
   #ownView: View | undefined;
   #facts: RuleFacts | undefined;
+  #early: EarlyRead | undefined;
 
   constructor(
     principal: Principal,
     name: string,
     rules: Rules | undefined,
-    { bound, key }: RuleAccess = noRules,
+    { bound, key, early }: RuleAccess = noRules,
   ) {
     this.principal = principal;
     this.name = name;
     this.rules = rules;
     this.bound = bound;
     this.#masks = masksOf(rules, key);
+    this.#early = early;
+  }
+
+  /** Returns the resource that is read already, once: it can have changed after that. */
+  takeEarly(id: string): EarlyRead["found"] | undefined {
+    const early = this.#early;
+    this.#early = undefined;
+    return early?.id === id ? early.found : undefined;
   }
 
   get isAdmin(): boolean {
@@ -270,23 +293,6 @@ export class CollectionAccess {
     return isPart ? this.#masks.part([wholeGrant]) : this.#masks.whole;
   }
 }
-
-/** Returns the rules of a collection that exists and that the caller may read. */
-export const readableRules = (access: CollectionAccess): Rules | undefined =>
-  access.require("read") === undefined ? access.rules : undefined;
-
-export const insufficientScope = (scope: string): Problem =>
-  new Problem("insufficient-scope", `The token needs the scope ${scope}.`, { scope });
-
-export const unauthenticated = new Problem(
-  "unauthenticated",
-  "Send a token: `Authorization: Bearer rst_…`.",
-);
-
-export const notAllowed = new Problem(
-  "forbidden",
-  "This caller may not do this in this collection.",
-);
 
 /** Nothing matches it. */
 const nothing = new View([]);

@@ -15,9 +15,10 @@ import { firstReference, type Reference, referencesOf } from "../model/reference
 import type { Store } from "../store/store.ts";
 import type { Access } from "./access.ts";
 import { invalidQuery } from "./build-query.ts";
-import { type CollectionAccess, readableRules } from "./collection-access.ts";
+import type { CollectionAccess } from "./collection-access.ts";
 import { ExpandedPage, type Expansion, maxTargets } from "./expanded-page.ts";
 import { isByCollection, type ListResult } from "./lists.ts";
+import { readableRules } from "./related-fields.ts";
 
 /** A collection that is referred to, before anything in it is read. */
 interface Referred {

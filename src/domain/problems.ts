@@ -62,3 +62,16 @@ export const keyRequired = new Problem(
   "key-required",
   "Send an Idempotency-Key, so that the request can be retried safely.",
 );
+
+export const insufficientScope = (scope: string): Problem =>
+  new Problem("insufficient-scope", `The token needs the scope ${scope}.`, { scope });
+
+export const unauthenticated = new Problem(
+  "unauthenticated",
+  "Send a token: `Authorization: Bearer rst_…`.",
+);
+
+export const notAllowed = new Problem(
+  "forbidden",
+  "This caller may not do this in this collection.",
+);

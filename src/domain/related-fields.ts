@@ -1,6 +1,7 @@
 // Finds the fields that a query names: those of its collection, and those of collections that it refers to.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { Rules } from "../model/collection.ts";
 import { listRequestLimits } from "../model/query/list-request.ts";
 import { type Condition, holds, type Predicate } from "../model/query/predicate.ts";
 import type { Through } from "../model/query/query.ts";
@@ -10,7 +11,7 @@ import {
   queryableFieldsOf,
 } from "../model/query/queryable.ts";
 import type { ValueKind } from "../model/query/sort-key.ts";
-import { type CollectionAccess, readableRules } from "./collection-access.ts";
+import type { CollectionAccess } from "./collection-access.ts";
 import { type View, wholeView } from "./view.ts";
 
 /** Opens a collection for the caller of a query. */
@@ -189,3 +190,7 @@ export const sortThrough = ({ steps, field, kind }: FoundField): Through | undef
     }),
     undefined,
   );
+
+/** Returns the rules of a collection that exists and that the caller may read. */
+export const readableRules = (access: CollectionAccess): Rules | undefined =>
+  access.require("read") === undefined ? access.rules : undefined;

@@ -41,7 +41,7 @@ export class Resources {
     const forbidden = access.require(verb);
     if (forbidden !== undefined) return forbidden;
     if (access.rules === undefined) return resourceNotFound;
-    return then(this.#store.find(access.name, id), (resource) => {
+    return then(access.takeEarly(id) ?? this.#store.find(access.name, id), (resource) => {
       if (resource === undefined) return notFound(access, id, verb);
       return verb === "read"
         ? then(access.mask(resource), (mask) =>

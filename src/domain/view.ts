@@ -9,6 +9,7 @@ import {
 } from "../model/query/predicate.ts";
 import { relatedIn } from "../model/query/related.ts";
 import { simplified } from "../model/query/simplify.ts";
+import { keyOf, type ValueKind } from "../model/query/sort-key.ts";
 import type { Resource } from "../model/resource.ts";
 
 /** A grant that applies to a caller, with the caller's values. */
@@ -32,18 +33,25 @@ const maxSmall = 4_000;
 let contents = new WeakMap<Resource, KeptContent>();
 let kept = 0;
 
-/** The parsed fields of a resource, and what was found last by the rules of a caller. */
-interface KeptContent {
-  readonly content: IndexedContent;
+/** The parsed fields of a resource with their keys, and what was found last by the rules of a caller. */
+class KeptContent extends IndexedContent {
+  readonly #keys: { readonly field: string; readonly kind: ValueKind; readonly key: string }[] = [];
   view?: View;
   held?: readonly BoundGrant[];
+
+  keyAt(field: string, kind: ValueKind): string {
+    for (const kept of this.#keys) if (kept.field === field && kept.kind === kind) return kept.key;
+    const key = keyOf(kind, this.at(field));
+    this.#keys.push({ field, kind, key });
+    return key;
+  }
 }
 
 /** Rules are evaluated again for each caller, so that the fields of small resources are parsed once. */
 function contentOf(resource: Resource): KeptContent {
   const known = contents.get(resource);
   if (known !== undefined) return known;
-  const content = { content: new IndexedContent(resource) };
+  const content = new KeptContent(resource);
   const { length } = resource.fields;
   if (length > maxSmall) return content;
   kept += length;
@@ -96,7 +104,7 @@ export class View {
     if (facts !== undefined) return this.#holding(new IndexedContent(resource, facts));
     const known = contentOf(resource);
     if (known.view !== this || known.held === undefined) {
-      known.held = this.#holding(known.content);
+      known.held = this.#holding(known);
       known.view = this;
     }
     return known.held;

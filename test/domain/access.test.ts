@@ -247,6 +247,7 @@ const others: Readonly<Record<string, string>> = {
   "CollectionAccess.require": "the check itself",
   "CollectionAccess.requireKey": "part of the check itself",
   "CollectionAccess.requirePrecondition": "part of the check itself",
+  "CollectionAccess.takeEarly": "is used by Resources.find, after the check",
   "CollectionAccess.isOwned": "part of the check itself",
   "CollectionAccess.creator": "part of the check itself",
   "CollectionAccess.visibleOwner": "part of the check itself",

@@ -1,7 +1,8 @@
 // Authenticates the bearer token of a request, and asks the domain whether its caller may use the route.
 
 import { requireActionScope, requireAdmin, requireToken } from "../../domain/access.ts";
-import { type CollectionPermission, unauthenticated } from "../../domain/collection-access.ts";
+import type { CollectionPermission } from "../../domain/collection-access.ts";
+import { unauthenticated } from "../../domain/problems.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
 import { holdsSecret } from "../../model/token.ts";
@@ -56,7 +57,8 @@ function checkPermission(
   if (permission === "admin") return requireAdmin(principal);
   if (permission === "action") return requireActionScope(principal, context.param("name"));
   const asked = permission === "create" && isUpsert(context) ? "put" : permission;
-  return then(services.access.open(principal, context.param("collection"), asked), (opened) => {
+  const { collection = "", id } = context.params;
+  return then(services.access.open(principal, collection, asked, id), (opened) => {
     if (opened instanceof Problem) return opened;
     context.collection = opened;
     return undefined;

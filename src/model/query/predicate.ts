@@ -54,6 +54,8 @@ export const isCondition = (predicate: Predicate): predicate is Condition => "sp
 /** What a predicate is evaluated on. */
 export interface Content {
   at(field: string): unknown;
+  /** The key of the value of a field, where keys are kept because many predicates are evaluated. */
+  keyAt?(field: string, kind: ValueKind): string;
   /** What is known about the resources that it refers to. */
   readonly related?: RelatedFacts | undefined;
 }
@@ -126,6 +128,11 @@ function conditionTest({ field, kind, spans, isNegated = false, match }: Conditi
     depth === 0
       ? isWithin(keyOf(kind, value))
       : keysAt(field, kind, value).some((key) => isWithin(key));
+  if (depth === 0 && matches === undefined)
+    return (content) => {
+      const key = content.keyAt?.(field, kind) ?? keyOf(kind, content.at(field));
+      return isWithin(key) !== isNegated;
+    };
   return (content) => {
     const value = content.at(field);
     const isMatch =
