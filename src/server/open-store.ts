@@ -8,8 +8,10 @@ import { withGroupCommit } from "../store/group-commit.ts";
 import type { PostgresOptions } from "../store/postgres/options.ts";
 import { openPostgres } from "../store/postgres/postgres.ts";
 import type { Committer } from "../store/remote-committer.ts";
+import { outlivedFormerFiles, removeFormerFiles } from "../store/sqlite/former.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
 import { openSqlite } from "../store/sqlite/sqlite.ts";
+import { writeVersionFile } from "../store/sqlite/version-file.ts";
 import type { Report } from "../store/sqlite/writer-client.ts";
 import type { Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
@@ -23,7 +25,8 @@ export interface OpenStore extends Store {
   tryCommit: Committer["commit"];
   /**
    * Writes to the folder that its owner is ready and where it listens, and accepts changes of commands
-   * from then on. Rejects when commands cannot reach it. Does nothing on Postgres and in workers.
+   * from then on. The start has succeeded, so what an earlier migration kept is removed. Rejects when
+   * commands cannot reach it. Does nothing on Postgres and in workers.
    */
   announce(version: string, address: string | undefined): Promise<void>;
 }
@@ -61,8 +64,13 @@ export async function openStore(
     // Two stores with the same folder of files would remove each other's files.
     const folders = config.files === undefined ? [path] : [path, config.files];
     for (const folder of folders) locks.push(await FolderLock.take(folder));
+    const outlived = outlivedFormerFiles(path);
     const store = await openSqlite({ path, mapFile, report, retention, ...queries });
-    return withOwner(withGroupCommit(store), path, locks);
+    writeVersionFile(path);
+    return withOwner(withGroupCommit(store), path, locks, () => {
+      removeFormerFiles(outlived, report);
+      writeVersionFile(path);
+    });
   } catch (error) {
     release(locks);
     throw error;
@@ -75,7 +83,12 @@ async function openGroupedPostgres(options: PostgresOptions, report?: Report): P
   return withGroupCommit(await openPostgres({ ...options, onProgress }), { isByCollection: true });
 }
 
-function withOwner(store: Store, folder: string, locks: readonly FolderLock[]): OpenStore {
+function withOwner(
+  store: Store,
+  folder: string,
+  locks: readonly FolderLock[],
+  onStarted?: () => void,
+): OpenStore {
   let listener: CommitListener | undefined;
   const tryCommit: Committer["commit"] = async (changes) => {
     const reason = changes.length === 0 ? await store.ready() : undefined;
@@ -87,6 +100,7 @@ function withOwner(store: Store, folder: string, locks: readonly FolderLock[]): 
     tryCommit,
     async announce(version, address) {
       if (locks.length === 0) return;
+      onStarted?.();
       try {
         listener ??= await listenForCommits(folder, version, tryCommit);
       } finally {

@@ -10,6 +10,7 @@ import { postgresSource } from "../store/postgres/snapshot.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
 import { hasDatabase, openExistingDatabase, openNewDatabase } from "../store/sqlite/open-loader.ts";
 import { sqliteSource } from "../store/sqlite/snapshot.ts";
+import { writeVersionFile } from "../store/sqlite/version-file.ts";
 import { CannotLoad, type Loader, type Source } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
 import { filesFolder } from "./open-store.ts";
@@ -94,6 +95,7 @@ async function openWholeFolder(config: Config, options: TargetOptions): Promise<
     return {
       ...{ loader, files },
       async finish() {
+        writeVersionFile(folder);
         release();
         if (isNew) await giveName(folder, data);
       },
@@ -128,7 +130,7 @@ async function openFolder(config: Config): Promise<OpenTarget> {
   const locks = await lockFolders(config, data);
   const release = () => locks.forEach((lock) => void lock.release());
   try {
-    const loader = openExistingDatabase(data);
+    const loader = await openExistingDatabase(data);
     const end = async () => {
       await loader.close();
       release();

@@ -1,7 +1,3 @@
 // The version of the package.
 
-import { readFileSync } from "node:fs";
-
-export const { version } = JSON.parse(
-  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-) as { version: string };
+export { version } from "../store/version.ts";

@@ -57,6 +57,7 @@ const pragmas = {
     busy_timeout: busyMs,
     journal_mode: "memory",
     synchronous: 0,
+    secure_delete: 1,
     cache_size: -cacheKibibytes,
     temp_store: 2,
   },

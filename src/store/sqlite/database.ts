@@ -11,7 +11,7 @@ import { Eraser } from "./erase.ts";
 import { assertStillThere, type DatabaseFile, watchWalFiles } from "./file.ts";
 import { movedCommit } from "./moved.ts";
 import { Purger } from "./purge.ts";
-import { prepareTables } from "./upgrade.ts";
+import { createTables } from "./schema.ts";
 
 /** Deleted content is erased within ten minutes; this is rare enough to cost little. */
 const defaultEraseAfterMs = 60_000;
@@ -34,7 +34,6 @@ export class Database {
    */
   readonly copyLock: Connection;
   readonly #file: DatabaseFile;
-  readonly #reportProgress: (message: string) => void;
   readonly #eraser: Eraser;
   readonly #purger: Purger;
   readonly #connection: Connection;
@@ -45,11 +44,9 @@ export class Database {
 
   constructor(
     file: DatabaseFile,
-    reportProgress: (message: string) => void,
     { eraseAfterMs = defaultEraseAfterMs, retention }: DatabaseOptions = {},
   ) {
     this.#file = file;
-    this.#reportProgress = reportProgress;
     this.copyLock = new Connection(file.path, "copy");
     let connection: Connection | undefined;
     try {
@@ -150,7 +147,7 @@ export class Database {
   }
 
   #prepare(): BatchWriter {
-    prepareTables(this.#connection, this.#reportProgress);
+    createTables(this.#connection);
     // A process that stopped earlier may have left work undone.
     this.#eraser.schedule();
     return new BatchWriter(this.#connection, this.#commitCounter);

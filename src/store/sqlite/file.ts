@@ -6,6 +6,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -99,6 +100,27 @@ export function finishSwap(file: DatabaseFile): DatabaseFile {
   return { ...file, identity: identify(path) };
 }
 
+/** Replaces a database that has no WAL by the copy, in one step. */
+export function swapIn(file: DatabaseFile): DatabaseFile {
+  const { path, copy } = file;
+  renameSync(copy, path);
+  syncDirectory(dirname(path));
+  return { ...file, identity: identify(path) };
+}
+
+/** The database that a migration has replaced and kept, by its schema version (see former.ts). */
+export const formerPath = ({ path }: DatabaseFile, version: number): string =>
+  join(dirname(path), `restante.former-${version}.db`);
+
+const formerName = /^restante\.former-\d+\.db(?:\.part)?$/;
+
+/** The former databases in a data folder, also those that a killed process has copied in part. */
+export function formerFiles(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => formerName.test(name));
+  return names.map((name) => join(resolve(folder), name));
+}
+
 export const hasVerifiedCopy = ({ fresh }: DatabaseFile): boolean => existsSync(fresh);
 
 const noThrow = { throwIfNoEntry: false } as const;
@@ -131,13 +153,14 @@ export function createFile(path: string): void {
 }
 
 /** Until its directory is synced, a new file can be lost in a power cut. */
-function syncDirectory(directory: string): void {
+export function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, "r");
   fsyncSync(descriptor);
   closeSync(descriptor);
 }
 
-const codeOf = (error: unknown): unknown =>
+/** The code of a failed system call. */
+export const codeOf = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
 const messages: Readonly<Record<string, string>> = {

@@ -12,12 +12,24 @@ export function sizeOf(source: Connection): number {
   return pages * pageBytes;
 }
 
-export function assertFreeSpace({ path }: DatabaseFile, needed: number): void {
+/** A migrated copy has new indexes, and rows for the words and prefixes of a searchable resource. */
+const copyToSource = 1.5;
+const wordsToFields = 7;
+
+/** The size that a migrated copy can have, by the size of the fields whose search words are built. */
+export const migratedSize = (source: Connection, searchedBytes: number): number =>
+  Math.ceil(copyToSource * sizeOf(source) + wordsToFields * searchedBytes);
+
+/** Said of a migration. */
+export const untouched =
+  ", or move the folder to a larger disk. The database is unchanged, and the version that wrote it opens it";
+
+export function assertFreeSpace({ path }: DatabaseFile, needed: number, otherwise = ""): void {
   const { bavail, bsize } = statfsSync(dirname(path));
   const free = bavail * bsize;
   if (free < needed)
     throw new Outage(
       "suspect",
-      `a copy of the database needs ${needed} bytes, but only ${free} are free: free up disk space in ${dirname(path)}`,
+      `a copy of the database needs ${needed} bytes, but only ${free} are free: free up disk space in ${dirname(path)}${otherwise}`,
     );
 }

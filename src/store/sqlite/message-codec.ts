@@ -63,13 +63,8 @@ export type Reply =
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string };
 
-/**
- * Sent without a request. `suspect`: the disk has failed, and batches are rejected until the database is
- * repaired. `progress`: how far the migration of the tables is.
- */
-export type Notice =
-  | { readonly kind: "suspect"; readonly message: string }
-  | { readonly kind: "progress"; readonly message: string };
+/** Sent without a request: the disk has failed, and batches are rejected until the database is repaired. */
+export type Notice = { readonly kind: "suspect"; readonly message: string };
 
 type DoneReply = Extract<Reply, { kind: "done" }>;
 /** What the writer thread sends. */

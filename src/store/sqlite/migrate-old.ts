@@ -1,66 +1,30 @@
-// Migrates a database with the former layout by copying it to a new file, which then replaces it.
+// Copies a database with the former layout, one set of tables per collection, to a new file.
 
 import { setImmediate } from "node:timers/promises";
 import { Outage } from "../../model/outage.ts";
 import { indexPlanOf } from "../../model/query/index-plan.ts";
 import { Connection } from "./connection.ts";
 import { copyOld } from "./copy-old.ts";
-import { acceptCopy, createFile, type DatabaseFile, finishSwap, removeCopy } from "./file.ts";
-import { assertFreeSpace, sizeOf } from "./free-space.ts";
+import { createFile, type DatabaseFile } from "./file.ts";
+import { assertFreeSpace, migratedSize, untouched } from "./free-space.ts";
 import { readOldCollections } from "./old-collections.ts";
 import { upgradeOld } from "./old-schema.ts";
-import { assertOnDisk } from "./on-disk.ts";
-import { createTables, firstVersion, versionOf } from "./schema.ts";
-import { readSuspectMark } from "./suspect.ts";
-import type { Report } from "./writer-client.ts";
+import { createTables } from "./schema.ts";
 
-/** The copy has more indexes, and rows for the words and prefixes of a searchable resource. */
-const copyToSource = 1.5;
-const wordsToFields = 7;
-
-const progressMs = 1_000;
-
-/**
- * Returns the file to open, which is a new one when the database was migrated. The old file is not
- * changed before its copy is complete and on disk. After a crash the next start copies it again, or
- * finishes the replacement.
- */
-export async function migrateOld(file: DatabaseFile, report: Report): Promise<DatabaseFile> {
-  if (!isOld(file)) return file;
-  removeCopy(file);
+/** Reads all of one transaction, which brings the old tables to their last version and is undone. */
+export async function copyOldLayout(
+  file: DatabaseFile,
+  report: (what: string, done: number) => void,
+): Promise<void> {
   const source = new Connection(file.path, "write");
   try {
-    upgradeOld(source);
-    // Holds the write lock, so that the copy is complete.
     source.run("BEGIN IMMEDIATE");
-    assertFreeSpace(file, expectedSize(source));
-    assertComplete(file, source);
-    report("info", "migrating the database to a new layout");
+    upgradeOld(source);
+    assertFreeSpace(file, expectedSize(source), untouched);
+    report("migrating the database to a new layout", 0);
     await copy(source, file.copy, report);
-    assertOnDisk(file.copy);
-    acceptCopy(file);
-  } catch (error) {
-    removeCopy(file);
-    throw error;
   } finally {
     source.close();
-  }
-  const migrated = finishSwap(file);
-  report("info", "the database is migrated");
-  return migrated;
-}
-
-/** An error is reported by the writer, which opens the file next. */
-function isOld({ path }: DatabaseFile): boolean {
-  let connection: Connection | undefined;
-  try {
-    connection = new Connection(path, "read");
-    const version = versionOf(connection);
-    return version > 0 && version < firstVersion;
-  } catch {
-    return false;
-  } finally {
-    connection?.close();
   }
 }
 
@@ -73,13 +37,14 @@ function expectedSize(source: Connection): number {
       );
       return size.one()?.[0] ?? 0;
     });
-  const fields = searched.reduce((sum, bytes) => sum + bytes, 0);
-  return Math.ceil(copyToSource * sizeOf(source) + wordsToFields * fields);
+  return migratedSize(
+    source,
+    searched.reduce((sum, bytes) => sum + bytes, 0),
+  );
 }
 
 /** Throws when acknowledged writes are missing after the disk has failed. */
-function assertComplete(file: DatabaseFile, source: Connection): void {
-  const { batch: acknowledged = 0 } = readSuspectMark(file) ?? {};
+export function assertOldComplete(source: Connection, acknowledged: number): void {
   const [batch = 0] = source.query<readonly [number]>("SELECT batch FROM ledger").one() ?? [];
   if (batch < acknowledged)
     throw new Outage(
@@ -88,18 +53,17 @@ function assertComplete(file: DatabaseFile, source: Connection): void {
     );
 }
 
-/** Copies in small steps. Between them the process can react to signals. */
-async function copy(source: Connection, path: string, report: Report): Promise<void> {
+async function copy(
+  source: Connection,
+  path: string,
+  report: (what: string, done: number) => void,
+): Promise<void> {
   createFile(path);
   const target = new Connection(path, "fill");
   try {
     createTables(target);
-    let reportedAt = performance.now();
-    for (const fraction of copyOld(source, target)) {
-      if (performance.now() - reportedAt >= progressMs) {
-        reportedAt = performance.now();
-        report("info", `migrating the database: ${Math.floor(100 * fraction)} %`);
-      }
+    for (const done of copyOld(source, target)) {
+      report("migrating the database to a new layout", done);
       await setImmediate();
     }
   } finally {

@@ -2,7 +2,7 @@
 
 import type { Connection } from "./connection.ts";
 
-/** Runs in its own transaction, together with the update of the version. */
+/** Leads to the next version. */
 export type Step = (connection: Connection) => void;
 
 /** Identifies the file as a Restante database ("rest" in ASCII). */
@@ -153,9 +153,9 @@ const createEntries = (key: number): string =>
     PRIMARY KEY (field, key, seq)
   ) STRICT, WITHOUT ROWID`;
 
-/** Takes the steps that are missing, each whole or not at all. */
+/** Takes the steps that are missing, in the transaction of the caller. */
 export function upgradeOld(connection: Connection, path: readonly Step[] = steps): void {
-  while (connection.transact(() => takeStep(connection, path)));
+  while (takeStep(connection, path));
 }
 
 /** Returns whether there was a step to take. */

@@ -11,7 +11,7 @@ import {
   seqResourceColumns,
   toUncheckedCandidate,
 } from "./resource-reader.ts";
-import { words } from "./schema.ts";
+import { hasTable, words } from "./schema.ts";
 
 type PartRow = readonly [part: number, after: number, definition: string];
 
@@ -90,9 +90,4 @@ function wordsOf(
     if (!(error instanceof SyntaxError)) throw error;
   }
   return writes.words;
-}
-
-function hasTable(connection: Connection, name: string): boolean {
-  const tables = connection.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
-  return tables.one(name) !== undefined;
 }

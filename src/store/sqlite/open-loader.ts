@@ -13,9 +13,9 @@ import {
   removeCopy,
 } from "./file.ts";
 import { SqliteLoader } from "./loader.ts";
+import { migrate } from "./migrate.ts";
 import { assertOnDisk } from "./on-disk.ts";
 import { createTables } from "./schema.ts";
-import { prepareTables } from "./upgrade.ts";
 
 /** Whether the folder has a database with content. */
 export const hasDatabase = (folder: string): boolean =>
@@ -39,11 +39,12 @@ export function openNewDatabase(folder: string): Loader {
   }
 }
 
-/** Rows go to the database that is there. The caller owns the folder. */
-export function openExistingDatabase(folder: string): Loader {
-  const connection = new Connection(finishSwap(prepareFile(folder)).path, "write");
+/** Rows go to the database that is there, which is migrated first. The caller owns the folder. */
+export async function openExistingDatabase(folder: string): Promise<Loader> {
+  const { path } = await migrate(finishSwap(prepareFile(folder)), () => undefined);
+  const connection = new Connection(path, "write");
   try {
-    prepareTables(connection, () => undefined);
+    createTables(connection);
     return new SqliteLoader(connection);
   } catch (error) {
     connection.close();

@@ -6,6 +6,7 @@ import { Connection } from "./connection.ts";
 import { acceptCopy, type DatabaseFile, removeCopy } from "./file.ts";
 import { assertFreeSpace, sizeOf } from "./free-space.ts";
 import { assertOnDisk } from "./on-disk.ts";
+import { hasTable } from "./schema.ts";
 
 type Table = readonly [name: string];
 type Column = readonly [name: string, keyPosition: number];
@@ -47,11 +48,6 @@ function assertComplete(source: Connection, lastCommit: number): void {
   for (const [name, total, found] of totals.all())
     if (found !== total)
       throw new Outage("suspect", `${name} has ${found} resources instead of ${total}`);
-}
-
-function hasTable(connection: Connection, name: string): boolean {
-  const tables = connection.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
-  return tables.one(name) !== undefined;
 }
 
 /** Copies one snapshot row by row; it throws when a row cannot be read. */

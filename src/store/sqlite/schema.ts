@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { Outage } from "../../model/outage.ts";
+import { newerDatabase, oldestVersion, version as restante, type WrittenBy } from "../version.ts";
 import type { Connection } from "./connection.ts";
 
 /** Identifies the file as a Restante database ("rest" in ASCII). */
@@ -11,7 +12,7 @@ const applicationId = 0x72657374;
 export const firstVersion = 7;
 
 /** Each step of upgrade.ts brings a database to the next version. */
-export const schemaVersion = 12;
+export const schemaVersion = 13;
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
@@ -62,6 +63,16 @@ export const words = `CREATE TABLE words (
     seq INTEGER NOT NULL,
     PRIMARY KEY (part, word, rank, seq)
   ) STRICT, WITHOUT ROWID;`;
+
+/**
+ * The Restante that wrote the tables, and the oldest one that can open them. Older versions read it to
+ * say what is needed, so it stays as it is.
+ */
+export const writtenBy = `CREATE TABLE written_by (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    restante TEXT NOT NULL,
+    oldest TEXT NOT NULL
+  ) STRICT;`;
 
 /**
  * Every row of data belongs to a part, and every key begins with it. `store.commits` counts the
@@ -182,6 +193,7 @@ const tables = `
     id TEXT PRIMARY KEY,
     used INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
+  ${writtenBy}
 `;
 
 /** Creates the tables when the database is empty. After a crash it has all of them or none. */
@@ -193,8 +205,17 @@ export function createTables(connection: Connection): void {
     connection
       .query("INSERT INTO store (one, id, epoch, commits, tokens) VALUES (1, ?, 0, 0, 0)")
       .run(randomUUID());
-    connection.run(`PRAGMA user_version = ${schemaVersion}`);
+    setVersion(connection, schemaVersion);
   });
+}
+
+/** Also stores which Restante has written the newest tables. */
+export function setVersion(connection: Connection, version: number): void {
+  connection.run(`PRAGMA user_version = ${version}`);
+  if (version < schemaVersion) return;
+  connection
+    .query("INSERT OR REPLACE INTO written_by (one, restante, oldest) VALUES (1, ?, ?)")
+    .run(restante, oldestVersion);
 }
 
 /** Throws when the database has to be migrated first. */
@@ -211,12 +232,8 @@ export const olderVersion = (version: number): Outage =>
 
 /** Returns 0 for an empty database. Throws when it belongs to another program or to a newer Restante. */
 export function versionOf(connection: Connection): number {
-  const version = Number(connection.query("PRAGMA user_version").one()?.[0]);
-  if (version > schemaVersion)
-    throw new Outage(
-      "unavailable",
-      `the database was written by a newer Restante (its schema version is ${version}, this one supports up to ${schemaVersion}): update Restante, or restore an older backup`,
-    );
+  const version = userVersion(connection);
+  if (version > schemaVersion) throw newerDatabase(readWrittenBy(connection), schemaVersion);
   const isForeign = version === 0 && connection.query("SELECT 1 FROM sqlite_schema").one();
   if (isForeign)
     throw new Outage(
@@ -224,4 +241,22 @@ export function versionOf(connection: Connection): number {
       "the file is a database of another program: move it to another folder",
     );
   return version;
+}
+
+const userVersion = (connection: Connection): number =>
+  Number(connection.query("PRAGMA user_version").one()?.[0]);
+
+/** Of a database of any version. */
+export function readWrittenBy(connection: Connection): WrittenBy {
+  const schema = userVersion(connection);
+  if (!hasTable(connection, "written_by")) return { schema };
+  const row = connection
+    .query<readonly [restante: string, oldest: string]>("SELECT restante, oldest FROM written_by")
+    .one();
+  return { schema, restante: row?.[0], oldest: row?.[1] };
+}
+
+export function hasTable(connection: Connection, name: string): boolean {
+  const tables = connection.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?");
+  return tables.one(name) !== undefined;
 }

@@ -32,7 +32,7 @@ import { Connection } from "./connection.ts";
 import { CurrentReader } from "./current-reader.ts";
 import type { DatabaseOptions } from "./database.ts";
 import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
-import { migrateOld } from "./migrate-old.ts";
+import { migrate } from "./migrate.ts";
 import { Reader, readerLimits } from "./reader.ts";
 import { ReaderPool } from "./reader-pool.ts";
 import { requireNewest } from "./schema.ts";
@@ -86,7 +86,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 async function openFile({ path, committer, report = () => undefined }: SqliteOptions) {
   const file = prepareFile(path);
   try {
-    if (!committer) return await migrateOld(finishSwap(file), report);
+    if (!committer) return await migrate(finishSwap(file), report);
     requireNewestTables(file);
     return file;
   } catch (error) {
@@ -100,7 +100,7 @@ function cannotOpen({ path }: DatabaseFile, error: unknown): Error {
 }
 
 /**
- * Lets the writer create or upgrade the tables and test a write. On a full or failing disk reads of
+ * Lets the writer create the tables and test a write. On a full or failing disk reads of
  * tables of the newest version still work.
  */
 async function checkWrites(writerClient: WriterClient, file: DatabaseFile): Promise<void> {

@@ -1,30 +1,26 @@
-// Brings the tables of an existing database to the newest version, step by step.
+// Brings the tables of a copy of a database to the newest version, step by step.
 
 import type { Connection } from "./connection.ts";
 import { finishWords, rebuildWords } from "./old-words.ts";
 import {
   builds,
-  createTables,
   firstVersion,
   formerOwners,
   formerStates,
-  olderVersion,
   referrers,
   resourceIndexes,
   roles,
-  schemaVersion,
+  setVersion,
   versionOf,
+  writtenBy,
 } from "./schema.ts";
 
 interface Step {
-  /** Long work in several transactions. It yields how much is done, and continues after a crash. */
+  /** Long work in several transactions. It yields how much is done. */
   readonly prepare?: (connection: Connection) => Generator<number>;
   /** These run in one transaction with the update of the version. */
   readonly statements: readonly string[];
 }
-
-/** How often the progress of long work is reported. */
-const progressMs = 1_000;
 
 /** Sets the sizes of the parts, which every write maintains. */
 export const countBytes = `
@@ -49,42 +45,21 @@ const steps: readonly Step[] = [
   { statements: [`ALTER TABLE collections ADD COLUMN ${referrers}`] },
   { statements: [`ALTER TABLE tokens ADD COLUMN ${roles}`] },
   { statements: [formerStates] },
+  { statements: [writtenBy] },
 ];
 
-/** Creates the tables of a new database, or upgrades those of an older one. */
-export function prepareTables(
+/** Yields the progress of each step, from 0 to 1, and the version that the step leads to. */
+export function* upgradeTables(
   connection: Connection,
-  reportProgress: (message: string) => void,
-): void {
-  for (let version = versionOf(connection); version !== schemaVersion; ) {
-    if (version === 0) createTables(connection);
-    else upgradeOnce(connection, version, reportProgress);
-    version = versionOf(connection);
-  }
-}
-
-/** After a crash the database has all changes of the step or none. */
-function upgradeOnce(
-  connection: Connection,
-  version: number,
-  reportProgress: (message: string) => void,
-): void {
-  const step = steps[version - firstVersion];
-  if (!step) throw olderVersion(version);
-  const { prepare, statements } = step;
-  let reportedAt = Number.NEGATIVE_INFINITY;
-  const report = (fraction: number, intervalMs = 0) => {
-    if (performance.now() - reportedAt < intervalMs) return;
-    reportedAt = performance.now();
-    const percent = Math.floor(100 * fraction);
-    reportProgress(`migrating the database to version ${version + 1}: ${percent} %`);
-  };
-  for (const fraction of prepare?.(connection) ?? []) report(fraction, progressMs);
-  connection.transact(() => {
-    for (const [index, statement] of statements.entries()) {
-      report(prepare ? 1 : index / statements.length);
+): Generator<readonly [version: number, done: number]> {
+  const from = versionOf(connection);
+  for (const [index, { prepare, statements }] of steps.slice(from - firstVersion).entries()) {
+    const version = from + index + 1;
+    for (const done of prepare?.(connection) ?? []) yield [version, done];
+    for (const [place, statement] of statements.entries()) {
+      yield [version, prepare ? 1 : place / statements.length];
       connection.run(statement);
     }
-    connection.run(`PRAGMA user_version = ${version + 1}`);
-  });
+    connection.transact(() => setVersion(connection, version));
+  }
 }

@@ -120,7 +120,6 @@ export class WriterClient implements Committer {
     const worker = new Worker(this.#script, { workerData: data });
     worker.on("message", (sent: Sent) => {
       const message = unpackReply(sent);
-      if (message.kind === "progress") return this.#report("info", message.message);
       if (message.kind !== "suspect") return this.#pending.shift()?.resolve(message);
       this.#stopWrites(`${message.message}: copying the database to new files`);
       this.#repairLater();

@@ -74,7 +74,7 @@ function open(): Database {
   }
   if (!database) {
     assertStillThere(file);
-    database = new Database(file, reportProgress, options);
+    database = new Database(file, options);
   }
   return database;
 }
@@ -114,7 +114,7 @@ function becomeSuspect(seen: SuspectRecord): void {
 function repair(): Reply {
   if (suspectRecord) {
     if (!hasVerifiedCopy(file)) assertStillThere(file);
-    database ??= new Database(file, reportProgress, options);
+    database ??= new Database(file, options);
     if (!hasVerifiedCopy(file)) {
       replaceByCopy(file, database.copyLock, suspectRecord.batch);
     }
@@ -148,11 +148,6 @@ function workInBackground(): void {
 function workSoon(): void {
   isWorking = true;
   setTimeout(workInBackground, pauseMs).unref();
-}
-
-function reportProgress(message: string): void {
-  const notice: Notice = { kind: "progress", message };
-  parentPort?.postMessage(notice);
 }
 
 /** Runs background work, whose errors no request reports. */

@@ -193,7 +193,7 @@ describe("a database of version 6", () => {
 /** An old database with one collection of this many resources, of which every third is removed. */
 function makeOld(path: string, count: number, bytes: number): void {
   const connection = new Connection(prepareFile(path).path, "write");
-  upgradeOld(connection);
+  connection.transact(() => upgradeOld(connection));
   const kept = count - Math.floor(count / 3);
   connection.run(`
     CREATE TABLE resources_1 (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,
@@ -255,7 +255,8 @@ describe("a migration", () => {
           ["id-1501"],
         );
         await store.close();
-        assert.deepEqual((await readdir(folder)).sort(), ["restante.commits", "restante.db"]);
+        const names = ["restante.commits", "restante.db", "restante.former-6.db"];
+        assert.deepEqual((await readdir(folder)).sort(), names);
       }
     }),
   );

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
+import { schemaVersion } from "../../../src/store/sqlite/schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import { version } from "../../../src/store/version.ts";
 import { inDirectory, startChild } from "./test-directory.ts";
 
 const rights = async (path: string): Promise<string> =>
@@ -113,9 +115,12 @@ describe("opening a database", () => {
     inDirectory(async (path) => {
       await (await openSqlite({ path })).close();
       const database = new DatabaseSync(join(path, "restante.db"));
-      database.exec("PRAGMA user_version = 99");
+      database.exec(
+        "PRAGMA user_version = 99; UPDATE written_by SET restante = '9.1', oldest = '9.0'",
+      );
       database.close();
-      await assert.rejects(openSqlite({ path }), /Cannot open .*newer Restante/);
+      const message = `Cannot open ${join(path, "restante.db")}: the database was written by Restante 9.1 (its schema version is 99; this is Restante ${version}, which supports up to ${schemaVersion}): use Restante 9.0 or later, or go back as docs/upgrading.md describes`;
+      await assert.rejects(openSqlite({ path }), { message });
     }));
 
   it("reports a directory in place of the file", () =>
