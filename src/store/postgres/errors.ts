@@ -44,6 +44,10 @@ export class ConnectionLost extends Error {
 export const isMissingTable = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "42P01";
 
+/** Whether a table or a column is not as the statement expects it (class 42). */
+export const isOtherSchema = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code.startsWith("42");
+
 /** Whether a value could not be converted, for example to JSON. */
 export const isDataError = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code.startsWith("22");

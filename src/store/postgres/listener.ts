@@ -107,6 +107,14 @@ export class Listener {
   }
 }
 
+/** The channel of the nodes whose tables are in the schema. */
+export const channelOf = (schema: string): string => `restante_${schema}`;
+
+/** Lets all nodes look again at what they know of the database, where the server has NOTIFY. */
+export async function notifyNodes(sql: Sql, schema: string): Promise<void> {
+  await send(sql, channelOf(schema), "cached").catch(() => undefined);
+}
+
 const send = (sql: Sql, channel: string, notification: Notification): Promise<unknown> =>
   rows(sql`SELECT pg_notify(${channel}, ${notification})`);
 

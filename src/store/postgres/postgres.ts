@@ -39,7 +39,7 @@ import { Directory, type Versioned } from "./directory.ts";
 import { messageOf, outageOf } from "./errors.ts";
 import { readFeed, readSecret } from "./feed.ts";
 import { findReferencedFiles } from "./files.ts";
-import { Listener } from "./listener.ts";
+import { channelOf, Listener } from "./listener.ts";
 import { assertReplica, prepare, withoutSecrets } from "./open.ts";
 import { assertSchemaName, type PostgresOptions, type Settings, withDefaults } from "./options.ts";
 import { Pool } from "./pool.ts";
@@ -47,6 +47,8 @@ import { isRange, runQuery } from "./query.ts";
 import { QueryPool } from "./query-pool.ts";
 import { readSlice } from "./resource.ts";
 import { ResourceFinder } from "./resource-finder.ts";
+import { readWrittenBy } from "./schema.ts";
+import { SchemaGuard } from "./schema-guard.ts";
 import { findTokens, listTokens } from "./token.ts";
 import { TtlCache } from "./ttl-cache.ts";
 
@@ -78,6 +80,7 @@ class PostgresStore implements Store {
   readonly #finder: ResourceFinder;
   readonly #heads: BatchLoader<number, HeadState | undefined>;
   readonly #background: Background;
+  readonly #guard: SchemaGuard;
   #secret: Promise<string> | undefined;
   readonly #queries: QueryPool;
   #probe: Promise<string | undefined> | undefined;
@@ -91,6 +94,7 @@ class PostgresStore implements Store {
     );
     const { size } = pool;
     this.#pool = pool;
+    this.#guard = new SchemaGuard(() => pool.read(readWrittenBy), settings.onProgress);
     this.#queries = new QueryPool(settings, pool);
     this.#tokens = new TtlCache((hashes) => pool.read((sql) => findTokens(sql, hashes)), {
       ...{ size, maxAgeMs },
@@ -103,7 +107,7 @@ class PostgresStore implements Store {
     this.#finder = new ResourceFinder(pool, this.#directory);
     this.#listener = new Listener(
       (onNotify) => Connection.open({ ...settings, onNotify }),
-      `restante_${settings.schema}`,
+      channelOf(settings.schema),
       (notification) => (notification === "cached" ? this.#invalidate() : this.#listeners.notify()),
     );
     const waitsForReplica = readUrl !== undefined;
@@ -117,7 +121,7 @@ class PostgresStore implements Store {
     this.#writer = writer;
     this.#background = new Background(
       {
-        run: (work) => writer.run(work),
+        run: (work) => this.#guard.write(() => writer.run(work)),
         commit: (changes) => this.commit(changes),
         notify: (sql) => this.#listener.notify(sql),
       },
@@ -218,7 +222,7 @@ class PostgresStore implements Store {
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (this.#isClosed) throw new Outage("unavailable", closed);
     if (changes.length === 0) return [];
-    const outcomes = await this.#writer.commit(changes);
+    const outcomes = await this.#guard.write(() => this.#writer.commit(changes));
     this.#listeners.notify();
     this.#listener.announce();
     if (changes.some(changesCachedData) || outcomes.some(isOutdated)) this.#invalidate();
@@ -274,14 +278,17 @@ class PostgresStore implements Store {
   #invalidate(): void {
     this.#tokens.invalidate();
     this.#directory.invalidate();
+    void this.#guard.check();
   }
 
   /** Tries to write, because only that shows whether the server accepts writes. */
   #checkWrites(): Promise<string | undefined> {
-    return this.#writer.probe().then(
-      () => undefined,
-      (error: unknown) => outageOf(error)?.message ?? messageOf(error),
-    );
+    return this.#guard
+      .write(() => this.#writer.probe())
+      .then(
+        () => undefined,
+        (error: unknown) => outageOf(error)?.message ?? messageOf(error),
+      );
   }
 }
 

@@ -1,9 +1,10 @@
 // Creates the tables, and migrates databases of older versions step by step.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { Outage } from "../../model/outage.ts";
+import { newerDatabase, oldestVersion, version as restante, type WrittenBy } from "../version.ts";
 import { type Connection, rows, type Sql } from "./connection.ts";
 import { isConnectionLost, isMissingTable } from "./errors.ts";
+import { notifyNodes } from "./listener.ts";
 import { oldSteps } from "./old-schema.ts";
 import type { ReportProgress, Step } from "./step.ts";
 import { createTables } from "./tables.ts";
@@ -31,8 +32,11 @@ export async function migrate(
   report: ReportProgress = () => undefined,
 ): Promise<void> {
   await connection.run((sql) => retry(() => ensureVersion(sql, schema, { create, steps })));
-  while ((await connection.run((sql) => retry(() => readVersion(sql, schema)))) !== steps.length)
+  while ((await connection.run((sql) => retry(() => readVersion(sql, schema)))) !== steps.length) {
     await connection.run((sql) => retry(() => runStep(sql, schema, steps, report), isMissingTable));
+    // Nodes of older versions look at the version then (see schema-guard.ts).
+    await connection.run((sql) => notifyNodes(sql, schema));
+  }
 }
 
 /** When two nodes create or rename the same table at once, one fails, and finds it in its next attempt. */
@@ -71,8 +75,10 @@ async function ensureVersion(
     run(
       sql,
       `${makeSchema}
-       CREATE TABLE schema_version (one boolean PRIMARY KEY CHECK (one), version integer NOT NULL);
-       INSERT INTO schema_version VALUES (true, ${version});
+       CREATE TABLE schema_version (
+         one boolean PRIMARY KEY CHECK (one), version integer NOT NULL, restante text, oldest text
+       );
+       INSERT INTO schema_version VALUES (true, ${version}, '${restante}', '${oldestVersion}');
        ${create ?? ""}`,
     ),
   );
@@ -97,13 +103,23 @@ async function runStep(
     const [row] = await rows<readonly [number]>(sql`SELECT version FROM ${sql(versions)}`);
     const version = row?.[0] ?? 0;
     const next = steps[version];
-    if (version > steps.length) throw new Outage("unavailable", tooNew(version, steps.length));
+    if (version > steps.length) throw newerDatabase(await readWrittenBy(sql), steps.length);
     if (next === undefined) return;
     if (typeof next !== "string" && !(await next(sql, report))) return;
     if (typeof next === "string") await run(sql, next);
     const renamed = (await versionTable(sql, schema)) ?? versions;
     await sql`UPDATE ${sql(renamed)} SET version = ${version + 1}`;
+    if (version + 1 === steps.length)
+      await sql`UPDATE ${sql(renamed)} SET restante = ${restante}, oldest = ${oldestVersion}`;
   });
+}
+
+/** Of a database that has the newest tables, or newer ones. */
+export async function readWrittenBy(sql: Sql): Promise<WrittenBy> {
+  const [row] = await rows<readonly [number, string | null, string | null]>(
+    sql`SELECT version, restante, oldest FROM schema_version`,
+  );
+  return { schema: row?.[0] ?? 0, restante: row?.[1] ?? undefined, oldest: row?.[2] ?? undefined };
 }
 
 async function transact(sql: Sql, work: () => Promise<void>): Promise<void> {
@@ -120,6 +136,3 @@ async function transact(sql: Sql, work: () => Promise<void>): Promise<void> {
 async function run(sql: Sql, statements: string): Promise<void> {
   await sql.unsafe(statements).simple();
 }
-
-const tooNew = (version: number, newest: number): string =>
-  `the database was written by a newer Restante (its schema version is ${version}, this one supports up to ${newest}): update Restante, or restore an older backup`;

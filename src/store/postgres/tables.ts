@@ -1,4 +1,4 @@
-// The tables of schema version 15. Those of data have `part` as the first column of every key.
+// The tables of schema version 16. Those of data have `part` as the first column of every key.
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
@@ -180,10 +180,17 @@ export const planSettings = [
   .map(planSetting)
   .join("\n");
 
+/** 0.1.0 has its version in `form`. It finds a newer one there, and says so, instead of creating its tables. */
+export const formOfFirstRelease = `
+  CREATE TABLE IF NOT EXISTS form (one boolean PRIMARY KEY CHECK (one), version integer NOT NULL);
+  INSERT INTO form VALUES (true, 16) ON CONFLICT (one) DO UPDATE SET version = excluded.version;
+`;
+
 /** Creates all tables in an empty schema. */
 export const createTables = `
   ${Object.values(tables).join("\n")}
   INSERT INTO store VALUES (true, gen_random_uuid()::text, 0);
   ${planSettings}
   ${planSetting("former_states")}
+  ${formOfFirstRelease}
 `;

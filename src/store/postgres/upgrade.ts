@@ -7,7 +7,13 @@ import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { writeTree } from "./position-tree.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";
 import type { ReportProgress, Step } from "./step.ts";
-import { planSetting, planSettings, resourceIndexes, tables } from "./tables.ts";
+import {
+  formOfFirstRelease,
+  planSetting,
+  planSettings,
+  resourceIndexes,
+  tables,
+} from "./tables.ts";
 import { moveKeys } from "./upgrade-keys.ts";
 import { upgradeWords } from "./upgrade-words.ts";
 
@@ -231,6 +237,14 @@ const addRoles: Step =
 /** Version 15: the former states of resources. */
 const addFormerStates: Step = `${tables.former_states} ${planSetting("former_states")}`;
 
+/** Version 16: which Restante has written the tables, and which ones can open them. */
+const addWriter: Step = `
+  ALTER TABLE schema_version
+    ADD COLUMN IF NOT EXISTS restante text,
+    ADD COLUMN IF NOT EXISTS oldest text;
+  ${formOfFirstRelease}
+`;
+
 export const upgradeSteps: readonly Step[] = [
   ...[rename, moveKeys, upgradeParts, finish],
   addTimeIndexes,
@@ -238,4 +252,5 @@ export const upgradeSteps: readonly Step[] = [
   addReferrers,
   addRoles,
   addFormerStates,
+  addWriter,
 ];

@@ -3,10 +3,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/postgres/connection.ts";
+import { notifyNodes } from "../../../src/store/postgres/listener.ts";
 import { oldSteps } from "../../../src/store/postgres/old-schema.ts";
-import { migrate } from "../../../src/store/postgres/schema.ts";
+import { migrate, migration } from "../../../src/store/postgres/schema.ts";
 import type { Step } from "../../../src/store/postgres/step.ts";
 import { upgradeSteps } from "../../../src/store/postgres/upgrade.ts";
+import { oldestVersion, version } from "../../../src/store/version.ts";
 import { define, found, kinds, totalOf } from "../contract/change-helpers.ts";
 import { assertFinds, is, keep } from "../contract/query-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
@@ -27,6 +29,14 @@ async function migrateBy(testDatabase: TestDatabase, path: readonly Step[]): Pro
 
 const versionIn = (testDatabase: TestDatabase): Promise<unknown> =>
   testDatabase.admin(async (sql) => (await sql`SELECT version FROM schema_version`)[0]?.version);
+
+/** As a newer version would leave it. */
+const upgradeToNewer = (testDatabase: TestDatabase): Promise<unknown> =>
+  testDatabase.admin(
+    (sql) => sql`UPDATE schema_version SET version = 99, restante = '9.1', oldest = '9.0'`,
+  );
+
+const newer = `the database was written by Restante 9.1 (its schema version is 99; this is Restante ${version}, which supports up to ${migration.steps.length}): use Restante 9.0 or later, or go back as docs/upgrading.md describes`;
 
 /** Gives the table of the version the name that it had up to version 6. */
 const renameVersion = (testDatabase: TestDatabase): Promise<unknown> =>
@@ -159,9 +169,57 @@ describe("migrations", () => {
   it("reject a newer database without changing it", { timeout: 60_000 }, () =>
     databases.inEmpty(async (testDatabase) => {
       await migrateBy(testDatabase, []);
-      await testDatabase.admin((sql) => sql`UPDATE schema_version SET version = 99`);
-      await assert.rejects(testDatabase.open(), /Cannot open .*written by a newer Restante/);
+      await upgradeToNewer(testDatabase);
+      await assert.rejects(testDatabase.open(), (error: Error) => error.message.endsWith(newer));
       assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [99, []]);
+    }),
+  );
+
+  it("by a newer version stop the writes of a node that runs", { timeout: 60_000 }, () =>
+    databases.inEmpty(async (testDatabase) => {
+      const messages: string[] = [];
+      const store = await testDatabase.open({ onProgress: (message) => messages.push(message) });
+      await store.commit([found(), keep("a", { n: 1 })]);
+      assert.equal(await store.ready(), undefined);
+      await upgradeToNewer(testDatabase);
+      const connection = await connect(testDatabase);
+      await connection.run((sql) => notifyNodes(sql, testDatabase.schema));
+      await connection.close();
+      await until(async () => messages.length > 0);
+      assert.deepEqual(messages, [`writes are rejected: ${newer}`]);
+      await assert.rejects(store.commit([keep("b", { n: 2 })]), {
+        message: newer,
+        reason: "unavailable",
+      });
+      assert.equal(await store.ready(), newer);
+      assert.equal((await store.find("things", "a"))?.fields, '{"n":1}');
+      assert.equal(await store.find("things", "b"), undefined);
+    }),
+  );
+
+  it("that a node learns of by an error are named, too", { timeout: 60_000 }, () =>
+    databases.inEmpty(async (testDatabase) => {
+      const store = await testDatabase.open();
+      await store.commit([found()]);
+      await upgradeToNewer(testDatabase);
+      await testDatabase.admin((sql) => sql`ALTER TABLE resources RENAME COLUMN fields TO content`);
+      await assert.rejects(store.commit([keep("b", { n: 2 })]), {
+        message: newer,
+        reason: "unavailable",
+      });
+    }),
+  );
+
+  it("leave a version for 0.1.0 that it does not open", { timeout: 60_000 }, () =>
+    databases.inEmpty(async (testDatabase) => {
+      const store = await testDatabase.open();
+      const [form] = await testDatabase.admin((sql) => sql`SELECT version FROM form`);
+      assert.equal(form?.version, migration.steps.length);
+      const [written] = await testDatabase.admin(
+        (sql) => sql`SELECT restante, oldest FROM schema_version`,
+      );
+      assert.deepEqual({ ...written }, { restante: version, oldest: oldestVersion });
+      await store.close();
     }),
   );
 

@@ -1,0 +1,37 @@
+// Notices that a newer Restante has migrated the tables while this node runs: then it must not write.
+
+import type { Outage } from "../../model/outage.ts";
+import { newerDatabase, type WrittenBy } from "../version.ts";
+import { isOtherSchema } from "./errors.ts";
+import { migration } from "./schema.ts";
+
+export class SchemaGuard {
+  readonly #read: () => Promise<WrittenBy>;
+  readonly #report: (message: string) => void;
+  #newer: Outage | undefined;
+
+  constructor(read: () => Promise<WrittenBy>, report: (message: string) => void) {
+    this.#read = read;
+    this.#report = report;
+  }
+
+  /** Rejects when the tables are newer than this node knows. */
+  async write<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#newer) throw this.#newer;
+    try {
+      return await work();
+    } catch (error) {
+      if (isOtherSchema(error)) await this.check();
+      throw this.#newer ?? error;
+    }
+  }
+
+  /** Looks at the version. An outage is reported by the next request. */
+  async check(): Promise<void> {
+    const newest = migration.steps.length;
+    const [result] = await Promise.allSettled([this.#read()]);
+    if (result.status === "rejected" || result.value.schema <= newest || this.#newer) return;
+    this.#newer = newerDatabase(result.value, newest);
+    this.#report(`writes are rejected: ${this.#newer.message}`);
+  }
+}
