@@ -93,7 +93,7 @@ async function runCase(app: App, one: AccessCase): Promise<CaseResult> {
   const query = queryOf(one);
   const report = reportOf(query, accepted(await app.rights.explain(system, query)));
   if (state !== undefined)
-    await app.commit([{ kind: "remove", collection, id, at: 0, expect: "anything" }]);
+    await app.writer.commit([{ kind: "remove", collection, id, at: 0, expect: "anything" }]);
   const isExpected = expect === (typeof expect === "boolean" ? report.allowed : report.status);
   const ok = isExpected && (grant === undefined || grant === report.grant);
   return { name, ok, expected: { expect, ...(grant !== undefined && { grant }) }, report };
@@ -108,7 +108,9 @@ async function put(
 ): Promise<void> {
   const change = { kind: "put", collection, id, fields: JSON.stringify(fields) } as const;
   const setOwner = typeof owner === "string" ? owner : null;
-  const [outcome] = await app.commit([{ ...change, at: Date.now(), expect: "anything", setOwner }]);
+  const [outcome] = await app.writer.commit([
+    { ...change, at: Date.now(), expect: "anything", setOwner },
+  ]);
   const isStored = outcome?.kind === "created" || outcome?.kind === "replaced";
   if (!isStored)
     throw new CliError(1, `${collection}/${id} cannot be stored: ${reasons[outcome?.kind ?? ""]}`);

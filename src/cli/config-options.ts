@@ -36,7 +36,9 @@ export function configOf(command: Command): Config {
 
 /** Returns unknown flags (without what looks like their value) and extra arguments. */
 function unknownFlags(command: Command): readonly ConfigError[] {
-  const extra = command.args.slice(command.registeredArguments.length);
+  const isVariadic = command.registeredArguments.at(-1)?.variadic ?? false;
+  const known = isVariadic ? command.args.length : command.registeredArguments.length;
+  const extra = command.args.slice(known);
   const isFlag = (word: string | undefined) => word?.startsWith("-") ?? false;
   return extra
     .filter((word, index) => isFlag(word) || !isFlag(extra[index - 1]))

@@ -1,11 +1,11 @@
 // The commands `definitions diff` and `definitions apply`: bring the definitions of one store to another.
 
-import { createInterface } from "node:readline/promises";
 import { CliError } from "../lib/cli-error.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
+import { confirm } from "./confirm.ts";
 import {
   type CollectionDiff,
   compareDefinitions,
@@ -49,7 +49,7 @@ export async function applyDefinitions(
     const diff = await compareDefinitions(app, source, options.prune ?? false);
     if (!options.json) print(textOf(diff));
     if (isAnyChange(diff)) {
-      await confirm(diff, options);
+      await requireConsent(diff, options);
       await apply(app, source, diff);
     }
     if (options.json) print(JSON.stringify({ ...diff, isApplied: true }));
@@ -101,8 +101,8 @@ function violationLines(
   return [`  violations: ${count} of ${scope} do not match${shown ?? ""}`];
 }
 
-/** Asks on a terminal; elsewhere a flag is needed. */
-async function confirm(
+/** Asks unless a flag allows it. */
+async function requireConsent(
   { collections }: DefinitionsDiff,
   { yes = false, allowDestructive = false }: DefinitionsOptions,
 ): Promise<void> {
@@ -115,15 +115,8 @@ async function confirm(
     ...(isViolated && !yes ? ["--yes"] : []),
   ];
   if (needed.length === 0) return;
-  const refusal = `Nothing was applied. It needs ${needed.join(" and ")}.`;
-  if (!process.stdin.isTTY || !process.stderr.isTTY) throw new CliError(1, refusal);
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await terminal.question("Apply this? Type yes: ");
-    if (answer.trim() !== "yes") throw new CliError(1, "Nothing was applied.");
-  } finally {
-    terminal.close();
-  }
+  const needs = `It needs ${needed.join(" and ")}.`;
+  await confirm({ text: "Apply this?", refusal: "Nothing was applied.", needs });
 }
 
 /** Each collection is one transaction; the same command goes on after it was stopped. */

@@ -78,7 +78,7 @@ async function sweepFiles(app: App, log: Log): Promise<void> {
 /** Starts workers that share a port. This process does their writes and answers no requests. */
 async function superviseWorkers(config: Config, app: App, log: Log): Promise<void> {
   const port = await claimPort(config, app);
-  const workers = new Supervisor({ ...config, port }, app.commit, log);
+  const workers = new Supervisor({ ...config, port }, app.writer, log);
   const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
   stopOnSignal(withBackups(workers, backups), app, log);
   try {

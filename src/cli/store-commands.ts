@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import type { BackupOptions, RestoreOptions } from "./backup.ts";
 import { configOf, withSettings } from "./config-options.ts";
+import type { EraseFlags } from "./erase.ts";
 import type { ImportOptions } from "./import.ts";
 import type { ExportOptions } from "./read-collection.ts";
 
@@ -79,5 +80,22 @@ export function addStoreCommands(program: Command): void {
       const config = configOf(command);
       const { importData } = await import("./import.ts");
       await importData(config, path, options);
+    });
+
+  withSettings(program.command("erase"), ["data", "store", "files"])
+    .description(
+      "Erase resources, or everything of a subject, with every trace, also while a server runs.",
+    )
+    .argument("[paths...]", "The resources, such as /people/{id}")
+    .option("--subject <text>", "Everything that this subject owns, its keys and its tokens.")
+    .option("--dry-run", "Erase nothing; count what would be erased.")
+    .option("--yes", "Do not ask before everything of a subject is erased.")
+    .option("--wait <time>", "How long to wait for readers of what is erased", "1m")
+    .option("--full", "Postgres: rewrite the tables, which nobody can use meanwhile.")
+    .option("--json", "Print the result as JSON.")
+    .action(async (paths: readonly string[], flags: EraseFlags, command) => {
+      const config = configOf(command);
+      const { eraseData } = await import("./erase.ts");
+      await eraseData(config, paths, flags);
     });
 }

@@ -105,8 +105,12 @@ const pauseMs = 100;
 /** Keeps log lines out of standard output, which is for the result. */
 const silent = createLog("silent");
 
+const onlyReading = () => new Outage("unavailable", "the store is open for reading only");
+
 const readOnly: Committer = {
-  commit: () => Promise.reject(new Outage("unavailable", "the store is open for reading only")),
+  commit: () => Promise.reject(onlyReading()),
+  erase: () => Promise.reject(onlyReading()),
+  scrub: () => Promise.reject(onlyReading()),
   lastError: undefined,
   settled: async () => undefined,
   close: async () => undefined,

@@ -74,6 +74,16 @@ export class Uploads {
     }
   }
 
+  /** Called before the files are erased, so that none is left behind if this process ends meanwhile. */
+  setAside(files: readonly Pick<StoredFile, "key">[]): Promise<void> {
+    return this.#files.setAside(files.map(({ key }) => key));
+  }
+
+  /** Removes the files that were set aside, or puts them back if rows still refer to them. */
+  settleAside(): Promise<void> {
+    return this.#files.settleAside(async (keys) => this.#store.findReferencedFiles(keys));
+  }
+
   /** Removes files that no row refers to, left by a process that died. Returns how many. */
   sweep(olderThanMs: number): Promise<number> {
     return this.#files.sweep(async (keys) => this.#store.findReferencedFiles(keys), olderThanMs);

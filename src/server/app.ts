@@ -16,6 +16,7 @@ import { SlowQueries } from "../domain/slow-queries.ts";
 import { TokenUses } from "../domain/token-uses.ts";
 import { Tokens } from "../domain/tokens.ts";
 import { Uploads } from "../domain/uploads.ts";
+import { Erasures } from "../domain/write/erasures.ts";
 import { Writes } from "../domain/write/writes.ts";
 import { corsHeaders } from "../http/cors.ts";
 import { Proxies } from "../http/headers/forwarded.ts";
@@ -30,7 +31,7 @@ import type { Action } from "../model/action.ts";
 import { redactSecrets } from "../model/token.ts";
 import { openDisk } from "../store/disk/disk.ts";
 import { isKeyDirectory } from "../store/disk/paths.ts";
-import type { Committer } from "../store/remote-committer.ts";
+import type { Committer, Owner } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
 import { type Log, lineWriter } from "./log.ts";
 import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
@@ -47,10 +48,11 @@ export interface App {
   readonly accessDocuments: AccessDocuments;
   readonly rights: Rights;
   readonly actions: Actions;
+  readonly erasures: Erasures;
   /** Sets what is shown of scheduled backups. */
   readonly showBackups: (status: BackupStatus) => void;
-  /** Commits changes sent by other processes. An empty list checks that writing works. */
-  readonly commit: Committer["commit"];
+  /** Writes for other processes. An empty list of changes checks that writing works. */
+  readonly writer: Owner;
   /** Whether there are uploaded files. */
   hasFiles(): boolean;
   /** Removes files that no resource refers to, and returns their number. The first process calls it at start. */
@@ -65,9 +67,6 @@ export interface App {
 
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
-
-/** Whether other nodes may have uploads in progress, to which no row refers yet. */
-const isShared = ({ store }: Config): boolean => store !== undefined;
 
 /** Returns the location of the data for people to read, without a password. */
 export function describeStore({ store, data }: Config): string {
@@ -86,7 +85,10 @@ export async function assemble(
   const openedAt = Date.now();
   const store = await openStore(config, committer, (level, message) => log[level](message));
   try {
-    return build(config, log, store, loaded, openedAt);
+    // What another process has uploaded can be without a row for a while.
+    const isShared = config.store !== undefined || committer !== undefined;
+    const sweepAge = () => (isShared ? dayMs : Date.now() - openedAt);
+    return build(config, log, store, loaded, sweepAge);
   } catch (error) {
     await store.close();
     throw error;
@@ -98,7 +100,7 @@ function build(
   log: Log,
   store: OpenStore,
   loaded: readonly Action[],
-  openedAt: number,
+  sweepAge: () => number,
 ): App {
   const clock = Date.now;
   const uses = new TokenUses(store);
@@ -177,10 +179,11 @@ function build(
     accessDocuments,
     rights,
     actions,
+    erasures: new Erasures(store, access, uploads, { clock, maxBytes: config.maxBodyBytes, base }),
     hasFiles: () => hasFiles(filesFolder(config)),
     showBackups: (status) => backups.update(status),
-    sweep: () => uploads.sweep(isShared(config) ? dayMs : Date.now() - openedAt),
-    commit: store.tryCommit,
+    sweep: () => uploads.sweep(sweepAge()),
+    writer: store.writer,
     announce: (address) =>
       store.announce(version, address).catch((error) => {
         log.warn({ err: error }, "commands such as token create cannot reach this process");

@@ -7,7 +7,7 @@ import { type CommitListener, listenForCommits } from "../store/commit-socket.ts
 import { withGroupCommit } from "../store/group-commit.ts";
 import type { PostgresOptions } from "../store/postgres/options.ts";
 import { openPostgres } from "../store/postgres/postgres.ts";
-import type { Committer } from "../store/remote-committer.ts";
+import type { Committer, Owner } from "../store/remote-committer.ts";
 import { outlivedFormerFiles, removeFormerFiles } from "../store/sqlite/former.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
 import { openSqlite } from "../store/sqlite/sqlite.ts";
@@ -21,8 +21,8 @@ export { FolderInUse } from "../store/sqlite/lock.ts";
 
 /** A store whose `close` also releases the lock of the folder. */
 export interface OpenStore extends Store {
-  /** Like `commit`. With no changes, it rejects when writing does not work. */
-  tryCommit: Committer["commit"];
+  /** Writes for other processes. A commit without changes rejects when writing does not work. */
+  readonly writer: Owner;
   /**
    * Writes to the folder that its owner is ready and where it listens, and accepts changes of commands
    * from then on. The start has succeeded, so what an earlier migration kept is removed. Rejects when
@@ -90,19 +90,23 @@ function withOwner(
   onStarted?: () => void,
 ): OpenStore {
   let listener: CommitListener | undefined;
-  const tryCommit: Committer["commit"] = async (changes) => {
-    const reason = changes.length === 0 ? await store.ready() : undefined;
-    if (reason !== undefined) throw new Outage("unavailable", reason);
-    return store.commit(changes);
+  const writer: Owner = {
+    async commit(changes) {
+      const reason = changes.length === 0 ? await store.ready() : undefined;
+      if (reason !== undefined) throw new Outage("unavailable", reason);
+      return store.commit(changes);
+    },
+    erase: store.erase,
+    scrub: store.scrub,
   };
   return {
     ...store,
-    tryCommit,
+    writer,
     async announce(version, address) {
       if (locks.length === 0) return;
       onStarted?.();
       try {
-        listener ??= await listenForCommits(folder, version, tryCommit);
+        listener ??= await listenForCommits(folder, version, writer);
       } finally {
         for (const lock of locks) lock.announce(address);
       }

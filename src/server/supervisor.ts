@@ -8,7 +8,7 @@ import type { BackupStatus } from "../domain/backups.ts";
 import {
   type Answer,
   type CommitRequest,
-  type Committer,
+  type Owner,
   runCommitRequest,
 } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
@@ -34,7 +34,7 @@ const program = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, impo
 
 export class Supervisor {
   readonly #config: Config;
-  readonly #commit: Committer["commit"];
+  readonly #writer: Owner;
   readonly #log: Log;
   readonly #writeLine: (line: string) => void;
   readonly #workers = new Set<ChildProcess>();
@@ -42,9 +42,9 @@ export class Supervisor {
   #isStopping = false;
 
   /** `config.port` is the port that all workers share, not 0. */
-  constructor(config: Config, commit: Committer["commit"], log: Log) {
+  constructor(config: Config, writer: Owner, log: Log) {
     this.#config = config;
-    this.#commit = commit;
+    this.#writer = writer;
     this.#log = log;
     this.#writeLine = lineWriter(log);
   }
@@ -86,12 +86,12 @@ export class Supervisor {
     this.#workers.add(worker);
     passLines(worker.stdout, this.#writeLine);
     worker.on("message", (message: WorkerMessage) => {
-      if (message.kind === "commit") return void this.#write(worker, message);
       if (message.kind === "listening") {
         listensSince = performance.now();
         if (this.#backups) send(worker, { kind: "backups", status: this.#backups });
         return listening.resolve();
       }
+      if (message.kind !== "failed") return void this.#write(worker, message);
       listening.reject(new Error(message.message));
       worker.kill("SIGKILL");
     });
@@ -122,7 +122,7 @@ export class Supervisor {
   }
 
   async #write(worker: ChildProcess, request: CommitRequest): Promise<void> {
-    send(worker, await runCommitRequest(this.#commit, request));
+    send(worker, await runCommitRequest(this.#writer, request));
   }
 }
 

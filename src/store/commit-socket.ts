@@ -11,6 +11,7 @@ import {
   type Answer,
   type CommitRequest,
   type Committer,
+  type Owner,
   RemoteCommitter,
   runCommitRequest,
 } from "./remote-committer.ts";
@@ -39,7 +40,7 @@ export interface CommitListener {
 export async function listenForCommits(
   folder: string,
   version: string,
-  commit: Committer["commit"],
+  writer: Owner,
 ): Promise<CommitListener> {
   const connections = new Set<Socket>();
   const running = new Set<Promise<void>>();
@@ -50,7 +51,7 @@ export async function listenForCommits(
     socket.on("error", () => undefined);
     send(socket, { kind: "hello", version });
     readLines<CommitRequest>(socket, (request) => {
-      const answered = runCommitRequest(commit, request).then((answer) => send(socket, answer));
+      const answered = runCommitRequest(writer, request).then((answer) => send(socket, answer));
       running.add(answered);
       void answered.finally(() => running.delete(answered));
     });
@@ -130,6 +131,9 @@ function committerOn(socket: Socket, remote: RemoteCommitter): Committer {
         clearTimeout(timer);
       }
     },
+    // They take as long as the database is large.
+    erase: (erasure) => remote.erase(erasure),
+    scrub: (options) => remote.scrub(options),
     settled: () => remote.settled(),
     async close() {
       socket.end();

@@ -28,14 +28,19 @@ export interface Files {
   /** Ignores files that do not exist. */
   remove(keys: readonly string[]): Promise<void>;
   /**
+   * Sets files aside that a commit will unreference. They can still be read. Afterwards `settleAside`
+   * removes them, and puts back those that are still referenced, also after a crash.
+   */
+  setAside(keys: readonly string[]): Promise<void>;
+  settleAside(findReferenced: FindReferenced): Promise<void>;
+  /**
    * Removes files that no resource references and that are older than this; a crashed process has left
    * them. Resolves with their number. `findReferenced` returns those of the keys that a resource references.
    */
-  sweep(
-    findReferenced: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
-    olderThanMs: number,
-  ): Promise<number>;
+  sweep(findReferenced: FindReferenced, olderThanMs: number): Promise<number>;
 }
+
+export type FindReferenced = (keys: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /** A response body. */
 export type FileBytes = ReadableStream<Uint8Array> | Blob;

@@ -1,10 +1,17 @@
 // Sends commits to another process, so that many processes share one writer and one fsync.
 
 import { Outage } from "../model/outage.ts";
+import {
+  answerErasing,
+  type EraseAnswer,
+  type EraseRequest,
+  type Erasing,
+  erasingOver,
+} from "./erasure.ts";
 import type { Change, Outcome } from "./store.ts";
 
 /** Commits changes on behalf of an engine. */
-export interface Committer {
+export interface Committer extends Erasing {
   commit(changes: readonly Change[]): Promise<readonly Outcome[]>;
   /** Why the last write failed; undefined when it succeeded. */
   readonly lastError: string | undefined;
@@ -14,15 +21,16 @@ export interface Committer {
 }
 
 /** Sent to the process that writes. */
-export interface CommitRequest {
-  readonly kind: "commit";
-  readonly number: number;
-  readonly changes: readonly Change[];
-}
+export type CommitRequest = { readonly number: number } & (
+  | { readonly kind: "commit"; readonly changes: readonly Change[] }
+  | EraseRequest
+);
+
+type Done = { readonly kind: "outcomes"; readonly outcomes: readonly Outcome[] } | EraseAnswer;
 
 /** Sent back by the process that writes. */
 export type Answer = { readonly number: number } & (
-  | { readonly kind: "outcomes"; readonly outcomes: readonly Outcome[] }
+  | Done
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string }
 );
@@ -30,23 +38,35 @@ export type Answer = { readonly number: number } & (
 /** The client side: sends requests and matches answers to them. */
 export class RemoteCommitter implements Committer {
   readonly #send: (request: CommitRequest) => void;
-  readonly #waiting = new Map<number, PromiseWithResolvers<readonly Outcome[]>>();
+  readonly #waiting = new Map<number, PromiseWithResolvers<Done>>();
+  readonly erase: Erasing["erase"];
+  readonly scrub: Erasing["scrub"];
   #number = 0;
   #failure: string | undefined;
 
   constructor(send: (request: CommitRequest) => void) {
     this.#send = send;
+    const { erase, scrub } = erasingOver((request) =>
+      this.#ask((number) => ({ ...request, number })),
+    );
+    this.erase = erase;
+    this.scrub = scrub;
   }
 
   get lastError(): string | undefined {
     return this.#failure;
   }
 
-  commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
+  async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
+    const done = await this.#ask((number) => ({ kind: "commit", number, changes }));
+    return done.kind === "outcomes" ? done.outcomes : [];
+  }
+
+  #ask(requestOf: (number: number) => CommitRequest): Promise<Done> {
     const number = ++this.#number;
-    const answer = Promise.withResolvers<readonly Outcome[]>();
+    const answer = Promise.withResolvers<Done>();
     this.#waiting.set(number, answer);
-    this.#send({ kind: "commit", number, changes });
+    this.#send(requestOf(number));
     return answer.promise;
   }
 
@@ -54,13 +74,14 @@ export class RemoteCommitter implements Committer {
   receive(answer: Answer): void {
     const waiting = this.#waiting.get(answer.number);
     this.#waiting.delete(answer.number);
-    if (answer.kind === "outcomes") {
-      this.#failure = undefined;
-      waiting?.resolve(answer.outcomes);
-    } else if (answer.kind === "outage") {
+    if (answer.kind === "outage") {
       this.#failure = answer.message;
       waiting?.reject(new Outage(answer.reason, answer.message));
-    } else waiting?.reject(new Error(answer.message));
+    } else if (answer.kind === "bug") waiting?.reject(new Error(answer.message));
+    else {
+      this.#failure = undefined;
+      waiting?.resolve(answer);
+    }
   }
 
   /** Called when the connection is lost: pending changes may or may not have been committed. */
@@ -78,13 +99,15 @@ export class RemoteCommitter implements Committer {
   async close(): Promise<void> {}
 }
 
-/** The server side: commits the changes of a request and returns the answer. */
-export async function runCommitRequest(
-  commit: Committer["commit"],
-  { number, changes }: CommitRequest,
-): Promise<Answer> {
+/** What a process that writes does for others. */
+export type Owner = Pick<Committer, "commit" | keyof Erasing>;
+
+/** The server side: does what a request asks for, and returns the answer. */
+export async function runCommitRequest(owner: Owner, request: CommitRequest): Promise<Answer> {
+  const { number } = request;
   try {
-    return { kind: "outcomes", number, outcomes: await commit(changes) };
+    if (request.kind !== "commit") return { number, ...(await answerErasing(owner, request)) };
+    return { kind: "outcomes", number, outcomes: await owner.commit(request.changes) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (!(error instanceof Outage)) return { kind: "bug", number, message };

@@ -4,21 +4,19 @@ import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../model/feed.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
-import type { IdempotencyKey } from "../model/idempotency-key.ts";
 import type { Groups } from "../model/query/aggregate.ts";
 import type { IndexEntry } from "../model/query/index-plan.ts";
 import type { Order } from "../model/query/list-request.ts";
 import type { Position, Query } from "../model/query/query.ts";
-import type { Target } from "../model/reference.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Token } from "../model/token.ts";
-import type { FailedOperations } from "../model/write/apply-operations.ts";
-import type { OperationsRequest } from "../model/write/operate.ts";
-import type { Decided, ReadState } from "./read-state.ts";
+import type { Change, Clash, Outcome } from "./change.ts";
+import type { Erasing } from "./erasure.ts";
 
-export type { ReadState };
+export * from "./change.ts";
+export type { ReadState } from "./read-state.ts";
 
-export interface Store {
+export interface Store extends Erasing {
   /**
    * Returns a number that is different after every commit of any process, so that what was read at the
    * same number is still current. Missing or undefined where only a read of the database tells.
@@ -95,12 +93,6 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Two resources that have the same values in the unique index of this name. */
-export interface Clash {
-  readonly index: string;
-  readonly ids: readonly [string, string];
-}
-
 export interface BuildProgress {
   /** False when the former definition stands again because of `clashes`. */
   readonly isRunning: boolean;
@@ -166,130 +158,3 @@ export interface ScanReport {
   /** How many resources were checked. */
   readonly checked: number;
 }
-
-/** The precondition of a change. A number is the revision that the resource must have. */
-export type Expectation = "anything" | "nothing" | number;
-
-/** Creates or replaces a resource. `nothing`: only creates it. A revision: only replaces that revision. */
-export interface Put extends Decided {
-  readonly kind: "put";
-  readonly collection: string;
-  readonly id: string;
-  /** The text of a JSON object, as in Resource. */
-  readonly fields: string;
-  readonly at: number;
-  readonly expect: Expectation;
-  /** The owner of a new resource; an existing resource keeps its owner. */
-  readonly owner?: string;
-  /** Sets the owner, also of an existing resource; null removes it. Without it `owner` applies. */
-  readonly setOwner?: string | null;
-  /** The files of the resource, as in Resource; undefined when it has none. */
-  readonly files?: string;
-  /** The version of the rules that it was validated against; with other rules the outcome is `outdated`. */
-  readonly rules?: number;
-  /** Set when the id was generated for this change, so that no resource has or had it. */
-  readonly isNewId?: true;
-}
-
-export interface Remove extends Decided {
-  readonly kind: "remove";
-  readonly collection: string;
-  readonly id: string;
-  readonly at: number;
-  readonly expect: Exclude<Expectation, "nothing">;
-  readonly rules?: number;
-}
-
-/** Computes the new fields of a resource from its fields at the commit. */
-export interface Operate extends Decided, OperationsRequest {
-  readonly kind: "operate";
-  readonly collection: string;
-  readonly id: string;
-  readonly at: number;
-  readonly expect: Exclude<Expectation, "nothing">;
-  /** The owner that the resource must have; without it any. With another owner the outcome is `stale`. */
-  readonly owner?: string;
-  readonly rules?: number;
-  /** The size of the resource when it was read, by which commits are grouped. */
-  readonly bytes: number;
-}
-
-/** A change of one resource. */
-export type ResourceChange = Put | Remove | Operate;
-
-export type Change =
-  | ResourceChange
-  /**
-   * All of these or none, applied in order. With `once`, the key and the outcomes are stored in the same
-   * transaction, so that a retry gets the same outcomes again. With `isTrial` each succeeds or fails on its
-   * own, and then all are undone: the outcome is `all`, with what would have become of each. With `isEach`
-   * they are not undone: what they were decided by is compared before the first.
-   */
-  | {
-      readonly kind: "all";
-      readonly changes: readonly ResourceChange[];
-      readonly once?: IdempotencyKey;
-      readonly isTrial?: true;
-      readonly isEach?: true;
-    }
-  /** Creates a collection; does nothing when it exists. */
-  | { readonly kind: "create-collection"; readonly collection: string; readonly at: number }
-  /**
-   * Sets the definition of a collection (the text of a JSON object), and creates the collection when it
-   * does not exist. The indexes of the definition are complete afterwards, also for existing resources.
-   * With `replaces`, the outcome is `outdated` when the definition is another one; `{}` is that of a
-   * collection that does not exist.
-   */
-  | {
-      readonly kind: "define";
-      readonly collection: string;
-      readonly definition: string;
-      readonly replaces?: string;
-      readonly at: number;
-    }
-  /** Deletes a collection with all its resources; with `isEmptyOnly`, only when it has none. */
-  | { readonly kind: "drop"; readonly collection: string; readonly isEmptyOnly: boolean }
-  | { readonly kind: "create-token"; readonly token: Token }
-  | { readonly kind: "revoke-token"; readonly id: string; readonly at: number }
-  | { readonly kind: "touch-token"; readonly id: string; readonly at: number };
-
-export type Outcome =
-  | { readonly kind: "created"; readonly resource: Resource }
-  | { readonly kind: "replaced"; readonly resource: Resource }
-  | { readonly kind: "removed"; readonly revision: number }
-  /** The resource exists and must not; or the collection is not empty. */
-  | { readonly kind: "taken" }
-  /** The resource has another revision than the expected one, or something else than `unchanged` names. */
-  | { readonly kind: "stale" }
-  /** Another resource has the same values in a unique index; `field` is its name. */
-  | { readonly kind: "conflict"; readonly field: string; readonly clashes?: readonly Clash[] }
-  /** The operations cannot be applied to the fields, or their result is not valid. */
-  | FailedOperations
-  /** The stored fields are not those that were written, so nothing is computed from them. */
-  | { readonly kind: "damaged" }
-  /** The rules have changed since the change was validated, or are not those that it replaces. */
-  | { readonly kind: "outdated" }
-  /** The change refers to a resource that does not exist. */
-  | { readonly kind: "dangling"; readonly target: Target }
-  /**
-   * Resources of this collection refer to what would be deleted; `isKnown` is false while the index of
-   * the reference is built, because it is not known then.
-   */
-  | { readonly kind: "referenced"; readonly by: string; readonly isKnown: boolean }
-  /** The resource, the collection or the token does not exist. */
-  | { readonly kind: "missing" }
-  /** Every change was applied, now or (`isReplay`) by the first request with the same key. */
-  | { readonly kind: "all"; readonly outcomes: readonly Outcome[]; readonly isReplay: boolean }
-  /** No change was applied, because this one failed. The key is not stored. */
-  | { readonly kind: "none"; readonly index: number; readonly outcome: Outcome }
-  /** The key belongs to another request. */
-  | { readonly kind: "reused" }
-  /** The first request with this key was applied, and what it wrote was deleted since. Nothing was applied. */
-  | { readonly kind: "gone" }
-  | { readonly kind: "done" };
-
-/** Returns the outcome of the change that failed inside `all`, otherwise the outcome itself. */
-export const failureOf = (outcome: Outcome): Outcome =>
-  outcome.kind === "none" ? outcome.outcome : outcome;
-
-export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind === "outdated";

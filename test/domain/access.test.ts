@@ -21,6 +21,7 @@ import { Rights } from "../../src/domain/rights/rights.ts";
 import { SlowQueries } from "../../src/domain/slow-queries.ts";
 import { Tokens } from "../../src/domain/tokens.ts";
 import { Uploads } from "../../src/domain/uploads.ts";
+import { Erasures } from "../../src/domain/write/erasures.ts";
 import { Writes } from "../../src/domain/write/writes.ts";
 import { MemoryBudget } from "../../src/lib/memory-budget.ts";
 import type { Action } from "../../src/model/action.ts";
@@ -60,6 +61,7 @@ interface Domain {
   readonly tokens: Tokens;
   readonly uploads: Uploads;
   readonly writes: Writes;
+  readonly erasures: Erasures;
 }
 
 const action: Action = {
@@ -201,6 +203,12 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   ),
   "Backups.list": admin(({ backups }, who) => backups.list(who)),
   "SlowQueries.list": admin(({ slowQueries }, who) => slowQueries.list(who)),
+  "Erasures.erase": admin(({ erasures }, who) =>
+    erasures.erase(who, { targets: [{ collection: "notes", id: "a" }], isTrial: true }),
+  ),
+  "Erasures.scrub": admin(({ erasures }, who) =>
+    erasures.scrub(who, { isFirst: true, isFull: false }),
+  ),
   "Tokens.list": admin(({ tokens }, who) => tokens.list(who)),
   "Tokens.find": admin(({ tokens }, who) => tokens.find(who, "t")),
   "Tokens.create": admin(({ tokens }, who) => tokens.create(who, { name: "t", scopes: ["admin"] })),
@@ -238,6 +246,8 @@ const others: Readonly<Record<string, string>> = {
   "Actions.visibleTo": "returns what the principal may run; tested below",
   "Actions.currentRun": "names the running action in the log",
   "Collections.usable": "returns what the principal may use; tested below",
+  "Uploads.setAside": "used by Erasures",
+  "Uploads.settleAside": "used by Erasures",
   "Backups.update": "sets what the schedule reports",
   "SlowQueries.record": "records a query that was allowed",
   "SlowQueries.isToLog": "limits the lines of the log",
@@ -391,6 +401,7 @@ describe("a principal without the scope", () => {
       slowQueries: new SlowQueries(Date.now),
       backups: new Backups(),
       tokens: new Tokens(store, Date.now),
+      erasures: new Erasures(store, access, uploads, options),
     };
   });
 

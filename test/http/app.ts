@@ -15,7 +15,7 @@ import { type Config, readConfig } from "../../src/server/config.ts";
 import { makeFirstToken } from "../../src/server/first-token.ts";
 import { createLog, type Log } from "../../src/server/log.ts";
 import { version } from "../../src/server/version.ts";
-import type { Committer } from "../../src/store/remote-committer.ts";
+import type { Committer, Owner } from "../../src/store/remote-committer.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { type Document, ResponseChecker } from "./openapi-document.ts";
 
@@ -37,7 +37,7 @@ export interface TestApp {
   token(...scopes: string[]): Promise<string>;
   total(collection: string): Promise<number>;
   /** Writes for another app on the same folder. */
-  readonly commit: Committer["commit"];
+  readonly writer: Owner;
   stop(): Promise<void>;
 }
 
@@ -113,7 +113,7 @@ export async function startApp(
     url,
     admin,
     request,
-    commit: app.commit,
+    writer: app.writer,
     direct: async (request, peerAddress = "", extendTimeout) =>
       app.fetch(request, () => peerAddress, extendTimeout),
     async post(collection, fields) {

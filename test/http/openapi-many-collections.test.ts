@@ -21,7 +21,7 @@ describe("the document with many collections", { timeout: 120_000 }, () => {
       collection: `c${n}`,
       at: Date.now(),
     });
-    await app.commit(Array.from({ length: count }, create));
+    await app.writer.commit(Array.from({ length: count }, create));
   });
   after(() => app.stop());
 

@@ -212,7 +212,7 @@ describe("prepared responses, on a server and a worker of one store", () => {
     const config = { data: join(folder, "data"), adminToken };
     const owner = await startApp(config);
     const committer: RemoteCommitter = new RemoteCommitter(async (errand) => {
-      committer.receive(await runCommitRequest(owner.commit, errand));
+      committer.receive(await runCommitRequest(owner.writer, errand));
     });
     // The worker stops first.
     apps = [await startApp(config, undefined, committer), owner];

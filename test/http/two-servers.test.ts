@@ -21,7 +21,7 @@ before(async () => {
   // The first makes the store and its token, owns the folder, and writes for the second.
   const owner = await startApp(config);
   const committer: RemoteCommitter = new RemoteCommitter(async (errand) => {
-    committer.receive(await runCommitRequest(owner.commit, errand));
+    committer.receive(await runCommitRequest(owner.writer, errand));
   });
   // The worker stops first.
   apps = [await startApp(config, undefined, committer), owner];

@@ -11,6 +11,7 @@ import { collections } from "./contract/collections.ts";
 import { concurrentWriters } from "./contract/concurrent-writers.ts";
 import { drops } from "./contract/drops.ts";
 import type { ContractTest, ReusedEngine } from "./contract/engine-under-test.ts";
+import { erasures } from "./contract/erasures.ts";
 import { feeds } from "./contract/feeds.ts";
 import { formerStates } from "./contract/former-states.ts";
 import { freshness } from "./contract/freshness.ts";
@@ -46,6 +47,7 @@ const commitSuites: readonly Suite[] = [
   ["tokens", tokens],
   ["reads are never stale", freshness],
   ["listeners", listeners],
+  ["erasures", erasures],
   ["concurrent writers", concurrentWriters],
   ["random sequences", randomSequences],
   ["opening and closing", closing],

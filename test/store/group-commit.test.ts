@@ -44,6 +44,8 @@ class Gate {
       findReferencedFiles: (keys) => store.findReferencedFiles(keys),
       token: (hash) => store.token(hash),
       tokens: () => store.tokens(),
+      erase: (erasure) => store.erase(erasure),
+      scrub: (options) => store.scrub(options),
       watch: (listener) => store.watch(listener),
       ready: () => store.ready(),
       close: () => store.close(),

@@ -6,12 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { Outage } from "../../src/model/outage.ts";
+import type { Erasing } from "../../src/store/erasure.ts";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
-import {
-  type Committer,
-  RemoteCommitter,
-  runCommitRequest,
-} from "../../src/store/remote-committer.ts";
+import { type Owner, RemoteCommitter, runCommitRequest } from "../../src/store/remote-committer.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Change, Outcome } from "../../src/store/store.ts";
 import { ReusedEngine, storeContractVariant, testMaxCounted } from "./contract.ts";
@@ -19,10 +16,17 @@ import { ReusedEngine, storeContractVariant, testMaxCounted } from "./contract.t
 /** What becomes of a message on its way from process to process. */
 const sent = <T>(message: T): T => JSON.parse(JSON.stringify(message));
 
+const noErasing: Erasing = {
+  erase: () => assert.fail("nothing is erased"),
+  scrub: () => assert.fail("nothing is erased"),
+};
+
 /** One that has its commits done by the other end, as the processes do it. */
-function handTo(commit: Committer["commit"]): RemoteCommitter {
+function handTo(commit: Owner["commit"], erasing: Erasing = noErasing): RemoteCommitter {
   const committer = new RemoteCommitter((request) => {
-    void runCommitRequest(commit, sent(request)).then((answer) => committer.receive(sent(answer)));
+    void runCommitRequest({ ...erasing, commit }, sent(request)).then((answer) =>
+      committer.receive(sent(answer)),
+    );
   });
   return committer;
 }
@@ -32,7 +36,7 @@ async function engine(): Promise<ReusedEngine> {
   const path = await mkdtemp(join(tmpdir(), "restante-"));
   const first = withGroupCommit(await openSqlite({ path }));
   const open = async () => {
-    const committer = handTo((changes) => first.commit(changes));
+    const committer = handTo((changes) => first.commit(changes), first);
     return withGroupCommit(await openSqlite({ path, committer, maxCounted: testMaxCounted }));
   };
   return ReusedEngine.start(open, async () => {

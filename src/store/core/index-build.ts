@@ -75,6 +75,15 @@ export const isFailed = ({ former, state }: StoredBuild): boolean =>
 /** Stands for the rest of the indexes when all are compared and clashes were found. */
 const failedMark = "\0";
 
+/** Returns the build without the clashes of these resources; the same object when it has none. */
+export function withoutClashes(build: StoredBuild, ids: ReadonlySet<string>): StoredBuild {
+  const { clashes } = build.state;
+  const kept = clashes.filter((clash) => !clash.ids.some((id) => ids.has(id)));
+  return kept.length === clashes.length
+    ? build
+    : { ...build, state: { ...build.state, clashes: kept } };
+}
+
 export const progressOf = ({ former, state }: StoredBuild): BuildProgress => {
   const { done, total, clashes } = state;
   const isUndone = former === "" && clashes.length > 0;

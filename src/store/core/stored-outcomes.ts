@@ -9,6 +9,7 @@ export interface OutcomeResource {
   readonly collection: string | undefined;
   readonly id: string;
   readonly createdAt: number;
+  readonly owner: string | undefined;
 }
 
 export interface StoredOutcomes {
@@ -39,8 +40,8 @@ export function decodeOutcomes(text: string): StoredOutcomes | undefined {
   const members = JSON.parse(text) as readonly Member[];
   const resources = members.flatMap((member): readonly OutcomeResource[] => {
     if (!("resource" in member)) return [];
-    const { id, createdAt } = member.resource;
-    return [{ collection: member.collection, id, createdAt }];
+    const { id, createdAt, owner } = member.resource;
+    return [{ collection: member.collection, id, createdAt, owner }];
   });
   const outcomes = members.map(({ collection: _, ...outcome }) => withFiles(outcome as Outcome));
   return { outcomes, resources };

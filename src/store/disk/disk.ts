@@ -6,12 +6,12 @@ import { type FileHandle, open, rename, stat, unlink, utimes } from "node:fs/pro
 import { dirname, join, resolve } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
-import type { FileBytes, Files, OpenedFile, SavedFile } from "../files.ts";
+import type { FileBytes, Files, FindReferenced, OpenedFile, SavedFile } from "../files.ts";
 import { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
-import { FilePaths, newKey } from "./paths.ts";
+import { FilePaths, isKey, newKey } from "./paths.ts";
 import { RangeSource } from "./range.ts";
-import { sweep } from "./sweep.ts";
+import { setAside, settleAside, sweep } from "./sweep.ts";
 
 /** Returns a byte range of a file as a Blob. Only runtimes that cannot set a stream's Content-Length need it. */
 export type SendFile = (path: string, start: number, end: number) => Blob;
@@ -134,10 +134,15 @@ class Disk implements Files {
     }
   }
 
-  sweep(
-    findReferenced: (keys: readonly string[]) => Promise<ReadonlySet<string>>,
-    olderThanMs: number,
-  ): Promise<number> {
+  setAside(keys: readonly string[]): Promise<void> {
+    return mapDiskError(setAside(this.#paths, keys.filter(isKey)));
+  }
+
+  async settleAside(findReferenced: FindReferenced): Promise<void> {
+    await mapDiskError(settleAside(this.#paths, findReferenced));
+  }
+
+  sweep(findReferenced: FindReferenced, olderThanMs: number): Promise<number> {
     return mapDiskError(sweep(this.#paths, findReferenced, olderThanMs));
   }
 

@@ -3,11 +3,9 @@
 import { randomBytes } from "node:crypto";
 import { lstat, mkdir, opendir, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import type { Files } from "../files.ts";
+import type { FindReferenced } from "../files.ts";
 import { ignoreMissing } from "./errors.ts";
 import { type FilePaths, isKey, isKeyDirectory } from "./paths.ts";
-
-type FindReferenced = Parameters<Files["sweep"]>[0];
 
 /** How many files are checked at once; bounds the memory use. */
 const batchSize = 500;
@@ -24,17 +22,11 @@ export async function sweep(
   olderThanMs: number,
 ): Promise<number> {
   const before = Date.now() - olderThanMs;
-  const id = randomBytes(6).toString("hex");
+  const id = newSweepId();
   let count = 0;
   for await (const names of batchesOf(paths.incoming))
     for (const name of names) count += await removeIfOlder(join(paths.incoming, name), before);
-  // Files that an interrupted sweep has moved.
-  for await (const names of batchesOf(paths.removed)) {
-    const leftovers = names.map(
-      (name) => [name.slice(0, keyLength), join(paths.removed, name)] as const,
-    );
-    count += await moveAndRemove(paths, leftovers, findReferenced, id);
-  }
+  count += await settleAside(paths, findReferenced, id);
   for await (const directories of batchesOf(paths.folder))
     for (const directory of directories.filter(isKeyDirectory))
       for await (const names of batchesOf(join(paths.folder, directory))) {
@@ -48,6 +40,33 @@ export async function sweep(
   return count;
 }
 
+const newSweepId = (): string => randomBytes(6).toString("hex");
+
+/** Moves files as a sweep does, before they are unreferenced. */
+export async function setAside(paths: FilePaths, keys: readonly string[]): Promise<void> {
+  await moveAll(
+    paths,
+    keys.map((key) => [key, paths.pathOf(key)] as const),
+    newSweepId(),
+  );
+}
+
+/** Removes the files that were set aside, also by an interrupted sweep. Returns how many were removed. */
+export async function settleAside(
+  paths: FilePaths,
+  findReferenced: FindReferenced,
+  id = newSweepId(),
+): Promise<number> {
+  let count = 0;
+  for await (const names of batchesOf(paths.removed)) {
+    const leftovers = names.map(
+      (name) => [name.slice(0, keyLength), join(paths.removed, name)] as const,
+    );
+    count += await moveAndRemove(paths, leftovers, findReferenced, id);
+  }
+  return count;
+}
+
 /** Only this sweep knows the new name, so no other sweep removes or moves the file. */
 async function moveAndRemove(
   paths: FilePaths,
@@ -55,6 +74,22 @@ async function moveAndRemove(
   findReferenced: FindReferenced,
   id: string,
 ): Promise<number> {
+  const moved = await moveAll(paths, files, id);
+  if (moved.length === 0) return 0;
+  const referenced = await findReferenced(moved);
+  for (const key of moved) {
+    const path = paths.removedPathOf(key, id);
+    await ignoreMissing(referenced.has(key) ? rename(path, paths.pathOf(key)) : unlink(path));
+  }
+  return moved.filter((key) => !referenced.has(key)).length;
+}
+
+/** Returns the keys of the files that were there. */
+async function moveAll(
+  paths: FilePaths,
+  files: readonly (readonly [key: string, path: string])[],
+  id: string,
+): Promise<readonly string[]> {
   const moved: string[] = [];
   for (const [key, path] of files.filter(([each]) => isKey(each))) {
     await mkdir(paths.removed, { recursive: true, mode: 0o700 });
@@ -63,13 +98,7 @@ async function moveAndRemove(
     );
     if (isMoved) moved.push(key);
   }
-  if (moved.length === 0) return 0;
-  const referenced = await findReferenced(moved);
-  for (const key of moved) {
-    const path = paths.removedPathOf(key, id);
-    await ignoreMissing(referenced.has(key) ? rename(path, paths.pathOf(key)) : unlink(path));
-  }
-  return moved.filter((key) => !referenced.has(key)).length;
+  return moved;
 }
 
 async function removeIfOlder(path: string, before: number): Promise<number> {

@@ -1,12 +1,15 @@
 // The work of a node that no request waits for: deleting, erasing, purging, and building indexes.
 
-import { defaultPauseMs, type Retention } from "../core/retention.ts";
+import { defaultPauseMs } from "../core/retention.ts";
+import type { ScrubOptions, ScrubState } from "../erasure.ts";
 import type { Change } from "../store.ts";
 import { BackgroundTask } from "./background-task.ts";
 import { Builder, type BuilderOptions, checkMs } from "./builds.ts";
 import { deleteParts } from "./deleted-parts.ts";
 import { deletesContent, eraseOutcomes } from "./erase.ts";
+import type { Settings } from "./options.ts";
 import { purge } from "./purge.ts";
+import { Scrubber } from "./scrub.ts";
 
 /** Deleted content is erased within ten minutes; once a minute is rare enough to cost little. */
 const minute = 60_000;
@@ -16,9 +19,12 @@ export class Background {
   readonly #erasure: BackgroundTask;
   readonly #builds: BackgroundTask;
   readonly #purge: BackgroundTask | undefined;
+  readonly #scrubber: Scrubber;
 
-  constructor(options: BuilderOptions, retention: Retention | undefined) {
+  constructor(options: BuilderOptions, settings: Settings) {
     const { run } = options;
+    const { retention } = settings;
+    this.#scrubber = new Scrubber(run, settings);
     const task = (work: typeof deleteParts) =>
       new BackgroundTask((isStopped) => work(run, isStopped), minute);
     this.#deletion = task(deleteParts);
@@ -43,7 +49,13 @@ export class Background {
     if (changes.some(deletesContent)) this.#erasure.schedule(minute);
   }
 
+  /** Does a step of the erasure that someone waits for. */
+  scrub(options: ScrubOptions): Promise<ScrubState> {
+    return this.#scrubber.step(options);
+  }
+
   async close(): Promise<void> {
+    await this.#scrubber.close();
     const tasks = [this.#deletion, this.#erasure, this.#builds, this.#purge];
     await Promise.all(tasks.map((task) => task?.close()));
   }

@@ -6,9 +6,11 @@ import { KeyedQueue } from "../../lib/keyed-queue.ts";
 import { applyChanges } from "../core/apply.ts";
 import type { State } from "../core/state.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
+import type { Erased, Erasure } from "../erasure.ts";
 import { collectionsIn } from "../group-commit.ts";
 import type { Change, Outcome } from "../store.ts";
 import { allOrFirstError, type Connection, rows, type Sql } from "./connection.ts";
+import { eraseRows } from "./erase-rows.ts";
 import { isConflict, isConnectionLost, isOutOfResources, isReadOnly, outageOf } from "./errors.ts";
 import { insertedInto, insertNew } from "./insert.ts";
 import { KnownHeads } from "./known-heads.ts";
@@ -55,7 +57,21 @@ export class BatchWriter {
 
   /** Batches with the same collection run one after another: they would wait for each other's locks anyway. */
   commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
-    return this.#queue.run(collectionsIn(changes), () => this.#watch(() => this.#retry(changes)));
+    return this.#queue.run(collectionsIn(changes), () =>
+      this.#watch(() =>
+        this.#retry(async (writer, isFirst) => {
+          const sent = isFirst ? changes : changes.map(withLookup);
+          return (await insertNew(writer, sent, this.#heads)) ?? this.#attempt(writer, sent);
+        }),
+      ),
+    );
+  }
+
+  /** A transaction of its own, which is rolled back if it is a trial. */
+  erase(erasure: Erasure): Promise<Erased> {
+    return this.#queue.run(collectionsIn(erasure.changes), () =>
+      this.#watch(() => this.#retry((writer) => this.#erase(writer, erasure))),
+    );
   }
 
   /** Rejects when writes do not work. */
@@ -101,15 +117,11 @@ export class BatchWriter {
    * Retries conflicts, and when the connection was lost before the commit: nothing was stored then. All
    * that were idle can be lost, so the last try opens another.
    */
-  async #retry(changes: readonly Change[]): Promise<readonly Outcome[]> {
+  async #retry<T>(work: (writer: WriterConnection, isFirst: boolean) => Promise<T>): Promise<T> {
     let others = this.#pool.idle;
     for (let attempt = 1; ; attempt++)
       try {
-        const sent = attempt === 1 ? changes : changes.map(withLookup);
-        return await this.#pool.use(
-          async (writer) =>
-            (await insertNew(writer, sent, this.#heads)) ?? this.#attempt(writer, sent),
-        );
+        return await this.#pool.use((writer) => work(writer, attempt === 1));
       } catch (error) {
         const isLost = isConnectionLost(error) && others-- >= 0;
         const canRetry = isLost || (isConflict(error) && attempt < maxAttempts);
@@ -139,6 +151,16 @@ export class BatchWriter {
       ]);
     this.#rememberHead(changes, state, writes);
     return outcomes;
+  }
+
+  async #erase({ connection, epoch }: WriterConnection, erasure: Erasure): Promise<Erased> {
+    const erased = await withRollback(connection, async () => {
+      await connection.run(begin);
+      return eraseRows(connection, erasure, epoch);
+    });
+    if (erased.kind === "none" || erasure.isTrial) await rollback(connection);
+    else await commit(connection, (sql) => [this.#notify(sql)]);
+    return erased;
   }
 
   #rememberHead(changes: readonly Change[], state: State, { parts }: Writes): void {

@@ -60,6 +60,19 @@ interface ListedCollection {
   readonly head: HeadState | undefined;
 }
 
+/** A row can be outdated, which its head shows: then `find` reads the collection. */
+export async function currentCollections(
+  listed: readonly ListedCollection[],
+  find: (name: string) => Promise<Collection | undefined>,
+): Promise<readonly Collection[]> {
+  const found = await Promise.all(
+    listed.map(({ row, head }) =>
+      head?.version === row.rules.version ? toCollection(row, head) : find(row.name),
+    ),
+  );
+  return found.filter((collection) => collection !== undefined);
+}
+
 /** How many heads are read in one round trip. */
 const headsPerRoundTrip = 500;
 

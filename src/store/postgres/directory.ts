@@ -2,6 +2,7 @@
 
 import type { Rules } from "../../model/collection.ts";
 import { Outage } from "../../model/outage.ts";
+import type { Change } from "../store.ts";
 import { BatchLoader, type Load } from "./batch-loader.ts";
 import type { CollectionRow } from "./collections.ts";
 
@@ -91,3 +92,7 @@ export class Directory {
     return loaded;
   }
 }
+
+/** Whether it changes what nodes cache: tokens or definitions. */
+export const changesCachedData = ({ kind }: Change): boolean =>
+  kind.endsWith("-token") || kind === "define" || kind === "drop";

@@ -1,8 +1,19 @@
 // Checks the servers, and migrates the tables, before a store is opened.
 
 import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./connection.ts";
+import { messageOf } from "./errors.ts";
+import { assertSchemaName, type Settings } from "./options.ts";
 import { migrate, migration } from "./schema.ts";
 import type { ReportProgress } from "./step.ts";
+
+export async function prepareServers(settings: Settings): Promise<void> {
+  assertSchemaName(settings.schema);
+  await prepare({ ...settings, deadlineMs: 0 }, settings.onProgress);
+  if (settings.readUrl !== undefined) await assertReplica(settings, settings.readUrl);
+}
+
+export const cannotOpen = ({ url }: Settings, cause: unknown): Error =>
+  new Error(`Cannot open ${withoutSecrets(url)}: ${messageOf(cause)}`, { cause });
 
 /** Has no deadline: while one node creates the tables, the others wait. */
 export async function prepare(
@@ -35,7 +46,7 @@ async function assertDurable(sql: Sql): Promise<void> {
 }
 
 /** Without synchronous_standby_names a commit would not wait for the replica, and reads would lag behind. */
-export async function assertReplica(settings: ConnectionOptions, readUrl: string): Promise<void> {
+async function assertReplica(settings: ConnectionOptions, readUrl: string): Promise<void> {
   const isStandby = await readOne({ ...settings, url: readUrl }, (sql) =>
     rows(sql`SELECT pg_is_in_recovery()::text`),
   );

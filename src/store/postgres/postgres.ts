@@ -12,6 +12,7 @@ import type { Token } from "../../model/token.ts";
 import { CommitListeners } from "../commit-listeners.ts";
 import { progressOf } from "../core/index-build.ts";
 import { withCollection } from "../core/stored-resource.ts";
+import type { Erased, Erasure, ScrubOptions, ScrubState } from "../erasure.ts";
 import {
   type BuildProgress,
   type Change,
@@ -28,6 +29,7 @@ import { BatchWriter } from "./batch.ts";
 import { BatchLoader } from "./batch-loader.ts";
 import {
   type CollectionRow,
+  currentCollections,
   findCollectionRows,
   findHeads,
   type HeadState,
@@ -35,13 +37,13 @@ import {
   toCollection,
 } from "./collections.ts";
 import { Connection, type Sql } from "./connection.ts";
-import { Directory, type Versioned } from "./directory.ts";
+import { changesCachedData, Directory, type Versioned } from "./directory.ts";
 import { messageOf, outageOf } from "./errors.ts";
 import { readFeed, readSecret } from "./feed.ts";
 import { findReferencedFiles } from "./files.ts";
 import { channelOf, Listener } from "./listener.ts";
-import { assertReplica, prepare, withoutSecrets } from "./open.ts";
-import { assertSchemaName, type PostgresOptions, type Settings, withDefaults } from "./options.ts";
+import { cannotOpen, prepareServers } from "./open.ts";
+import { type PostgresOptions, type Settings, withDefaults } from "./options.ts";
 import { Pool } from "./pool.ts";
 import { isRange, runQuery } from "./query.ts";
 import { QueryPool } from "./query-pool.ts";
@@ -56,16 +58,12 @@ import { TtlCache } from "./ttl-cache.ts";
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const settings = withDefaults(options);
   try {
-    assertSchemaName(settings.schema);
-    await prepare({ ...settings, deadlineMs: 0 }, settings.onProgress);
-    if (settings.readUrl !== undefined) await assertReplica(settings, settings.readUrl);
+    await prepareServers(settings);
     const store = new PostgresStore(settings);
     await store.listen();
     return store;
   } catch (error) {
-    throw new Error(`Cannot open ${withoutSecrets(settings.url)}: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw cannotOpen(settings, error);
   }
 }
 
@@ -125,7 +123,7 @@ class PostgresStore implements Store {
         commit: (changes) => this.commit(changes),
         notify: (sql) => this.#listener.notify(sql),
       },
-      settings.retention,
+      settings,
     );
   }
 
@@ -142,12 +140,7 @@ class PostgresStore implements Store {
 
   async collections(): Promise<readonly Collection[]> {
     const listed = await this.#pool.read(listCollections);
-    const found = await Promise.all(
-      listed.map(({ row, head }) =>
-        head?.version === row.rules.version ? toCollection(row, head) : this.collection(row.name),
-      ),
-    );
-    return found.filter((collection) => collection !== undefined);
+    return currentCollections(listed, (name) => this.collection(name));
   }
 
   rules(collection: string): MaybePromise<Rules | undefined> {
@@ -230,6 +223,18 @@ class PostgresStore implements Store {
     return outcomes;
   }
 
+  async erase(erasure: Erasure): Promise<Erased> {
+    if (this.#isClosed) throw new Outage("unavailable", closed);
+    const erased = await this.#guard.write(() => this.#writer.erase(erasure));
+    this.#listeners.notify();
+    this.#invalidate();
+    return erased;
+  }
+
+  scrub(options: ScrubOptions): Promise<ScrubState> {
+    return this.#background.scrub(options);
+  }
+
   watch(listener: () => void): () => void {
     return this.#listeners.add(listener);
   }
@@ -293,6 +298,3 @@ class PostgresStore implements Store {
 }
 
 const closed = "the store is closed";
-
-const changesCachedData = ({ kind }: Change): boolean =>
-  kind.endsWith("-token") || kind === "define" || kind === "drop";

@@ -3,11 +3,14 @@
 import { Outage } from "../../model/outage.ts";
 import { applyChanges, stepsOf } from "../core/apply.ts";
 import { isFailed } from "../core/index-build.ts";
+import { erasedOf, Traces, withoutTraces } from "../core/traces.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
+import type { Erased, Erasure } from "../erasure.ts";
 import type { Change, Outcome } from "../store.ts";
 import { BuildRunner } from "./build-runner.ts";
 import type { CommitCounterWriter } from "./commit-counter.ts";
 import { type Connection, outageOf, type Query } from "./connection.ts";
+import { TraceEraser } from "./erase-traces.ts";
 import { RowWriter } from "./row-writer.ts";
 import { StoredState } from "./state.ts";
 
@@ -20,6 +23,7 @@ export class BatchWriter {
   readonly #state: StoredState;
   readonly #rows: RowWriter;
   readonly #builds: BuildRunner;
+  readonly #traces: TraceEraser;
   #lastCommit = 0;
 
   constructor(connection: Connection, commitCounter: CommitCounterWriter) {
@@ -32,6 +36,7 @@ export class BatchWriter {
     this.#state = new StoredState(connection);
     this.#rows = new RowWriter(connection);
     this.#builds = new BuildRunner(connection, this.#rows);
+    this.#traces = new TraceEraser(connection);
   }
 
   /** The number of the last commit. */
@@ -57,6 +62,22 @@ export class BatchWriter {
     if (isChanged) this.#saveCount.run(number, areTokensChanged ? number : before.tokens);
     this.#finish(isChanged ? number : undefined);
     return outcomes;
+  }
+
+  /** A trial is undone, except for the epoch, which begins once. */
+  erase(erasure: Erasure): Erased {
+    this.#begin.run();
+    const before = this.#state.begin();
+    this.#state.writerEpoch();
+    this.#connection.run("SAVEPOINT erasure");
+    const erased = this.#erase(erasure);
+    const isDone = erased.kind === "erased" && !erasure.isTrial;
+    if (!isDone) this.#connection.run("ROLLBACK TO erasure");
+    this.#connection.run("RELEASE erasure");
+    const number = before.commits + 1;
+    if (isDone) this.#saveCount.run(number, erased.tokens > 0 ? number : before.tokens);
+    this.#finish(isDone ? number : undefined);
+    return erased;
   }
 
   /** Whether index rows still have to follow a definition. */
@@ -85,6 +106,19 @@ export class BatchWriter {
     if (isNewPlan) this.commit([]);
     this.#builds.measured(performance.now() - start);
     return true;
+  }
+
+  #erase(erasure: Erasure): Erased {
+    this.#state.reset();
+    const { changes, subject } = erasure;
+    const applied = applyChanges([{ kind: "all", changes }], this.#state);
+    const [outcome] = applied.outcomes;
+    if (outcome?.kind === "none") return outcome;
+    const writes = withoutTraces(applied.writes);
+    this.#rows.write(writes);
+    const tokenIds = subject === undefined ? [] : this.#traces.deleteTokens(subject);
+    const collections = this.#traces.erase(new Traces(erasure, tokenIds), writes);
+    return erasedOf(collections, tokenIds.length);
   }
 
   /** Commits the transaction, and tells the readers its number if it has one. */

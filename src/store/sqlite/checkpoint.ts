@@ -40,9 +40,9 @@ export class Checkpoints {
     return true;
   }
 
-  /** Copies and truncates the WAL without waiting for readers. Returns whether the WAL is empty. */
-  empty(): boolean {
-    return this.#connection.withoutWaiting(() => {
+  /** Copies and truncates the WAL, and waits so long for readers. Returns whether the WAL is empty. */
+  empty(waitMs = 0): boolean {
+    return this.#connection.waitingAtMost(waitMs, () => {
       try {
         const [busy] = this.#truncate.one() ?? [1];
         return busy === 0;

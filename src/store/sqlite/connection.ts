@@ -146,9 +146,9 @@ export class Connection {
     }
   }
 
-  /** Runs a function without waiting for locks. */
-  withoutWaiting<T>(act: () => T): T {
-    this.run("PRAGMA busy_timeout = 0");
+  /** Runs a function that waits no longer than this for locks. */
+  waitingAtMost<T>(waitMs: number, act: () => T): T {
+    this.run(`PRAGMA busy_timeout = ${waitMs}`);
     try {
       return act();
     } finally {
@@ -166,6 +166,16 @@ export class Connection {
       return act();
     } finally {
       this.run("PRAGMA synchronous = FULL");
+    }
+  }
+
+  /** Writes every page anew. The copy that SQLite makes for it is too large for the memory. */
+  vacuum(): void {
+    this.run("PRAGMA temp_store = FILE");
+    try {
+      this.run("VACUUM");
+    } finally {
+      this.run("PRAGMA temp_store = MEMORY");
     }
   }
 

@@ -2,13 +2,15 @@
 
 import { Outage } from "../../model/outage.ts";
 import type { Retention } from "../core/retention.ts";
+import type { Erased, Erasure, ScrubOptions, ScrubState } from "../erasure.ts";
 import type { Change, Outcome } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
 import { Checkpoints } from "./checkpoint.ts";
 import { CommitCounterWriter } from "./commit-counter.ts";
 import { Connection, isMissingTable } from "./connection.ts";
 import { Eraser } from "./erase.ts";
-import { assertStillThere, type DatabaseFile, watchWalFiles } from "./file.ts";
+import { assertStillThere, type DatabaseFile, removeOtherCopies, watchWalFiles } from "./file.ts";
+import { assertFreeSpace } from "./free-space.ts";
 import { movedCommit } from "./moved.ts";
 import { Purger } from "./purge.ts";
 import { createTables } from "./schema.ts";
@@ -73,17 +75,29 @@ export class Database {
   }
 
   commit(changes: readonly Change[]): readonly Outcome[] {
-    this.#batches ??= this.#prepare();
-    const outcomes = this.#batches.commit(changes);
-    try {
-      this.assertSame();
-    } catch (error) {
-      // A commit to a file that was deleted must not be acknowledged. It is not lost: the deleted WAL
-      // is still open here, and is copied.
-      throw new Outage("unknown", String(error), { cause: error });
-    }
+    const outcomes = this.#acknowledge((batches) => batches.commit(changes));
     if (outcomes.some(leavesContent)) this.#eraser.schedule();
     return outcomes;
+  }
+
+  erase(erasure: Erasure): Erased {
+    const erased = this.#acknowledge((batches) => batches.erase(erasure));
+    this.#eraser.schedule();
+    return erased;
+  }
+
+  /** Runs one step of the work that removes erased content from all files. */
+  scrub({ isFirst }: ScrubOptions): ScrubState {
+    this.#batches ??= this.#prepare();
+    if (isFirst) {
+      removeOtherCopies(this.#file);
+      this.#eraser.restartScrub();
+    }
+    // The state of a build contains values.
+    if (this.#batches.build()) return { kind: "rows" };
+    const state = this.#eraser.scrub();
+    if (state.kind === "rewrite") assertFreeSpace(this.#file, state.bytes, "", "full");
+    return state;
   }
 
   /** Runs one step of the work that no request waits for. Returns whether more steps can run now. */
@@ -144,6 +158,19 @@ export class Database {
   /** Closes without a checkpoint, so that the files do not change. */
   abandon(): void {
     closeAll(this.#connection, this.copyLock, this.#commitCounter);
+  }
+
+  #acknowledge<T>(write: (batches: BatchWriter) => T): T {
+    this.#batches ??= this.#prepare();
+    const result = write(this.#batches);
+    try {
+      this.assertSame();
+    } catch (error) {
+      // A commit to a file that was deleted must not be acknowledged. It is not lost: the deleted WAL
+      // is still open here, and is copied.
+      throw new Outage("unknown", String(error), { cause: error });
+    }
+    return result;
   }
 
   #prepare(): BatchWriter {

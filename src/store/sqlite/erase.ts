@@ -1,9 +1,11 @@
 // Erases deleted content from the files in small steps: deleted collections, stored outcomes and the WAL.
 
+import type { ScrubState } from "../erasure.ts";
 import type { Checkpoints } from "./checkpoint.ts";
 import type { Connection } from "./connection.ts";
 import { deleteParts } from "./delete-parts.ts";
 import { eraseKeys } from "./erase-keys.ts";
+import { sizeOf, unusedPart } from "./free-space.ts";
 
 /** The size of a step; it delays a commit by a few milliseconds at most. */
 const pagesPerStep = 128;
@@ -11,6 +13,8 @@ const pagesPerStep = 128;
 const vacuumBytes = 32 * 1024 * 1024;
 /** The minimum number of delays between two vacuums. */
 const delaysPerVacuum = 5;
+/** How long a checkpoint that someone waits for lets readers finish. Commits wait for it, too. */
+const readersMs = 200;
 /** The part of a larger file that may be unused. */
 const maxUnused = 0.1;
 
@@ -25,6 +29,7 @@ export class Eraser {
   #dueAt: number | undefined;
   #vacuumedAt = Number.NEGATIVE_INFINITY;
   #steps: Iterator<void> | undefined;
+  #scrub: Iterator<ScrubState, void> | undefined;
 
   constructor(connection: Connection, checkpoints: Checkpoints, delayMs: number) {
     this.#connection = connection;
@@ -51,29 +56,39 @@ export class Eraser {
     return false;
   }
 
+  /** The next step of a scrub is the first one. */
+  restartScrub(): void {
+    this.#scrub = undefined;
+  }
+
+  /** Runs one step for someone who waits until nothing is left in the files, whatever their size. */
+  scrub(): ScrubState {
+    this.#scrub ??= this.#everything();
+    const { done, value } = this.#scrub.next();
+    if (!done) return value;
+    this.#scrub = undefined;
+    return { kind: "done" };
+  }
+
+  *#everything(): Generator<ScrubState, void> {
+    for (const steps of [deleteParts(this.#connection), eraseKeys(this.#connection)])
+      for (const _ of steps) yield { kind: "rows" };
+    yield { kind: "rewrite", bytes: sizeOf(this.#connection) };
+    this.#connection.vacuum();
+    while (!this.#checkpoints.empty(readersMs)) yield { kind: "blocked" };
+  }
+
   *#all(): Generator<void> {
     yield* deleteParts(this.#connection);
     yield* eraseKeys(this.#connection);
     yield;
-    if (this.#bytes() <= vacuumBytes) this.#vacuum();
+    if (sizeOf(this.#connection) <= vacuumBytes) this.#vacuum();
     else yield* this.#shrink();
-  }
-
-  #bytes(): number {
-    const size = this.#connection.query<readonly [bytes: number]>(
-      "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
-    );
-    return size.one()?.[0] ?? 0;
   }
 
   /** Gives most unused pages back to the file system. Later writes use the others. */
   *#shrink(): Generator<void> {
-    const pages = this.#connection.query<readonly [unused: number, all: number]>(
-      "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count",
-    );
-    for (;;) {
-      const [unused, all] = pages.one() ?? [0, 0];
-      if (unused <= maxUnused * all) return;
+    while (unusedPart(this.#connection) > maxUnused) {
       this.#connection.run(`PRAGMA incremental_vacuum(${pagesPerStep})`);
       yield;
     }

@@ -121,6 +121,12 @@ export function formerFiles(folder: string): readonly string[] {
   return names.map((name) => join(resolve(folder), name));
 }
 
+/** Removes the copies of rows that nobody reads: an unverified one, and what a migration has kept. */
+export function removeOtherCopies(file: DatabaseFile): void {
+  removeCopy(file);
+  for (const path of formerFiles(dirname(file.path))) rmSync(path, { force: true });
+}
+
 export const hasVerifiedCopy = ({ fresh }: DatabaseFile): boolean => existsSync(fresh);
 
 const noThrow = { throwIfNoEntry: false } as const;

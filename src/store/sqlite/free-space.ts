@@ -1,4 +1,4 @@
-// Checks that the disk has room for a copy of the database.
+// Measures a database, and checks that the disk has room for a copy of it.
 
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -24,12 +24,26 @@ export const migratedSize = (source: Connection, searchedBytes: number): number 
 export const untouched =
   ", or move the folder to a larger disk. The database is unchanged, and the version that wrote it opens it";
 
-export function assertFreeSpace({ path }: DatabaseFile, needed: number, otherwise = ""): void {
+/** The part of the pages that is not in use. */
+export function unusedPart(source: Connection): number {
+  const pages = source.query<readonly [unused: number, all: number]>(
+    "SELECT freelist_count, page_count FROM pragma_freelist_count, pragma_page_count",
+  );
+  const [unused, all] = pages.one() ?? [0, 1];
+  return unused / all;
+}
+
+export function assertFreeSpace(
+  { path }: DatabaseFile,
+  needed: number,
+  otherwise = "",
+  reason: Outage["reason"] = "suspect",
+): void {
   const { bavail, bsize } = statfsSync(dirname(path));
   const free = bavail * bsize;
   if (free < needed)
     throw new Outage(
-      "suspect",
+      reason,
       `a copy of the database needs ${needed} bytes, but only ${free} are free: free up disk space in ${dirname(path)}${otherwise}`,
     );
 }

@@ -3,6 +3,7 @@
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Outage } from "../../model/outage.ts";
 import type { Token } from "../../model/token.ts";
+import type { EraseAnswer, EraseRequest } from "../erasure.ts";
 import type {
   Change,
   Expectation,
@@ -53,13 +54,14 @@ export interface WriterData {
  * A batch of changes; an empty one tests whether writes work. `repair` replaces a suspect database by a
  * verified copy, `close` closes the file.
  */
-export type Message = Cells | "repair" | "close";
+export type Message = Cells | "repair" | "close" | EraseRequest;
 
 /** The reply to a message. Replies have the order of the messages. */
 export type Reply =
   | { readonly kind: "done"; readonly outcomes: Cells }
   /** The database is now in a new file with this identity. */
   | { readonly kind: "repaired"; readonly identity: FileIdentity | undefined }
+  | EraseAnswer
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string };
 

@@ -13,6 +13,7 @@ import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import { CommitListeners } from "../commit-listeners.ts";
 import { progressOf } from "../core/index-build.ts";
+import type { Erased, Erasure, ScrubOptions, ScrubState } from "../erasure.ts";
 import { queueLimits } from "../query-queue.ts";
 import type { Committer } from "../remote-committer.ts";
 import type {
@@ -26,6 +27,7 @@ import type {
   Slice,
   Store,
 } from "../store.ts";
+import { checkWrites, requireNewestTables } from "./check-writes.ts";
 import { isSameState } from "./collections.ts";
 import { CommitCounter, followCommits, type MapFile } from "./commit-counter.ts";
 import { Connection } from "./connection.ts";
@@ -35,7 +37,6 @@ import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
 import { migrate } from "./migrate.ts";
 import { Reader, readerLimits } from "./reader.ts";
 import { ReaderPool } from "./reader-pool.ts";
-import { requireNewest } from "./schema.ts";
 import { type Report, WriterClient } from "./writer-client.ts";
 
 export interface SqliteOptions extends DatabaseOptions, QueryOptions {
@@ -97,44 +98,6 @@ async function openFile({ path, committer, report = () => undefined }: SqliteOpt
 function cannotOpen({ path }: DatabaseFile, error: unknown): Error {
   const message = error instanceof Error ? error.message : String(error);
   return new Error(`Cannot open ${path}: ${message}`, { cause: error });
-}
-
-/**
- * Lets the writer create the tables and test a write. On a full or failing disk reads of
- * tables of the newest version still work.
- */
-async function checkWrites(writerClient: WriterClient, file: DatabaseFile): Promise<void> {
-  let [result] = await Promise.allSettled([writerClient.commit([])]);
-  if (isOutage(result, "suspect")) {
-    await writerClient.repair();
-    [result] = await Promise.allSettled([writerClient.commit([])]);
-  }
-  if (result.status === "fulfilled") return;
-  if (!isOutage(result, "suspect") && !isOutage(result, "full")) throw result.reason;
-  if (!hasNewestTables(file)) throw result.reason;
-}
-
-const isOutage = (result: PromiseSettledResult<unknown>, reason: Outage["reason"]): boolean =>
-  result.status === "rejected" &&
-  result.reason instanceof Outage &&
-  result.reason.reason === reason;
-
-function hasNewestTables(file: DatabaseFile): boolean {
-  try {
-    requireNewestTables(file);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function requireNewestTables({ path }: DatabaseFile): void {
-  const connection = new Connection(path, "read");
-  try {
-    requireNewest(connection);
-  } finally {
-    connection.close();
-  }
 }
 
 /** One core is left for the event loop. */
@@ -243,6 +206,18 @@ class SqliteStore implements Store {
     const outcomes = await this.#committer.commit(changes);
     this.#listeners.notify();
     return outcomes;
+  }
+
+  async erase(erasure: Erasure): Promise<Erased> {
+    if (this.#isClosed) throw closed();
+    const erased = await this.#committer.erase(erasure);
+    this.#listeners.notify();
+    return erased;
+  }
+
+  async scrub(options: ScrubOptions): Promise<ScrubState> {
+    if (this.#isClosed) throw closed();
+    return this.#committer.scrub(options);
   }
 
   watch(listener: () => void): () => void {

@@ -2,6 +2,7 @@
 
 import { Worker } from "node:worker_threads";
 import { Outage } from "../../model/outage.ts";
+import { type Erasing, erasingOver } from "../erasure.ts";
 import type { Committer } from "../remote-committer.ts";
 import type { Change, Outcome } from "../store.ts";
 import type { DatabaseOptions } from "./database.ts";
@@ -31,6 +32,8 @@ export class WriterClient implements Committer {
   readonly #script: URL;
   readonly #report: Report;
   readonly #options: DatabaseOptions;
+  readonly erase: Erasing["erase"];
+  readonly scrub: Erasing["scrub"];
   /** Requests without an answer yet; the writer answers in order. */
   readonly #pending: PromiseWithResolvers<Reply>[] = [];
   #file: DatabaseFile;
@@ -48,6 +51,9 @@ export class WriterClient implements Committer {
     this.#report = options.report ?? (() => undefined);
     const { eraseAfterMs, retention } = options;
     this.#options = { eraseAfterMs, retention };
+    const { erase, scrub } = erasingOver((request) => this.#ask(request));
+    this.erase = erase;
+    this.scrub = scrub;
   }
 
   /** Why the last write failed; undefined when it succeeded. */
@@ -57,15 +63,8 @@ export class WriterClient implements Committer {
 
   /** An empty list of changes tests whether writes work. */
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
-    if (this.#suspectReason !== undefined) throw new Outage("suspect", this.#suspectReason);
-    const reply = await this.#send(packChanges(changes));
-    if (reply.kind === "done") {
-      this.#failure = undefined;
-      return unpackOutcomes(changes, reply.outcomes);
-    }
-    if (reply.kind !== "outage") throw new Error(`the writer failed: ${messageOf(reply)}`);
-    this.#failure = reply.message;
-    throw new Outage(reply.reason, reply.message);
+    const reply = await this.#ask(packChanges(changes));
+    return unpackOutcomes(changes, reply.kind === "done" ? reply.outcomes : []);
   }
 
   /** Replaces a suspect database by a verified copy; after a failure it tries again later. */
@@ -105,6 +104,18 @@ export class WriterClient implements Committer {
     await Promise.allSettled([this.#send("close")]);
     this.#worker = undefined;
     await worker.terminate();
+  }
+
+  async #ask(message: Message): Promise<Extract<Reply, { kind: "done" | "erased" | "scrubbed" }>> {
+    if (this.#suspectReason !== undefined) throw new Outage("suspect", this.#suspectReason);
+    const reply = await this.#send(message);
+    if (reply.kind === "done" || reply.kind === "erased" || reply.kind === "scrubbed") {
+      this.#failure = undefined;
+      return reply;
+    }
+    if (reply.kind !== "outage") throw new Error(`the writer failed: ${messageOf(reply)}`);
+    this.#failure = reply.message;
+    throw new Outage(reply.reason, reply.message);
   }
 
   #send(message: Message): Promise<Reply> {

@@ -2,6 +2,7 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { Outage } from "../../model/outage.ts";
+import type { EraseAnswer, EraseRequest } from "../erasure.ts";
 import { isIoFailure, outageOf } from "./connection.ts";
 import { Database } from "./database.ts";
 import { assertStillThere, finishSwap, hasVerifiedCopy, messageOf } from "./file.ts";
@@ -52,6 +53,7 @@ function answer(message: Message): Reply {
 
 function handle(message: Message): Reply {
   if (message === "repair") return repair();
+  if (message !== "close" && "kind" in message) return eraseOrScrub(message);
   if (message !== "close") {
     const changes = unpackChanges(message);
     isDefining = changes.some(({ kind }) => kind === "define");
@@ -63,6 +65,11 @@ function handle(message: Message): Reply {
   else last?.close();
   return { kind: "done", outcomes: [] };
 }
+
+const eraseOrScrub = (request: EraseRequest): EraseAnswer =>
+  request.kind === "erase"
+    ? { kind: "erased", erased: open().erase(request.erasure) }
+    : { kind: "scrubbed", state: open().scrub(request.options) };
 
 function open(): Database {
   if (suspectRecord) throw new Outage("suspect", words(suspectRecord));

@@ -70,6 +70,8 @@ async function useAll(path: string): Promise<void> {
     retention: { removalsMs: 0 },
   });
   for (const changes of batches) database.commit(changes);
+  database.erase({ changes: [], removed: [], subject: "a" });
+  while (database.scrub({ isFirst: false, isFull: false }).kind !== "done");
   while (database.workInBackground());
   const reader = new Reader(new Connection(file.path, "read"), undefined);
   // The statement that tests rows depends on the conditions.

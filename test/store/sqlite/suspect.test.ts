@@ -283,6 +283,8 @@ describe("readers of a database that was replaced by its copy", () => {
         await store.commit([found, put("a")]);
         const committer = {
           commit: (changes: readonly Change[]) => store.commit(changes),
+          erase: store.erase.bind(store),
+          scrub: store.scrub.bind(store),
           lastError: undefined,
           settled: async () => undefined,
           close: async () => undefined,

@@ -196,6 +196,8 @@ describe("a database of version 7", () => {
     inOldFolder(async (path) => {
       const committer = {
         commit: () => Promise.reject(new Error()),
+        erase: () => Promise.reject(new Error()),
+        scrub: () => Promise.reject(new Error()),
         lastError: undefined,
         settled: () => Promise.resolve(),
         close: () => Promise.resolve(),

@@ -1,0 +1,141 @@
+// The command `erase`: removes resources, or everything of a subject, with every trace.
+
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { EraseReport } from "../domain/write/erasures.ts";
+import { CliError, usageError } from "../lib/cli-error.ts";
+import { readDuration } from "../lib/duration.ts";
+import { system } from "../model/principal.ts";
+import { Problem } from "../model/problem.ts";
+import type { Target } from "../model/reference.ts";
+import type { App } from "../server/app.ts";
+import type { Config } from "../server/config.ts";
+import { confirm } from "./confirm.ts";
+import { hasNothing, reportLines, whatRemains } from "./erase-report.ts";
+import { Progress } from "./progress.ts";
+import { scrubStore } from "./scrub-store.ts";
+import { operatorConfig } from "./system-request.ts";
+import { withStoreToWrite } from "./with-store.ts";
+
+export interface EraseFlags {
+  readonly subject?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly wait: string;
+  readonly full?: boolean;
+  readonly json?: boolean;
+}
+
+interface Named {
+  readonly targets: readonly Target[];
+  readonly subject: string | undefined;
+}
+
+export async function eraseData(
+  config: Config,
+  paths: readonly string[],
+  flags: EraseFlags,
+): Promise<void> {
+  const { subject } = flags;
+  const waitMs = readDuration(flags.wait);
+  const errors = [
+    ...paths.filter((path) => targetOf(path) === undefined).map(notPath),
+    ...((paths.length === 0) === (subject === undefined) ? [eitherOr] : []),
+    ...(waitMs === undefined
+      ? [{ where: "--wait", detail: "must be a time such as 1m or 1h" }]
+      : []),
+  ];
+  if (errors.length > 0 || waitMs === undefined) throw usageError(errors);
+  const targets = paths.flatMap((path) => targetOf(path) ?? []);
+  const run = (app: App) => new Erase(config, app, flags).run({ targets, subject }, waitMs);
+  await withStoreToWrite(operatorConfig(config), run, "Run the same command again.");
+}
+
+const eitherOr = { where: "erase", detail: "needs the paths of resources, or --subject" };
+
+const notPath = (path: string) => ({ where: path, detail: "must be a path such as /people/{id}" });
+
+function targetOf(path: string): Target | undefined {
+  const [, collection, id] = /^\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
+  return collection === undefined || id === undefined ? undefined : { collection, id };
+}
+
+const pathOf = ({ collection, id }: Target): string => `/${collection}/${id}`;
+
+class Erase {
+  readonly #config: Config;
+  readonly #app: App;
+  readonly #flags: EraseFlags;
+
+  constructor(config: Config, app: App, flags: EraseFlags) {
+    this.#config = config;
+    this.#app = app;
+    this.#flags = flags;
+  }
+
+  async run(named: Named, waitMs: number): Promise<void> {
+    const { dryRun = false, full: isFull = false, json: isJson } = this.#flags;
+    const isResumed = existsSync(this.#mark);
+    const unknown = await this.#unknownIn(named);
+    if (dryRun) this.#print(await this.#erase(named, true), true);
+    else {
+      await this.#ask(named);
+      this.#setMark();
+      const report = await this.#erase(named, false);
+      await this.#app.sweep();
+      await scrubStore(this.#app, { isFull, waitMs, progress: new Progress({ isJson }) });
+      rmSync(this.#mark, { force: true });
+      this.#print(report, false);
+    }
+    if (unknown.length > 0 && !isResumed)
+      throw new CliError(
+        1,
+        `There was nothing of ${unknown.join(", ")}: it never existed, or it was erased before.`,
+      );
+  }
+
+  /** Is in a data folder while an erasure is not complete, so that the same command knows that it goes on. */
+  get #mark(): string {
+    return join(this.#config.data, "restante.erasing");
+  }
+
+  #setMark(): void {
+    if (this.#config.store === undefined) writeFileSync(this.#mark, "", { mode: 0o600 });
+  }
+
+  /** Returns what is named and of which there is nothing. */
+  async #unknownIn({ targets, subject }: Named): Promise<readonly string[]> {
+    const unknown: string[] = [];
+    for (const target of targets) {
+      const named = { targets: [target], subject: undefined, isTrial: true };
+      const report = await this.#app.erasures.erase(system, named);
+      if (!(report instanceof Problem) && hasNothing(report)) unknown.push(pathOf(target));
+    }
+    if (subject !== undefined && hasNothing(await this.#erase({ targets, subject }, true)))
+      unknown.push(subject);
+    return unknown;
+  }
+
+  async #ask({ subject }: Named): Promise<void> {
+    if (subject === undefined || this.#flags.yes) return;
+    const report = await this.#erase({ targets: [], subject }, true);
+    process.stderr.write(`${reportLines(report, true).join("\n")}\n`);
+    const text = `Erase everything of ${subject}?`;
+    await confirm({ text, refusal: "Nothing was erased.", needs: "It needs --yes." });
+  }
+
+  async #erase(named: Named, isTrial: boolean): Promise<EraseReport> {
+    const report = await this.#app.erasures.erase(system, { ...named, isTrial });
+    if (!(report instanceof Problem)) return report;
+    throw new CliError(1, `Nothing was erased: ${report.detail}`);
+  }
+
+  #print(report: EraseReport, isTrial: boolean): void {
+    const { json, full: isFull = false } = this.#flags;
+    const remains = isTrial ? [] : whatRemains(this.#config, isFull);
+    const text = json
+      ? JSON.stringify({ ...report, isDryRun: isTrial, remains })
+      : [...reportLines(report, isTrial), ...remains].join("\n");
+    process.stdout.write(`${text}\n`);
+  }
+}

@@ -1,0 +1,51 @@
+// Waits until what was erased is gone from the files of the store, and shows how far that is.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { CliError } from "../lib/cli-error.ts";
+import { system } from "../model/principal.ts";
+import { Problem } from "../model/problem.ts";
+import type { App } from "../server/app.ts";
+import { formatBytes, type Progress, type Step } from "./progress.ts";
+
+export interface ScrubSettings {
+  readonly isFull: boolean;
+  /** How long readers may need what was erased. */
+  readonly waitMs: number;
+  readonly progress: Progress;
+}
+
+const pauseMs = 100;
+/** Writes hardly wait for less. */
+const notedBytes = 100_000_000;
+
+export async function scrubStore(app: App, settings: ScrubSettings): Promise<void> {
+  const { isFull, waitMs, progress } = settings;
+  let blockedSince: number | undefined;
+  let rewriting: { readonly step: Step; readonly bytes: number } | undefined;
+  for (let isFirst = true; ; isFirst = false) {
+    const state = await app.erasures.scrub(system, { isFirst, isFull });
+    if (state instanceof Problem) throw new CliError(1, state.detail);
+    if (state.kind === "done") break;
+    if (state.kind === "rewrite") {
+      const { bytes } = state;
+      if (bytes > notedBytes)
+        progress.note(`Writes wait while ${formatBytes(bytes)} are rewritten.`);
+      rewriting = { step: progress.step("rewrite", { total: bytes, unit: "bytes" }), bytes };
+    }
+    if (state.kind !== "blocked") continue;
+    if (blockedSince === undefined) progress.note(waiting);
+    blockedSince ??= performance.now();
+    if (performance.now() - blockedSince > waitMs) {
+      progress.close();
+      throw new CliError(1, stillThere);
+    }
+    await sleep(pauseMs);
+  }
+  rewriting?.step.add(rewriting.bytes);
+  rewriting?.step.done();
+}
+
+const waiting =
+  "A backup, a long query or another reader still needs what was erased: waiting for it.";
+const stillThere =
+  "It is erased for everyone, but its bytes are still in the files, because a reader still needs them. Run the same command again to finish, or let it wait longer with --wait 1h.";

@@ -1,0 +1,125 @@
+// The command `erase` on the embedded database, beside a server, with workers, killed, and blocked by a reader.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newSecret } from "../../src/model/token.ts";
+import { commandLine, run, type ServerProcess, start } from "../process.ts";
+import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { Client, History, tracesIn } from "./history.ts";
+
+const adminToken = newSecret();
+const environment = { RESTANTE_ADMIN_TOKEN: adminToken };
+let folder: string;
+let data: string;
+let count = 0;
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "restante-"));
+});
+after(() => rm(folder, { recursive: true, force: true }));
+beforeEach(() => {
+  data = join(folder, `data-${++count}`);
+});
+
+const restante = (...args: readonly string[]) =>
+  run(["erase", "--data", data, ...args], { cwd: folder, environment });
+
+async function serving<T>(
+  act: (client: Client, server: ServerProcess) => Promise<T>,
+  ...flags: readonly string[]
+): Promise<T> {
+  const server = await start(["--data", data, "--rate-limit-per-address", "0", ...flags], {
+    ...{ cwd: folder, environment },
+  });
+  try {
+    return await act(new Client(server.url, adminToken), server);
+  } finally {
+    server.signal("SIGTERM");
+    await server.ended;
+  }
+}
+
+/** The neighbours are all there, in lists, searches and feeds, and the person is in none. */
+async function checkOthers(client: Client, history: History): Promise<void> {
+  const { id, people, links } = history;
+  assert.equal((await client.send("GET", `/people/${id}`)).status, 404);
+  assert.deepEqual(await client.idsOf("people"), people);
+  assert.equal((await client.must("GET", "/people?limit=1")).total, people.size);
+  assert.deepEqual(await client.idsOf("people", "&sort=city"), people);
+  assert.equal((await client.must("GET", "/docs")).total, 0);
+  assert.deepEqual(await client.idsOf("links"), links);
+  for (const secret of history.secrets.slice(0, 8))
+    assert.equal((await client.must("GET", `/people?q=${secret}`)).total, 0);
+  for (const each of [...people].slice(0, 5)) {
+    const { bio } = await client.must("GET", `/people/${each}`);
+    const found = await client.must("GET", `/people?q=${String(bio).split(" ")[0]}`);
+    assert.ok((found.data as { id: string }[]).some((other) => other.id === each));
+  }
+}
+
+describe("restante erase", () => {
+  for (const [title, flags] of [
+    ["a server", []],
+    ["workers", ["--workers", "2"]],
+  ] as const)
+    it(`leaves no trace of a resource, beside ${title} that goes on writing`, () =>
+      serving(
+        async (client) => {
+          const history = new History(client, randomNumbers(newSeed(`erase beside ${title}`)));
+          await history.define();
+          await history.run(runs(60, 600));
+          const { next } = await client.must("GET", "/people?since=0");
+          assert.ok((await tracesIn(data, history.secrets)).length >= 2);
+          const ended = restante(`/people/${history.id}`);
+          let isRunning = true;
+          void ended.finally(() => (isRunning = false));
+          while (isRunning) await history.neighbour();
+          const { code, stdout, stderr } = await ended;
+          assert.equal(code, 0, stderr);
+          assert.match(stdout, /^Erased in docs: 1 resource\.$/m);
+          assert.match(stdout, /^Erased in people: 1 resource, \d+ former states, \d+ keys\.$/m);
+          assert.match(stdout, /^Erased 1 file \(1\d\d kB\)\.\nNothing of it is left in /m);
+          assert.ok(!history.secrets.some((secret) => stdout.includes(secret)));
+          assert.deepEqual(await tracesIn(data, history.secrets), []);
+          for (let n = 0; n < 3; n++) await history.neighbour();
+          await checkOthers(client, history);
+          assert.equal((await client.send("GET", `/people?since=${next}`)).status, 410);
+          assert.deepEqual(await tracesIn(data, history.secrets), []);
+        },
+        ...flags,
+      ));
+
+  it("goes on after it was killed at any moment", async () => {
+    const random = randomNumbers(newSeed("erase, killed"));
+    const histories = await serving(async (client) => {
+      const all = Array.from({ length: runs(2, 20) }, () => new History(client, random));
+      await all[0]?.define();
+      for (const history of all) await history.run(20);
+      return all;
+    });
+    const [program, ...words] = commandLine;
+    for (const { id, secrets } of histories) {
+      const args = [...words, "erase", "--data", data, `/people/${id}`];
+      for (let n = 0; n < 3; n++) {
+        const child = spawn(program, args, { cwd: folder, stdio: "ignore" });
+        const ended = once(child, "exit");
+        await Promise.race([ended, sleep(100 + random() * 500)]);
+        child.kill("SIGKILL");
+        await ended;
+      }
+      const { stderr } = await restante(`/people/${id}`);
+      assert.match(stderr, /^(?:rewrite: .*\n)?(?:There was nothing of .*\n)?$/);
+      assert.deepEqual(await tracesIn(data, secrets), []);
+    }
+    await serving(async (client) => {
+      const people = new Set(histories.flatMap((history) => [...history.people]));
+      assert.deepEqual(await client.idsOf("people"), people);
+    });
+  });
+});
