@@ -10,8 +10,10 @@ import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { hashSecret, newSecret } from "../src/model/token.ts";
+import { openPostgres } from "../src/store/postgres/postgres.ts";
 import { schemaVersion } from "../src/store/sqlite/schema.ts";
 import { version } from "../src/store/version.ts";
+import { PostgresServer } from "./postgres-server.ts";
 import { run, start } from "./process.ts";
 import { contentOf, makeOld } from "./store/sqlite/old-databases.ts";
 
@@ -59,11 +61,11 @@ async function request(running: Running, method: string, path: string): Promise<
   return fetch(running.url + path, { method, headers, ...(method === "PUT" && { body: "{}" }) });
 }
 
-/** The commands of the first console block of a section of docs/upgrading.md. */
-async function commandsOf(section: string): Promise<string> {
+/** The commands of a console block of a section of docs/upgrading.md. */
+async function commandsOf(section: string, place = 0): Promise<string> {
   const page = await readFile(join(root, "docs/upgrading.md"), "utf8");
   const text = page.split(`\n## ${section}\n`)[1] ?? "";
-  const block = /```console\n(.*?)```/s.exec(text)?.[1] ?? "";
+  const block = [...text.matchAll(/```console\n(.*?)```/gs)][place]?.[1] ?? "";
   const commands = block.split("\n").filter((line) => line.startsWith("$ "));
   assert.ok(commands.length > 0, section);
   return commands.map((line) => line.slice(2)).join("\n");
@@ -163,5 +165,44 @@ describe("a data folder of 0.1.0", () => {
       /Cannot open .*: the database was written by a newer Restante \(its form is \d+, this one knows up to 4\): update Restante, or restore an older backup/,
     );
     assert.deepEqual(contentOf(join(folder, "data/restante.db")), before);
+  });
+});
+
+const hasDump = spawnSync("pg_dump", ["--version"]).status === 0;
+
+describe("a Postgres database of 0.1.0", { skip: !hasDump && "pg_dump is missing" }, () => {
+  it("goes back as the documentation shows", { timeout: 60_000 }, async (context) => {
+    const server = await PostgresServer.shared();
+    after(() => server.close());
+    const url = await server.database();
+    const dump = new URL("./store/postgres/version-4.sql", import.meta.url);
+    const env = { ...process.env, RESTANTE_STORE: url };
+    const shell = (commands: string) =>
+      execFileSync("sh", ["-ec", commands], { cwd, env, stdio: "pipe" });
+    const rows = () =>
+      server.admin((sql) => sql`SELECT * FROM restante.resources ORDER BY 1, 2`, url);
+    await server.admin(async (sql) => {
+      await sql`SELECT set_config('search_path', 'restante', false)`;
+      await sql.unsafe(await readFile(dump, "utf8")).simple();
+    }, url);
+    const before = await rows();
+    try {
+      shell(await commandsOf("Postgres", 0));
+    } catch (error) {
+      if (/server version mismatch/.test(String(error)))
+        return context.skip("pg_dump is older than the server");
+      throw error;
+    }
+    await (await openPostgres({ url })).close();
+    assert.notDeepEqual(await rows(), before);
+    shell(await commandsOf("Postgres", 1));
+    assert.deepEqual(await rows(), before);
+    const tables = await server.admin(
+      (sql) => sql`SELECT tablename FROM pg_tables WHERE schemaname = 'restante' ORDER BY 1`,
+      url,
+    );
+    assert.ok(!tables.some(({ tablename }) => tablename === "schema_version"));
+    await (await openPostgres({ url })).close();
+    await server.drop(url);
   });
 });
