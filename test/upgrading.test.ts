@@ -154,6 +154,28 @@ describe("a data folder of 0.1.0", () => {
     await stop(again);
   });
 
+  it("that a newer version has migrated is refused by every command, with what is needed", async () => {
+    const folder = await makeFolder("newer");
+    await stop(await startIn(folder));
+    const database = new DatabaseSync(join(folder, "data/restante.db"));
+    database.exec(
+      "PRAGMA user_version = 99; UPDATE written_by SET restante = '9.1', oldest = '9.0'",
+    );
+    database.close();
+    for (const command of [
+      ["serve", "--port", "0"],
+      ["token", "list"],
+      ["backup", "--to", "backup"],
+    ]) {
+      const { code, stdout, stderr } = await run([...command, "--data", "data"], { cwd: folder });
+      assert.deepEqual([code, stdout], [1, ""], stderr);
+      assert.match(
+        stderr,
+        /the database was written by Restante 9\.1 \(its schema version is 99; this is Restante \S+, which supports up to \d+\): use Restante 9\.0 or later, or go back as docs\/upgrading\.md describes\.?$/m,
+      );
+    }
+  });
+
   it("is refused by 0.1.0 after its migration, unchanged", {
     skip: !hasRelease && "the history is missing",
   }, async () => {

@@ -11,6 +11,7 @@ import {
   stepRows,
 } from "../transfer/source-tables.ts";
 import type { Hold, Snapshot, Source, SourceCollection } from "../transfer/transfer.ts";
+import { newerDatabase } from "../version.ts";
 import {
   Connection,
   type ConnectionOptions,
@@ -19,7 +20,7 @@ import {
   type Statement,
 } from "./connection.ts";
 import { isMissingTable } from "./errors.ts";
-import { migration } from "./schema.ts";
+import { migration, readWrittenBy } from "./schema.ts";
 import { listTokens } from "./token.ts";
 
 /** Rows can take any time to be read, so statements have no deadline. */
@@ -52,6 +53,8 @@ async function requireNewest(sql: Sql): Promise<void> {
     },
   );
   if (version === newest) return;
+  if (version !== undefined && version > newest)
+    throw newerDatabase(await readWrittenBy(sql), newest);
   const problem =
     version === undefined
       ? "there is no store in the database"

@@ -6,6 +6,7 @@ import { Connection } from "../../../src/store/postgres/connection.ts";
 import { notifyNodes } from "../../../src/store/postgres/listener.ts";
 import { oldSteps } from "../../../src/store/postgres/old-schema.ts";
 import { migrate, migration } from "../../../src/store/postgres/schema.ts";
+import { postgresSource } from "../../../src/store/postgres/snapshot.ts";
 import type { Step } from "../../../src/store/postgres/step.ts";
 import { upgradeSteps } from "../../../src/store/postgres/upgrade.ts";
 import { oldestVersion, version } from "../../../src/store/version.ts";
@@ -171,6 +172,7 @@ describe("migrations", () => {
       await migrateBy(testDatabase, []);
       await upgradeToNewer(testDatabase);
       await assert.rejects(testDatabase.open(), (error: Error) => error.message.endsWith(newer));
+      await assert.rejects(postgresSource(testDatabase.url).snapshot(), { message: newer });
       assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [99, []]);
     }),
   );
