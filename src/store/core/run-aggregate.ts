@@ -14,7 +14,13 @@ import { type IndexScan, useOf } from "./index-use.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
 import { noValues, ResourceValues } from "./row-values.ts";
-import { type Filtered, type FilterResult, maxSeqs, runFilter } from "./run-filter.ts";
+import {
+  type Filtered,
+  type FilterResult,
+  fewResources,
+  maxSeqs,
+  runFilter,
+} from "./run-filter.ts";
 import type { Ranks } from "./search.ts";
 import { canDecide, canRead } from "./sql-verdict.ts";
 
@@ -168,6 +174,7 @@ class AggregateRun {
   #prefersAll({ count }: CountedSource): boolean {
     // So many resources are scanned in the time in which one of a source is read.
     const scanned = this.#readFields === undefined ? 2 : 5;
-    return count > maxSeqs || scanned * count > this.#filtered.total;
+    const isMost = count > fewResources && scanned * count > this.#filtered.total;
+    return count > maxSeqs || isMost;
   }
 }

@@ -31,6 +31,11 @@ const maxSkipped = 10_000;
 /** How many resources are read in that order before all are checked: this part of them, at least so many. */
 const readPart = 1 / 16;
 const minRead = 2_000;
+/**
+ * So many are always read from their source. It makes little difference, and the time does not tell a
+ * caller who sees these how many others there are.
+ */
+export const fewResources = 200;
 /** How many seqs of a source are held in memory. */
 export const maxSeqs = 1_000_000;
 
@@ -129,7 +134,8 @@ class FilterRun {
   /** Whether it is cheaper to check all resources in the order in which they are stored. */
   #prefersAll({ source, count }: CountedSource): boolean {
     const isChecked = this.#query.sortings.length > 0 || !this.#decides(source);
-    return count > maxSeqs || (isChecked && 2 * count > this.#filtered.total);
+    const isMost = count > fewResources && 2 * count > this.#filtered.total;
+    return count > maxSeqs || (isChecked && isMost);
   }
 
   /** Checks resources in the order of the query, and stops when the page is full and the total is known. */

@@ -104,6 +104,14 @@ export class CandidateReader {
     return { page: candidates, isCut: read < seqs.length };
   }
 
+  /** Whether one of the sources has no more resources than this, and their fields no more bytes. */
+  areFew(part: number, sources: readonly Source[], maxCount: number, maxSize: number): boolean {
+    const few = sources.find((source) => this.#count(part, source, maxCount + 1) <= maxCount);
+    if (few === undefined) return false;
+    const seqs = this.#seqs(part, few, () => undefined);
+    return this.#countWithin(part, seqs, maxSize) === seqs.length;
+  }
+
   /** Returns the first resources with these ids; undefined where there is none. */
   named(
     part: number,

@@ -101,6 +101,9 @@ export class QueryReader {
     if (largePageBytes(head, query) > 0) return plan.kind === "nothing";
     if (isShort(known.plan, plan)) return true;
     const most = this.#limits.shortRows;
+    // Not by the size of the collection: the time would tell a caller who sees a few how many others there are.
+    if (plan.kind === "filter" && query.words.length === 0 && plan.sources.length > 0)
+      return this.#candidates.areFew(part, plan.sources, most, most * shortResourceBytes);
     const offset = typeof query.start === "number" ? query.start : 0;
     if (plan.kind !== "scan" || offset > most)
       return head.total <= most && (this.#bytes.one(part)?.[0] ?? 0) <= most * shortResourceBytes;
