@@ -201,13 +201,17 @@ export function planBuild(
 
 const startOfCheck = { checked: [minKey, Number.MAX_SAFE_INTEGER] } as const;
 
-/** The indexes whose rows are complete while others are built. */
+/**
+ * The indexes whose rows are complete while others are built. Words of the former definition are not when
+ * the definition has others or none: then they were deleted first.
+ */
 function completePlan(definition: string, build: StoredBuild): IndexPlan {
   const { stale, built, isSearchBuilt, areWordsStale } = build.state;
   const plan = build.former === "" ? plansOf(definition, build).read : formerPlan(build);
   const indexes = plan.indexes.filter(({ name }) => !stale.includes(name) && !built.includes(name));
   const { indexes: _, ...search } = plan;
-  return isSearchBuilt || areWordsStale ? { indexes, searchable: [] } : { ...search, indexes };
+  const hasWords = !isSearchBuilt && !areWordsStale && isSameSearch(plan, indexPlanOf(definition));
+  return hasWords ? { ...search, indexes } : { indexes, searchable: [] };
 }
 
 /** Whether an index that is being built is the same in the next definition, so that its rows can stay. */

@@ -1,0 +1,47 @@
+// What is built when a definition changes while the indexes of another one are built.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  cleared,
+  phaseOf,
+  planBuild,
+  type StoredBuild,
+} from "../../../src/store/core/index-build.ts";
+
+const searchable = '{"searchable":["t"]}';
+
+/** A build for a definition without search, after the words of the former one are deleted. */
+function withoutWords(definition: string): StoredBuild {
+  const build = planBuild({ definition: searchable, build: undefined }, definition, 10);
+  assert.ok(build?.state.areWordsStale);
+  const state = cleared(build.state);
+  assert.notEqual(phaseOf(state), "none");
+  return { ...build, state };
+}
+
+describe("planBuild", () => {
+  it("builds words again that were deleted for a definition in between", () => {
+    const between = '{"unique":["n"]}';
+    const build = withoutWords(between);
+    const next = planBuild({ definition: between, build }, searchable, 10);
+    assert.equal(next?.state.isSearchBuilt, true);
+  });
+
+  it("builds words again when the former definition comes back", () => {
+    const between = '{"unique":["n"]}';
+    const { former, state } = withoutWords(between);
+    const failed = { former, state: { ...state, isBuilt: true, unique: ["\0"] } };
+    const next = planBuild({ definition: between, build: failed }, searchable, 10);
+    assert.equal(next?.state.isSearchBuilt, true);
+  });
+
+  it("keeps words that both definitions have", () => {
+    const between = '{"searchable":["t"],"unique":["n"]}';
+    const build = planBuild({ definition: searchable, build: undefined }, between, 10);
+    assert.equal(build?.state.isSearchBuilt, false);
+    const next = planBuild({ definition: between, build }, searchable, 10);
+    assert.notEqual(next?.state.isSearchBuilt, true);
+    assert.notEqual(next?.state.areWordsStale, true);
+  });
+});
