@@ -124,6 +124,14 @@ export class PostgresServer {
     return this.url(name);
   }
 
+  /** Makes a copy of a database that nobody is connected to. */
+  async copy(url: string): Promise<string> {
+    const name = this.#newName();
+    const source = new URL(url).pathname.slice(1);
+    await this.admin(async (sql) => sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(source)}`);
+    return this.url(name);
+  }
+
   /** Makes the database that prepared databases are copied from, once, and returns its name. */
   makeTemplate(): Promise<string> {
     this.#template ??= (async () => {

@@ -38,6 +38,8 @@ export interface Files {
    * them. Resolves with their number. `findReferenced` returns those of the keys that a resource references.
    */
   sweep(findReferenced: FindReferenced, olderThanMs: number): Promise<number>;
+  /** Yields the keys of the files that a sweep removes. */
+  orphans(findReferenced: FindReferenced, olderThanMs: number): AsyncIterable<readonly string[]>;
 }
 
 export type FindReferenced = (keys: readonly string[]) => Promise<ReadonlySet<string>>;

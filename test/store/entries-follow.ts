@@ -48,6 +48,14 @@ export async function assertEntriesFollow(store: Store, read: ReadEntries): Prom
     const keys = stored.map((entry) => Buffer.from(entry.join("\0")));
     assert.deepEqual(keys, keys.toSorted(Buffer.compare));
   };
+  await followDefinitions(store, assertSame);
+}
+
+/** Calls the function after each definition and each change. */
+export async function followDefinitions(
+  store: Store,
+  assertSame: (definition: object) => Promise<void>,
+): Promise<void> {
   await store.commit([found(), ...idsFrom(20, "old").map((id, n) => row(id, `s${n % 3}`, n))]);
   for (const definition of definitions) {
     const [outcome] = await store.commit([define(JSON.stringify(definition))]);

@@ -24,6 +24,11 @@ export interface Writes {
   readonly usedTokens: readonly TokenTime[];
 }
 
+export const noWrites: Writes = {
+  ...{ parts: [], collections: [], deletedCollections: [] },
+  ...{ tokens: [], revokedTokens: [], usedTokens: [] },
+};
+
 export interface CollectionWrite {
   readonly name: string;
   readonly part: number;

@@ -11,7 +11,7 @@ import { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { FilePaths, isKey, newKey } from "./paths.ts";
 import { RangeSource } from "./range.ts";
-import { setAside, settleAside, sweep } from "./sweep.ts";
+import { orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
 
 /** Returns a byte range of a file as a Blob. Only runtimes that cannot set a stream's Content-Length need it. */
 export type SendFile = (path: string, start: number, end: number) => Blob;
@@ -144,6 +144,10 @@ class Disk implements Files {
 
   sweep(findReferenced: FindReferenced, olderThanMs: number): Promise<number> {
     return mapDiskError(sweep(this.#paths, findReferenced, olderThanMs));
+  }
+
+  orphans(findReferenced: FindReferenced, olderThanMs: number): AsyncIterable<readonly string[]> {
+    return orphansIn(this.#paths, findReferenced, olderThanMs);
   }
 
   async #create(incomingPath: string): Promise<FileHandle> {

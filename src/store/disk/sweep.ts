@@ -27,17 +27,30 @@ export async function sweep(
   for await (const names of batchesOf(paths.incoming))
     for (const name of names) count += await removeIfOlder(join(paths.incoming, name), before);
   count += await settleAside(paths, findReferenced, id);
+  for await (const keys of orphansIn(paths, findReferenced, olderThanMs)) {
+    const files = keys.map((key) => [key, paths.pathOf(key)] as const);
+    count += await moveAndRemove(paths, files, findReferenced, id);
+  }
+  return count;
+}
+
+/** Yields the keys of files that no resource references and that are older than this. */
+export async function* orphansIn(
+  paths: FilePaths,
+  findReferenced: FindReferenced,
+  olderThanMs: number,
+): AsyncGenerator<readonly string[]> {
+  const before = Date.now() - olderThanMs;
   for await (const directories of batchesOf(paths.folder))
     for (const directory of directories.filter(isKeyDirectory))
       for await (const names of batchesOf(join(paths.folder, directory))) {
         const keys = names.map((name) => directory + name).filter(isKey);
         const referenced = await findReferenced(keys);
-        const old: (readonly [string, string])[] = [];
+        const old: string[] = [];
         for (const key of keys.filter((each) => !referenced.has(each)))
-          if (await isOlder(paths.pathOf(key), before)) old.push([key, paths.pathOf(key)]);
-        count += await moveAndRemove(paths, old, findReferenced, id);
+          if (await isOlder(paths.pathOf(key), before)) old.push(key);
+        if (old.length > 0) yield old;
       }
-  return count;
 }
 
 const newSweepId = (): string => randomBytes(6).toString("hex");

@@ -1,6 +1,6 @@
 // Loads rows of another store into parts that nobody sees, and publishes them in one transaction.
 
-import { type CollectionWrite, noPartWrites, type Writes } from "../core/writes.ts";
+import { type CollectionWrite, noPartWrites, noWrites, type Writes } from "../core/writes.ts";
 import { type EpochRow, type LoadedRows, PartLoader } from "../transfer/part-loader.ts";
 import { correctReferrers, replacedBy, versionAfter } from "../transfer/publication.ts";
 import {
@@ -22,11 +22,6 @@ export interface LoaderOptions {
   readonly url: string;
   readonly schema?: string;
 }
-
-const noWrites: Writes = {
-  ...{ parts: [], collections: [], deletedCollections: [] },
-  ...{ tokens: [], revokedTokens: [], usedTokens: [] },
-};
 
 /**
  * A part counts as deleted until it is published, so that nodes delete its rows when this process ends

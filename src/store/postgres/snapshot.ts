@@ -2,10 +2,11 @@
 
 import { Outage } from "../../model/outage.ts";
 import {
+  type AnyTable,
+  type DerivedTable,
   isTextColumn,
   keyOf,
   type SourceRow,
-  type SourceTable,
   shapeOf,
   stepBytes,
   stepRows,
@@ -20,6 +21,7 @@ import {
   type Statement,
 } from "./connection.ts";
 import { isMissingTable } from "./errors.ts";
+import { findReferencedFiles } from "./files.ts";
 import { migration, readWrittenBy } from "./schema.ts";
 import { listTokens } from "./token.ts";
 
@@ -43,15 +45,19 @@ async function openSnapshot(options: ConnectionOptions): Promise<Snapshot> {
   }
 }
 
-async function requireNewest(sql: Sql): Promise<void> {
-  const newest = migration.steps.length;
-  const version = await rows<readonly [number]>(sql`SELECT version FROM schema_version`).then(
+/** Returns undefined when there is no store. */
+export const readVersion = (sql: Sql): Promise<number | undefined> =>
+  rows<readonly [number]>(sql`SELECT version FROM schema_version`).then(
     ([row]) => row?.[0],
     (error) => {
       if (isMissingTable(error)) return undefined;
       throw error;
     },
   );
+
+async function requireNewest(sql: Sql): Promise<void> {
+  const newest = migration.steps.length;
+  const version = await readVersion(sql);
   if (version === newest) return;
   if (version !== undefined && version > newest)
     throw newerDatabase(await readWrittenBy(sql), newest);
@@ -91,7 +97,9 @@ async function readSnapshot(connection: Connection, sql: Sql): Promise<Snapshot>
     collections,
     tokens: await listTokens(sql),
     rows: (part, table, after) => readRows(connection, part, table, after),
+    derived: (part, table) => readDerived(connection, part, table),
     fileKeys: () => readFileKeys(connection, collections),
+    referenced: (keys) => connection.run((sql) => findReferencedFiles(sql, keys)),
     close: () => connection.close(),
   };
 }
@@ -103,7 +111,7 @@ type CollectionColumns = readonly [
   ...(readonly [bytes: number, purged: number, former: string | null, state: string | null]),
 ];
 
-async function readCollections(sql: Sql): Promise<readonly SourceCollection[]> {
+export async function readCollections(sql: Sql): Promise<readonly SourceCollection[]> {
   const found = await rows<CollectionColumns>(sql`
     SELECT name, part, definition, collections.version, created, referrers,
       revision, seq, total, updated, shares_date, heads.version, epoch, key_now, key_seen,
@@ -124,11 +132,11 @@ async function readCollections(sql: Sql): Promise<readonly SourceCollection[]> {
   });
 }
 
-async function* readRows(
+export async function* readRows(
   connection: Connection,
   part: number,
-  table: SourceTable,
-  after: SourceRow | undefined,
+  table: AnyTable,
+  after?: SourceRow,
 ): AsyncGenerator<readonly SourceRow[]> {
   for (let last = after; ; ) {
     const found = await connection.run((sql) =>
@@ -144,7 +152,7 @@ async function* readRows(
 function selectStep(
   sql: Sql,
   part: number,
-  table: SourceTable,
+  table: AnyTable,
   after: SourceRow | undefined,
 ): Statement {
   const { from = table, columns, key, large } = shapeOf(table);
@@ -163,7 +171,7 @@ function selectStep(
     WHERE before < ${stepBytes}::bigint ORDER BY ${order}`;
 }
 
-function keyValues(sql: Sql, table: SourceTable, row: SourceRow): Statement {
+function keyValues(sql: Sql, table: AnyTable, row: SourceRow): Statement {
   const values = keyOf(table, row);
   return shapeOf(table)
     .key.map((name, index) => {
@@ -172,6 +180,21 @@ function keyValues(sql: Sql, table: SourceTable, row: SourceRow): Statement {
     })
     .reduce((one, other) => sql`${one}, ${other}`);
 }
+
+async function* readDerived(
+  connection: Connection,
+  part: number,
+  table: DerivedTable,
+): AsyncGenerator<readonly SourceRow[]> {
+  for await (const step of readRows(connection, part, table))
+    yield table === "positions" ? step.map(withCounts) : step;
+}
+
+/** The counts of a row of positions are an array, which begins and ends with a brace. */
+const withCounts = ([level = 0, row = 0, alive]: SourceRow): SourceRow => [
+  ...[level, row],
+  String(alive).slice(1, -1),
+];
 
 async function* readFileKeys(
   connection: Connection,

@@ -34,6 +34,8 @@ export interface DatabaseFile {
   readonly fresh: string;
 }
 
+export const markName = "restante.suspect";
+
 /** The WAL and the shared memory of SQLite: committed data is in all three files together. */
 const walSuffixes = ["-wal", "-shm"] as const;
 
@@ -52,7 +54,7 @@ export function prepareFile(directory: string): DatabaseFile {
     throw new Error(`Cannot create ${path}: ${messageOf(error)}`, { cause: error });
   }
   const names = {
-    mark: at("restante.suspect"),
+    mark: at(markName),
     copy: at("restante.copy"),
     fresh: at("restante.new"),
   };

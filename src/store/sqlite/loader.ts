@@ -1,6 +1,6 @@
 // Loads rows of another store into parts that nobody sees, and publishes them in one transaction.
 
-import { noPartWrites } from "../core/writes.ts";
+import { noPartWrites, noWrites } from "../core/writes.ts";
 import { type LoadedRows, PartLoader } from "../transfer/part-loader.ts";
 import { correctReferrers, replacedBy, versionAfter } from "../transfer/publication.ts";
 import type { Loader, PartLoad, Publication, SourceCollection } from "../transfer/transfer.ts";
@@ -95,8 +95,3 @@ export class SqliteLoader implements Loader {
     this.#connection.query(sql).run(...values);
   }
 }
-
-const noWrites = {
-  ...{ parts: [], collections: [], deletedCollections: [] },
-  ...{ tokens: [], revokedTokens: [], usedTokens: [] },
-};

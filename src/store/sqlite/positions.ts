@@ -18,7 +18,7 @@ export class PositionReader {
   of(part: number): ReadRow {
     return ({ level, row }) => {
       const found = this.#find.one(part, level, row);
-      return found && decode(found[0]);
+      return found && decodeCounts(found[0]);
     };
   }
 }
@@ -50,7 +50,7 @@ function encode(alive: readonly number[]): Uint8Array {
   return new Uint8Array((fits ? Uint32Array.from(alive) : Float64Array.from(alive)).buffer);
 }
 
-function decode(bytes: Uint8Array): readonly number[] {
+export function decodeCounts(bytes: Uint8Array): readonly number[] {
   // Copied, because the bytes need not be aligned.
   const { buffer } = new Uint8Array(bytes);
   const isShort = buffer.byteLength === counts * Uint32Array.BYTES_PER_ELEMENT;

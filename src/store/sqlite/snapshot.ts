@@ -2,9 +2,10 @@
 
 import { setImmediate } from "node:timers/promises";
 import {
+  type AnyTable,
+  type DerivedTable,
   keyOf,
   type SourceRow,
-  type SourceTable,
   shapeOf,
   stepBytes,
   stepRows,
@@ -13,6 +14,8 @@ import type { Hold, Snapshot, Source, SourceCollection } from "../transfer/trans
 import { BuildReader } from "./builds.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
 import { Connection } from "./connection.ts";
+import { FileReferenceReader } from "./file-references.ts";
+import { decodeCounts } from "./positions.ts";
 import { requireNewest } from "./schema.ts";
 import { TokenReader } from "./token.ts";
 
@@ -51,18 +54,22 @@ function readSnapshot(connection: Connection): Snapshot {
   const [id = "", epoch = 0] =
     connection.query<readonly [string, number]>("SELECT id, epoch FROM store").one() ?? [];
   const collections = readCollections(connection);
+  const references = new FileReferenceReader(connection);
+  const parts = collections.map(({ part }) => part);
   return {
     engine: "sqlite",
     store: { id, epoch },
     collections,
     tokens: new TokenReader(connection).all(),
     rows: (part, table, after) => readRows(connection, part, table, after),
+    derived: (part, table) => readDerived(connection, part, table),
     fileKeys: () => readFileKeys(connection, collections),
+    referenced: async (keys) => references.among(keys, parts),
     close: async () => connection.close(),
   };
 }
 
-function readCollections(connection: Connection): readonly SourceCollection[] {
+export function readCollections(connection: Connection): readonly SourceCollection[] {
   const heads = new HeadReader(connection);
   const builds = new BuildReader(connection);
   const purged = connection.query<readonly [number]>("SELECT purged FROM heads WHERE part = ?");
@@ -73,11 +80,11 @@ function readCollections(connection: Connection): readonly SourceCollection[] {
   });
 }
 
-async function* readRows(
+export async function* readRows(
   connection: Connection,
   part: number,
-  table: SourceTable,
-  after: SourceRow | undefined,
+  table: AnyTable,
+  after?: SourceRow,
 ): AsyncGenerator<readonly SourceRow[]> {
   const { from = table, columns, key, large } = shapeOf(table);
   const select = (start: string) =>
@@ -100,6 +107,22 @@ async function* readRows(
     await setImmediate();
   }
 }
+
+async function* readDerived(
+  connection: Connection,
+  part: number,
+  table: DerivedTable,
+): AsyncGenerator<readonly SourceRow[]> {
+  for await (const rows of readRows(connection, part, table))
+    yield table === "positions" ? rows.map(withCounts) : rows;
+}
+
+/** The counts of a row of positions are bytes. */
+const withCounts = ([level = 0, row = 0, alive]: readonly unknown[]): SourceRow => [
+  Number(level),
+  Number(row),
+  alive instanceof Uint8Array ? decodeCounts(alive).join() : "",
+];
 
 async function* readFileKeys(
   connection: Connection,

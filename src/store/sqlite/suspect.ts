@@ -26,7 +26,7 @@ export function markSuspect({ mark }: DatabaseFile, suspectRecord: SuspectRecord
 }
 
 /** Reads the mark, if it exists. An incomplete mark counts too. */
-export function readSuspectMark({ mark }: DatabaseFile): SuspectRecord | undefined {
+export function readSuspectMark({ mark }: Pick<DatabaseFile, "mark">): SuspectRecord | undefined {
   const text = readIfThere(mark);
   if (text === undefined) return undefined;
   const unread = { reason: "the disk failed", since: "", batch: 0 };

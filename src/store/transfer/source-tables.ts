@@ -37,6 +37,18 @@ export const sourceTables = {
 
 export type SourceTable = keyof typeof sourceTables;
 
+/** The tables of a part that are computed from its resources. The counts of positions are a text here. */
+export const derivedTables = {
+  entries: { columns: ["seq", "field", "key"], key: ["field", "key", "seq"] },
+  words: { columns: ["seq", "word", "rank"], key: ["word", "rank", "seq"] },
+  files: { columns: ["key"], key: ["key"] },
+  positions: { columns: ["level", "row", "alive"], key: ["level", "row"] },
+} as const satisfies Readonly<Record<string, TableShape>>;
+
+export type DerivedTable = keyof typeof derivedTables;
+
+export const derivedTableNames = Object.keys(derivedTables) as readonly DerivedTable[];
+
 export const sourceTableNames = Object.keys(sourceTables) as readonly SourceTable[];
 
 /** The columns of a row, in the order of its table. */
@@ -46,13 +58,18 @@ export type SourceRow = readonly (string | number | null)[];
 export const stepRows = 1_000;
 export const stepBytes = 2 * 1024 * 1024;
 
-export const shapeOf = (table: SourceTable): TableShape => sourceTables[table];
+export type AnyTable = SourceTable | DerivedTable;
+
+const shapes: Readonly<Record<AnyTable, TableShape>> = { ...sourceTables, ...derivedTables };
+
+export const shapeOf = (table: AnyTable): TableShape => shapes[table];
 
 /** The texts among the key columns; the others are numbers. */
-export const isTextColumn = (column: string): boolean => column === "owner" || column === "key";
+export const isTextColumn = (column: string): boolean =>
+  ["owner", "key", "field", "word"].includes(column);
 
 /** Returns the values of the key of a row. */
-export function keyOf(table: SourceTable, row: SourceRow): SourceRow {
+export function keyOf(table: AnyTable, row: SourceRow): SourceRow {
   const { columns, key } = shapeOf(table);
   return key.map((name) => row[columns.indexOf(name)] ?? null);
 }

@@ -3,7 +3,7 @@
 import type { Token } from "../../model/token.ts";
 import type { StoredBuild } from "../core/index-build.ts";
 import type { Head } from "../core/rows.ts";
-import type { SourceRow, SourceTable } from "./source-tables.ts";
+import type { DerivedTable, SourceRow, SourceTable } from "./source-tables.ts";
 
 /** A collection with what stands in its rows and in the head of its part. */
 export interface SourceCollection {
@@ -36,8 +36,12 @@ export interface Snapshot {
   readonly tokens: readonly Token[];
   /** Yields the rows of a part in the order of the table's key, after the given row, in steps of a few MB. */
   rows(part: number, table: SourceTable, after?: SourceRow): AsyncIterable<readonly SourceRow[]>;
+  /** Yields rows of a part that are computed from its resources, as they are stored. */
+  derived(part: number, table: DerivedTable): AsyncIterable<readonly SourceRow[]>;
   /** Yields the keys of all files that a resource references. */
   fileKeys(): AsyncIterable<readonly string[]>;
+  /** Returns those of the keys that a resource references. */
+  referenced(keys: readonly string[]): Promise<ReadonlySet<string>>;
   close(): Promise<void>;
 }
 
@@ -53,6 +57,38 @@ export interface Source {
 
 export interface Hold {
   release(): Promise<void>;
+}
+
+/** What a database says about itself within milliseconds. */
+export interface Examination {
+  /** With its version. */
+  readonly engine: string;
+  readonly schemaVersion: number;
+  /** The schema version that this program needs. */
+  readonly neededVersion: number;
+  /** The time of the newest write. */
+  readonly newestAt: number;
+  /** What endangers the data: the state of the files, or settings of the server. */
+  readonly concerns: readonly Concern[];
+}
+
+export interface Concern {
+  readonly isError: boolean;
+  readonly message: string;
+  readonly advice: string;
+}
+
+/** Looks at a database from a connection of its own, also beside a running server. */
+export interface Examiner {
+  examine(): Promise<Examination>;
+  /** Reads all of the database as far as the engine can check it. Returns what is wrong. */
+  checkIntegrity(): Promise<readonly string[]>;
+}
+
+/** Computes what is derived from the resources of a part again, counts included, in one transaction. */
+export interface Rebuilder {
+  rebuild(part: number): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** What a publication replaces. With `nothing` the store must not have a collection of these names. */

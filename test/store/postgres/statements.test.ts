@@ -12,7 +12,7 @@ const folder = fileURLToPath(new URL("../../../src/store/postgres", import.meta.
 
 /** Migrations and backups go through all parts. */
 const isOfAllParts = (file: string): boolean =>
-  /^(?:tables|old-schema|upgrade.*|snapshot)\.ts$/.test(file);
+  /^(?:tables|old-schema|upgrade.*|snapshot|examine)\.ts$/.test(file);
 
 /** These have no parts, or map names to parts. */
 const withoutParts: readonly string[] = [
