@@ -1,16 +1,14 @@
 // The commands `backup` and `restore`.
 
 import { resolve } from "node:path";
-import { InvalidBackup, type LostFile } from "../backup/manifest.ts";
-import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
+import type { LostFile } from "../backup/manifest.ts";
+import { CliError, usageError } from "../lib/cli-error.ts";
 import { readDuration } from "../lib/duration.ts";
-import { Outage } from "../model/outage.ts";
 import { describeStore } from "../server/app.ts";
 import { backUp, checkOnly, type RestoreRequest, restore } from "../server/backups.ts";
 import type { Config } from "../server/config.ts";
-import { FolderInUse } from "../server/open-store.ts";
-import { CannotLoad } from "../store/transfer/transfer.ts";
-import { formatBytes, formatCount, Progress } from "./progress.ts";
+import { formatBytes, formatCount } from "./progress.ts";
+import { print, withProgress } from "./with-progress.ts";
 
 export interface BackupOptions {
   readonly to: string;
@@ -102,41 +100,6 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
     `Restored ${counted(counts.resources, "resource")} and ${counted(counts.files, "file")} of ${createdAt} to ${target}.`,
     ...(lost === 0 ? [] : [`The backup does not have ${counted(lost, "file")}, see its output.`]),
   ]);
-}
-
-/** Gives the work a progress, and turns expected errors into messages. */
-async function withProgress<T>(
-  { json }: { readonly json?: boolean },
-  failure: string,
-  act: (track: RestoreRequest["track"]) => Promise<T>,
-): Promise<T> {
-  const progress = new Progress({ isJson: json });
-  try {
-    return await act((name, options) => {
-      const step = progress.step(name, options);
-      return { add: (count) => step.add(count), done: () => step.done() };
-    });
-  } catch (error) {
-    progress.close();
-    if (!isExpected(error)) throw error;
-    const message = messageOf(error).replace(/\.$/, "");
-    throw new CliError(1, `${failure}: ${message}.`, { cause: error });
-  }
-}
-
-const isExpected = (error: unknown): boolean =>
-  error instanceof InvalidBackup ||
-  error instanceof CannotLoad ||
-  error instanceof FolderInUse ||
-  error instanceof Outage ||
-  (error instanceof Error && ("syscall" in error || "errcode" in error));
-
-function print(
-  { json }: { readonly json?: boolean },
-  report: object,
-  lines: readonly string[],
-): void {
-  process.stdout.write(json ? `${JSON.stringify(report)}\n` : `${lines.join("\n")}\n`);
 }
 
 const counted = (count: number, noun: string): string =>

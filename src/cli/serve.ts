@@ -10,6 +10,7 @@ import { type App, describeStore } from "../server/app.ts";
 import { BackupScheduler } from "../server/backup-schedule.ts";
 import type { Config } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
+import { logConcerns } from "../server/doctor.ts";
 import { makeFirstToken, writeFirstToken } from "../server/first-token.ts";
 import { drain, listenFor, openApp, type Stoppable } from "../server/lifecycle.ts";
 import { createLog, type Log } from "../server/log.ts";
@@ -28,6 +29,7 @@ export async function serve(config: Config): Promise<void> {
   const app = await openApp(config, log, undefined, actions);
   await prepare(config, app, log);
   void sweepFiles(app, log);
+  void logConcerns(config, log);
   if (config.workers > 1) return superviseWorkers(config, app, log);
   logLateActionErrors(config, app, log);
   const server = await start(config, app);

@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import type { BackupOptions, RestoreOptions } from "./backup.ts";
 import { configOf, withSettings } from "./config-options.ts";
+import type { DoctorOptions } from "./doctor.ts";
 import type { EraseFlags } from "./erase.ts";
 import type { ImportOptions } from "./import.ts";
 import type { ExportOptions } from "./read-collection.ts";
@@ -97,5 +98,18 @@ export function addStoreCommands(program: Command): void {
       const config = configOf(command);
       const { eraseData } = await import("./erase.ts");
       await eraseData(config, paths, flags);
+    });
+
+  withSettings(program.command("doctor"), ["data", "store", "files"])
+    .description(
+      "Check the store, also while a server runs: folder, versions, clock, database, resources, indexes and files.",
+    )
+    .option("--quick", "Leave out what reads every row or file.")
+    .option("--repair", "Repair what is safe, and check again. Stop the server of a folder first.")
+    .option("--json", "Print the result as JSON.")
+    .action(async (options: DoctorOptions, command) => {
+      const config = configOf(command);
+      const { runDoctor } = await import("./doctor.ts");
+      await runDoctor(config, options);
     });
 }

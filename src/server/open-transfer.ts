@@ -149,7 +149,10 @@ async function openFolder(config: Config): Promise<OpenTarget> {
 }
 
 /** As a server locks them. */
-async function lockFolders({ files }: Config, folder: string): Promise<readonly FolderLock[]> {
+export async function lockFolders(
+  { files }: Config,
+  folder: string,
+): Promise<readonly FolderLock[]> {
   const locks: FolderLock[] = [];
   try {
     for (const each of files === undefined ? [folder] : [folder, files])

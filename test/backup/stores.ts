@@ -1,7 +1,7 @@
 // Apps with all kinds of data, to be backed up and restored on every engine.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Track } from "../../src/backup/track.ts";
@@ -52,6 +52,16 @@ export class Place {
     const store = await (await this.#postgres()).preparedDatabase();
     this.#databases.push(store);
     return { ...(config as Config), store };
+  }
+
+  /** Copies a store that nobody has open, with its files. */
+  async copy(config: Config): Promise<Config> {
+    const data = this.path(`data-${++this.#count}`);
+    await cp(config.data, data, { recursive: true });
+    if (config.store === undefined) return { ...config, data };
+    const store = await (await this.#postgres()).copy(config.store);
+    this.#databases.push(store);
+    return { ...config, data, store };
   }
 
   backUp(config: Config, to = this.path("backups"), keepMs?: number) {
@@ -128,7 +138,7 @@ export async function fill(app: TestApp): Promise<Secrets> {
         pin: { type: "string", writeOnly: true },
       },
     },
-    indexed: ["age"],
+    indexed: ["age", ["name", "-age"]],
     unique: ["name"],
     searchable: ["name"],
   });
