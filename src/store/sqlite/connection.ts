@@ -267,6 +267,12 @@ export function outageOf(error: unknown): Outage | undefined {
   return new Outage(reason, `${message} (${String(error)})`, { cause: error });
 }
 
+/** READONLY_RECOVERY and READONLY_ROLLBACK. */
+const unfinishedCodes: ReadonlySet<number> = new Set([1, 3].map((detail) => 8 | (detail << 8)));
+
+/** Whether a killed process has left a change that only a connection for writing can undo or finish. */
+export const isUnfinished = (error: unknown): boolean => unfinishedCodes.has(codeOf(error));
+
 /** Whether a stored text is no JSON, as SQLite or the runtime finds. */
 export const isMalformedJson = (error: unknown): boolean =>
   error instanceof SyntaxError ||

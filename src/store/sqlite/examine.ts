@@ -3,7 +3,7 @@
 import { dirname, join } from "node:path";
 import { withoutHead, withoutName } from "../transfer/strays.ts";
 import type { Concern, Examination, Examiner } from "../transfer/transfer.ts";
-import { Connection, outageOf } from "./connection.ts";
+import { Connection, isUnfinished, outageOf } from "./connection.ts";
 import { markName } from "./file.ts";
 import { schemaVersion } from "./schema.ts";
 import { readSuspectMark } from "./suspect.ts";
@@ -15,6 +15,16 @@ export const sqliteExaminer = (path: string): Examiner => ({
 });
 
 function within<T>(path: string, act: (connection: Connection) => T): T {
+  try {
+    return read(path, act);
+  } catch (error) {
+    if (!isUnfinished(error)) throw error;
+    new Connection(path, "write").close();
+    return read(path, act);
+  }
+}
+
+function read<T>(path: string, act: (connection: Connection) => T): T {
   const connection = new Connection(path, "scan");
   try {
     return act(connection);

@@ -8,7 +8,9 @@ import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { Reader } from "../../../src/store/sqlite/reader.ts";
+import { openRebuilder } from "../../../src/store/sqlite/rebuild-part.ts";
 import { createTables } from "../../../src/store/sqlite/schema.ts";
+import { sqliteSource } from "../../../src/store/sqlite/snapshot.ts";
 import type { Change } from "../../../src/store/store.ts";
 import { all, define, found, once, put, remove, token } from "../contract/change-helpers.ts";
 import { ask, is } from "../contract/query-helpers.ts";
@@ -78,6 +80,11 @@ async function useAll(path: string): Promise<void> {
   reader.query("things", ask({ conditions: [is("n", "number", 1)] }), () => undefined);
   reader.close();
   database.close();
+  const snapshot = await sqliteSource(file.path).snapshot();
+  await snapshot.close();
+  const rebuilder = openRebuilder(path);
+  for (const { part } of snapshot.collections) await rebuilder.rebuild(part);
+  await rebuilder.close();
 }
 
 /** Returns what is wrong with a statement. */
