@@ -2,8 +2,9 @@
 
 import { ErrorReport, type Path } from "../lib/json/error-report.ts";
 import { scanJson } from "../lib/json/scan.ts";
-import { checkValue, withDefaults } from "../lib/schema/check-value.ts";
+import { checkValue } from "../lib/schema/check-value.ts";
 import { isObjectSchema, type ObjectSchema } from "../lib/schema/subschemas.ts";
+import { withDefaults } from "../lib/schema/with-defaults.ts";
 import type { Action } from "./action.ts";
 import { actionDefinitionSchema, isActionName } from "./action-schema.ts";
 import { checkSchema, type Subject } from "./check-schema.ts";

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { checkRules } from "../../src/domain/check-rules.ts";
-import { readDefinition } from "../../src/model/definition.ts";
 import type { FieldError } from "../../src/model/problem.ts";
 import { indexPlanOf } from "../../src/model/query/index-plan.ts";
+import { readDefinition } from "../../src/model/read-definition.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { type Definition, readDefinition } from "../../src/model/definition.ts";
+import type { Definition } from "../../src/model/definition.ts";
+import { readDefinition } from "../../src/model/read-definition.ts";
 import { type ResourceValidator, validatorOf } from "../../src/model/validator.ts";
 import fc from "../fast-check.ts";
 import { runs } from "../seeds.ts";

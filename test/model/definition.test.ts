@@ -3,14 +3,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Collection } from "../../src/model/collection.ts";
-import {
-  type Definition,
-  definitionOf,
-  openDefinition,
-  readDefinition,
-} from "../../src/model/definition.ts";
+import { type Definition, definitionOf, openDefinition } from "../../src/model/definition.ts";
 import type { FieldError } from "../../src/model/problem.ts";
 import { indexPlanOf } from "../../src/model/query/index-plan.ts";
+import { readDefinition } from "../../src/model/read-definition.ts";
 
 const errorsOf = (text: string): readonly FieldError[] => {
   const read = readDefinition(text);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exampleOf } from "../../src/lib/schema/example.ts";
 import { type ObjectSchema, References } from "../../src/lib/schema/subschemas.ts";
-import { readDefinition } from "../../src/model/definition.ts";
+import { readDefinition } from "../../src/model/read-definition.ts";
 import { validatorOf } from "../../src/model/validator.ts";
 
 /** An example of an object with this one field, and whether the validator takes it. */

@@ -14,7 +14,7 @@ import {
 } from "../../src/lib/schema/subschemas.ts";
 import { componentPath } from "../../src/lib/schema/variant.ts";
 import { collectionComponents } from "../../src/model/collection-components.ts";
-import { readDefinition } from "../../src/model/definition.ts";
+import { readDefinition } from "../../src/model/read-definition.ts";
 import fc from "../fast-check.ts";
 import type { Json, JsonObject } from "../http/schema.ts";
 import { runs } from "../seeds.ts";

@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { ErrorReport } from "../../src/lib/json/error-report.ts";
-import { checkValue, withDefaults } from "../../src/lib/schema/check-value.ts";
+import { checkValue } from "../../src/lib/schema/check-value.ts";
 import { metaschema } from "../../src/lib/schema/metaschema.ts";
 import {
   invalidMessage,
   type ObjectSchema,
   unknownMemberMessage,
 } from "../../src/lib/schema/subschemas.ts";
+import { withDefaults } from "../../src/lib/schema/with-defaults.ts";
 import { batchLimits, batchSchema } from "../../src/model/schemas/batch.ts";
 import { schemaComponents } from "../../src/model/schemas/components.ts";
 import { querySchema } from "../../src/model/schemas/query.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { readDefinition } from "../../src/model/definition.ts";
+import { readDefinition } from "../../src/model/read-definition.ts";
 import { type ResourceValidator, validatorOf } from "../../src/model/validator.ts";
 
 function validatorFor(schema: object): ResourceValidator {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { keywords } from "../../src/lib/schema/metaschema.ts";
-import { readDefinition } from "../../src/model/definition.ts";
+import { readDefinition } from "../../src/model/read-definition.ts";
 import { validatorOf } from "../../src/model/validator.ts";
 import fc from "../fast-check.ts";
 import { runs } from "../seeds.ts";

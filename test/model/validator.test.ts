@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { formats } from "../../src/lib/schema/formats.ts";
-import { openDefinition, readDefinition } from "../../src/model/definition.ts";
+import { openDefinition } from "../../src/model/definition.ts";
+import { readDefinition } from "../../src/model/read-definition.ts";
 import { type ResourceValidator, validatorOf } from "../../src/model/validator.ts";
 
 function shapeBy(schema: object): ResourceValidator {

@@ -1,9 +1,9 @@
-// Checks values against schemas that are constants of the program, and fills in their defaults.
+// Checks values against schemas that are constants of the program.
 
 import type { ErrorReport, Path } from "../json/error-report.ts";
 import { explain } from "./explain.ts";
 import type { FromSchema } from "./from-schema.ts";
-import { isObjectSchema, type ObjectSchema } from "./subschemas.ts";
+import type { ObjectSchema } from "./subschemas.ts";
 import { CompiledSchema } from "./validator.ts";
 
 const cache = new WeakMap<ObjectSchema, CompiledSchema>();
@@ -27,23 +27,4 @@ function compiledOf(schema: ObjectSchema): CompiledSchema {
   const compiled = new CompiledSchema(schema);
   cache.set(schema, compiled);
   return compiled;
-}
-
-/** Fills in the defaults of `properties`, also in nested objects. */
-export function withDefaults<const S extends ObjectSchema>(
-  schema: S,
-  value: FromSchema<S, "out">,
-): FromSchema<S> {
-  return fill(schema, value) as FromSchema<S>;
-}
-
-function fill({ properties }: ObjectSchema, value: unknown): unknown {
-  if (!isObjectSchema(properties) || !isObjectSchema(value)) return value;
-  const filled: Record<string, unknown> = { ...value };
-  for (const [name, member] of Object.entries(properties)) {
-    if (!isObjectSchema(member)) continue;
-    const given = Object.hasOwn(value, name) ? value[name] : member.default;
-    if (given !== undefined) filled[name] = fill(member, given);
-  }
-  return filled;
 }

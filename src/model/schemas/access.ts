@@ -3,9 +3,10 @@
 import { ErrorReport } from "../../lib/json/error-report.ts";
 import { scanObject } from "../../lib/json/scan.ts";
 import { own } from "../../lib/own-property.ts";
-import { checkValue, withDefaults } from "../../lib/schema/check-value.ts";
+import { checkValue } from "../../lib/schema/check-value.ts";
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import { invalidMessage, unknownMemberMessage } from "../../lib/schema/subschemas.ts";
+import { withDefaults } from "../../lib/schema/with-defaults.ts";
 import type { Collection, Rules } from "../collection.ts";
 import { ruleConditionSchema } from "../grant-schema.ts";
 import { collectionName } from "../id.ts";
