@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { CliError } from "../lib/cli-error.ts";
+import { Outage } from "../model/outage.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import type { App } from "../server/app.ts";
@@ -18,7 +19,18 @@ const pauseMs = 100;
 /** Writes hardly wait for less. */
 const notedBytes = 100_000_000;
 
+/** Nobody can read what was erased any more, so an outage says what is left to do. */
 export async function scrubStore(app: App, settings: ScrubSettings): Promise<void> {
+  try {
+    await runSteps(app, settings);
+  } catch (thrown) {
+    settings.progress.close();
+    if (!(thrown instanceof Outage)) throw thrown;
+    throw new CliError(1, `${stillThere}: ${thrown.message}. ${goOn}.`, { cause: thrown });
+  }
+}
+
+async function runSteps(app: App, settings: ScrubSettings): Promise<void> {
   const { isFull, waitMs, progress } = settings;
   let blockedSince: number | undefined;
   let rewriting: { readonly step: Step; readonly bytes: number } | undefined;
@@ -35,10 +47,11 @@ export async function scrubStore(app: App, settings: ScrubSettings): Promise<voi
     if (state.kind !== "blocked") continue;
     if (blockedSince === undefined) progress.note(waiting);
     blockedSince ??= performance.now();
-    if (performance.now() - blockedSince > waitMs) {
-      progress.close();
-      throw new CliError(1, stillThere);
-    }
+    if (performance.now() - blockedSince > waitMs)
+      throw new CliError(
+        1,
+        `${stillThere}: a reader needs them. ${goOn}, or let it wait longer with --wait 1h.`,
+      );
     await sleep(pauseMs);
   }
   rewriting?.step.add(rewriting.bytes);
@@ -47,5 +60,5 @@ export async function scrubStore(app: App, settings: ScrubSettings): Promise<voi
 
 const waiting =
   "A backup, a long query or another reader still needs what was erased: waiting for it.";
-const stillThere =
-  "It is erased for everyone, but its bytes are still in the files, because a reader still needs them. Run the same command again to finish, or let it wait longer with --wait 1h.";
+const stillThere = "It is erased for everyone, but its bytes are still in the files";
+const goOn = "Run the same command again to finish";

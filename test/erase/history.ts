@@ -108,6 +108,7 @@ export class History {
     for (let n = 0; n < steps / 2; n++) await this.neighbour();
     await this.#client.must("PUT", `/people/${this.id}`, this.#person());
     await this.#refer();
+    await this.#changePerson(true);
     for (let n = 0; n < steps; n++)
       await (this.#random() < 0.2 ? this.#changePerson() : this.neighbour());
   }
@@ -145,8 +146,8 @@ export class History {
     return { email, city, bio: `about ${word}`, deep: { list: [deep, { long }] } };
   }
 
-  async #changePerson(): Promise<void> {
-    const headers = this.#random() < 0.5 ? { "idempotency-key": this.secret() } : {};
+  async #changePerson(isKeyed = this.#random() < 0.5): Promise<void> {
+    const headers = isKeyed ? { "idempotency-key": this.secret() } : {};
     await this.#client.must("PATCH", `/people/${this.id}`, this.#person(), headers);
   }
 

@@ -3,14 +3,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../../src/model/token.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { runsOn } from "../short-run.ts";
 import { Client, History, tracesIn } from "./history.ts";
 
 const adminToken = newSecret();
@@ -63,12 +65,18 @@ async function checkOthers(client: Client, history: History): Promise<void> {
   }
 }
 
+/** `npm test` runs each of these on one runtime. */
+const only = (runtime: "bun" | "node") => ({ skip: !runsOn(runtime) });
+
+/** The command before may have done everything. */
+const finished = /^rewrite: .*\n(?:There was nothing of .*\n)?$/;
+
 describe("restante erase", () => {
-  for (const [title, flags] of [
-    ["a server", []],
-    ["workers", ["--workers", "2"]],
+  for (const [title, runtime, flags] of [
+    ["a server", "bun", []],
+    ["workers", "node", ["--workers", "2"]],
   ] as const)
-    it(`leaves no trace of a resource, beside ${title} that goes on writing`, () =>
+    it(`leaves no trace of a resource, beside ${title} that goes on writing`, only(runtime), () =>
       serving(
         async (client) => {
           const history = new History(client, randomNumbers(newSeed(`erase beside ${title}`)));
@@ -83,7 +91,7 @@ describe("restante erase", () => {
           const { code, stdout, stderr } = await ended;
           assert.equal(code, 0, stderr);
           assert.match(stdout, /^Erased in docs: 1 resource\.$/m);
-          assert.match(stdout, /^Erased in people: 1 resource, \d+ former states, \d+ keys\.$/m);
+          assert.match(stdout, /^Erased in people: 1 resource, \d+ former states?, \d+ keys?\.$/m);
           assert.match(stdout, /^Erased 1 file \(1\d\d kB\)\.\nNothing of it is left in /m);
           assert.ok(!history.secrets.some((secret) => stdout.includes(secret)));
           assert.deepEqual(await tracesIn(data, history.secrets), []);
@@ -93,9 +101,49 @@ describe("restante erase", () => {
           assert.deepEqual(await tracesIn(data, history.secrets), []);
         },
         ...flags,
-      ));
+      ),
+    );
 
-  it("goes on after it was killed at any moment", async () => {
+  it("erases nothing when the resource is damaged, and says so", only("node"), async () => {
+    await serving((client) => client.must("PUT", "/people/ann", { name: "Ann" }));
+    const database = new DatabaseSync(join(data, "restante.db"));
+    database.exec(`UPDATE resources SET fields = '{"name":"Eve"}'`);
+    database.close();
+    const { code, stderr } = await restante("/people/ann");
+    assert.equal(code, 1);
+    assert.match(stderr, /the resource "ann".* is damaged: restore it from a backup/);
+  });
+
+  it("removes the database that an upgrade has kept", only("bun"), async () => {
+    await serving((client) => client.must("PUT", "/people/ann", { name: "secret-9b8a7c" }));
+    await copyFile(join(data, "restante.db"), join(data, "restante.former-11.db"));
+    assert.equal((await restante("/people/ann")).code, 0);
+    assert.deepEqual(await tracesIn(data, ["secret-9b8a7c"]), []);
+  });
+
+  it("goes on after the server was killed at any moment", only("node"), async () => {
+    const random = randomNumbers(newSeed("erase, server killed"));
+    for (let n = 0; n < runs(2, 20); n++) {
+      const history = await serving(async (client, server) => {
+        const person = new History(client, random);
+        if (n === 0) await person.define();
+        await person.run(20);
+        const ended = restante(`/people/${person.id}`);
+        await Promise.race([ended, sleep(200 + random() * 600)]);
+        server.signal("SIGKILL");
+        const { code, stderr } = await ended;
+        assert.ok(code === 0 || /[Rr]un the same command again/.test(stderr), stderr);
+        return person;
+      });
+      await serving(async () => {
+        const { stderr } = await restante(`/people/${history.id}`);
+        assert.match(stderr, finished);
+        assert.deepEqual(await tracesIn(data, history.secrets), []);
+      });
+    }
+  });
+
+  it("goes on after it was killed at any moment", only("bun"), async () => {
     const random = randomNumbers(newSeed("erase, killed"));
     const histories = await serving(async (client) => {
       const all = Array.from({ length: runs(2, 20) }, () => new History(client, random));
@@ -114,7 +162,7 @@ describe("restante erase", () => {
         await ended;
       }
       const { stderr } = await restante(`/people/${id}`);
-      assert.match(stderr, /^(?:rewrite: .*\n)?(?:There was nothing of .*\n)?$/);
+      assert.match(stderr, finished);
       assert.deepEqual(await tracesIn(data, secrets), []);
     }
     await serving(async (client) => {

@@ -9,7 +9,13 @@ import { isEmpty, type Writes } from "../core/writes.ts";
 import type { Erased, Erasure } from "../erasure.ts";
 import { collectionsIn } from "../group-commit.ts";
 import type { Change, Outcome } from "../store.ts";
-import { allOrFirstError, type Connection, rows, type Sql } from "./connection.ts";
+import {
+  allOrFirstError,
+  type Connection,
+  type ConnectionOptions,
+  rows,
+  type Sql,
+} from "./connection.ts";
 import { eraseRows } from "./erase-rows.ts";
 import { isConflict, isConnectionLost, isOutOfResources, isReadOnly, outageOf } from "./errors.ts";
 import { insertedInto, insertNew } from "./insert.ts";
@@ -17,7 +23,7 @@ import { KnownHeads } from "./known-heads.ts";
 import { loadState, lockAll, type RowCache } from "./load-state.ts";
 import { applyInSteps } from "./redefine.ts";
 import { begin, commit, rollback, withRollback } from "./transaction.ts";
-import { type WriterConnection, WriterPool } from "./writer-pool.ts";
+import { openWriter, type WriterConnection, WriterPool } from "./writer-pool.ts";
 import { computeTrees, sendWrites } from "./writes.ts";
 
 /** Nodes that conflict wait for a random time before each new attempt. */
@@ -25,7 +31,7 @@ const maxAttempts = 20;
 const pauseMs = 5;
 
 export interface WriterOptions {
-  readonly open: () => Promise<Connection>;
+  readonly open: (limits?: Pick<ConnectionOptions, "deadlineMs">) => Promise<Connection>;
   /** How many batches are written at the same time, each on a connection of its own. */
   readonly maxConnections: number;
   /** How long the head that was written last is expected to be the current one. */
@@ -37,6 +43,7 @@ export interface WriterOptions {
 }
 
 export class BatchWriter {
+  readonly #open: WriterOptions["open"];
   readonly #pool: WriterPool;
   readonly #queue: KeyedQueue;
   readonly #notify: (sql: Sql) => Promise<unknown>;
@@ -48,7 +55,8 @@ export class BatchWriter {
   #isOutOfSpace = false;
 
   constructor({ open, maxConnections, headAgeMs, notify, onFailover }: WriterOptions) {
-    this.#pool = new WriterPool(open);
+    this.#open = open;
+    this.#pool = new WriterPool(() => open());
     this.#queue = new KeyedQueue(maxConnections);
     this.#heads = new KnownHeads(headAgeMs);
     this.#notify = notify;
@@ -59,18 +67,21 @@ export class BatchWriter {
   commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     return this.#queue.run(collectionsIn(changes), () =>
       this.#watch(() =>
-        this.#retry(async (writer, isFirst) => {
+        this.#retry((isFirst) => {
           const sent = isFirst ? changes : changes.map(withLookup);
-          return (await insertNew(writer, sent, this.#heads)) ?? this.#attempt(writer, sent);
+          return this.#pool.use(
+            async (writer) =>
+              (await insertNew(writer, sent, this.#heads)) ?? this.#attempt(writer, sent),
+          );
         }),
       ),
     );
   }
 
-  /** A transaction of its own, which is rolled back if it is a trial. */
+  /** On a connection without a deadline: what is erased can be much. A trial is rolled back. */
   erase(erasure: Erasure): Promise<Erased> {
     return this.#queue.run(collectionsIn(erasure.changes), () =>
-      this.#watch(() => this.#retry((writer) => this.#erase(writer, erasure))),
+      this.#watch(() => this.#retry(() => this.#erase(erasure))),
     );
   }
 
@@ -117,11 +128,11 @@ export class BatchWriter {
    * Retries conflicts, and when the connection was lost before the commit: nothing was stored then. All
    * that were idle can be lost, so the last try opens another.
    */
-  async #retry<T>(work: (writer: WriterConnection, isFirst: boolean) => Promise<T>): Promise<T> {
+  async #retry<T>(work: (isFirst: boolean) => Promise<T>): Promise<T> {
     let others = this.#pool.idle;
     for (let attempt = 1; ; attempt++)
       try {
-        return await this.#pool.use((writer) => work(writer, attempt === 1));
+        return await work(attempt === 1);
       } catch (error) {
         const isLost = isConnectionLost(error) && others-- >= 0;
         const canRetry = isLost || (isConflict(error) && attempt < maxAttempts);
@@ -153,14 +164,19 @@ export class BatchWriter {
     return outcomes;
   }
 
-  async #erase({ connection, epoch }: WriterConnection, erasure: Erasure): Promise<Erased> {
-    const erased = await withRollback(connection, async () => {
-      await connection.run(begin);
-      return eraseRows(connection, erasure, epoch);
-    });
-    if (erased.kind === "none" || erasure.isTrial) await rollback(connection);
-    else await commit(connection, (sql) => [this.#notify(sql)]);
-    return erased;
+  async #erase(erasure: Erasure): Promise<Erased> {
+    const { connection, epoch } = await openWriter(() => this.#open({ deadlineMs: 0 }));
+    try {
+      const erased = await withRollback(connection, async () => {
+        await connection.run(begin);
+        return eraseRows(connection, erasure, epoch);
+      });
+      if (erased.kind === "none" || erasure.isTrial) await rollback(connection);
+      else await commit(connection, (sql) => [this.#notify(sql)]);
+      return erased;
+    } finally {
+      await connection.close();
+    }
   }
 
   #rememberHead(changes: readonly Change[], state: State, { parts }: Writes): void {

@@ -110,7 +110,7 @@ class PostgresStore implements Store {
     );
     const waitsForReplica = readUrl !== undefined;
     const writer = new BatchWriter({
-      open: () => Connection.open({ ...settings, waitsForReplica }),
+      open: (limits) => Connection.open({ ...settings, waitsForReplica, ...limits }),
       maxConnections: settings.writers,
       headAgeMs: maxAgeMs,
       notify: (sql) => this.#listener.notify(sql),

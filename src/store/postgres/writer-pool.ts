@@ -72,7 +72,8 @@ export class WriterPool {
   }
 }
 
-async function openWriter(open: () => Promise<Connection>): Promise<WriterConnection> {
+/** The caller closes it. */
+export async function openWriter(open: () => Promise<Connection>): Promise<WriterConnection> {
   const connection = await open();
   try {
     return { connection, epoch: await connection.run(beginEpoch) };
