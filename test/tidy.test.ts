@@ -25,6 +25,7 @@ const layers = [
   "src/runtime/",
   "src/domain/",
   "src/doctor/",
+  "src/copy/",
   "src/backup/",
   "src/store/",
   "src/model/",
@@ -36,11 +37,17 @@ const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
   [/^src\/store\//, /^src\/(?!http\/)/],
   [/^src\/server\/setting-values\.ts$/, /^src\/server\/(limit-|backup-)?settings\.ts$/],
   [/^src\/server\/settings\.ts$/, /^src\/server\/(config|log)\.ts$/],
-  [/^src\/store\/sqlite\//, /^src\/(server\/open-(store|transfer|repair)\.ts$|store\/sqlite\/)/],
-  [/^src\/store\/disk\//, /^src\/(server\/(app|open-transfer|open-repair)\.ts$|store\/disk\/)/],
+  [
+    /^src\/store\/sqlite\//,
+    /^src\/(server\/open-(store|transfer|repair|replica)\.ts$|store\/sqlite\/)/,
+  ],
+  [
+    /^src\/store\/disk\//,
+    /^src\/(server\/(app|open-(transfer|repair|replica))\.ts$|store\/disk\/)/,
+  ],
   [
     /^src\/store\/postgres\//,
-    /^src\/(server\/open-(store|transfer|repair)\.ts$|store\/postgres\/)/,
+    /^src\/(server\/open-(store|transfer|repair|replica)\.ts$|store\/postgres\/)/,
   ],
   [/^src\/runtime\/(?!runtime\.ts$)/, /^src\/runtime\//],
   [/^#runtime$/, /^src\/server\/(lifecycle|actions-folder|app|open-store)\.ts$/],

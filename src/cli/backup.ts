@@ -44,15 +44,19 @@ export async function runBackup(config: Config, options: BackupOptions): Promise
   if (lost.length > 0) throw new CliError(1, lostMessage(lost));
 }
 
+function lostMessage(lost: readonly LostFile[]): string {
+  return `The backup is complete except for files that are missing or damaged in the store: ${namesOf(lost)}. Take them from an older backup, or upload them again.`;
+}
+
 /** How many are named in a message. */
 const maxNamed = 10;
 
-function lostMessage(lost: readonly LostFile[]): string {
+export function namesOf(lost: readonly LostFile[]): string {
   const names = lost
     .slice(0, maxNamed)
     .map(({ collection, id, name }) => `/${collection}/${id}/${name}`);
   const more = lost.length > maxNamed ? ` and ${lost.length - maxNamed} more` : "";
-  return `The backup is complete except for files that are missing or damaged in the store: ${names.join(", ")}${more}. Take them from an older backup, or upload them again.`;
+  return `${names.join(", ")}${more}`;
 }
 
 export interface RestoreOptions {

@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import type { BackupOptions, RestoreOptions } from "./backup.ts";
 import { configOf, withSettings } from "./config-options.ts";
+import type { CopyOptions } from "./copy.ts";
 import type { DoctorOptions } from "./doctor.ts";
 import type { EraseFlags } from "./erase.ts";
 import type { ImportOptions } from "./import.ts";
@@ -40,6 +41,22 @@ export function addStoreCommands(program: Command): void {
       const config = configOf(command);
       const { runRestore } = await import("./backup.ts");
       await runRestore(config, options);
+    });
+
+  program
+    .command("copy")
+    .description(
+      "Copy a whole store to another folder or to Postgres and back, also while a server runs. The same command goes on after an interruption.",
+    )
+    .requiredOption("--from <store>", "A data folder, or postgres://…")
+    .requiredOption("--to <store>", "A data folder, or postgres://…; it must be empty")
+    .option("--from-files <path>", "Where the files are (default: files in the data folder)")
+    .option("--to-files <path>", "Where the files go (default: files in the data folder)")
+    .option("--follow", "Copy what changes until the server of the source has stopped.")
+    .option("--json", "Print the result as JSON.")
+    .action(async (options: CopyOptions) => {
+      const { runCopy } = await import("./copy.ts");
+      await runCopy(options);
     });
 
   withSettings(program.command("export"), ["data", "store", "files"])

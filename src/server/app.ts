@@ -69,7 +69,7 @@ const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
 
 /** Returns the location of the data for people to read, without a password. */
-export function describeStore({ store, data }: Config): string {
+export function describeStore({ store, data }: Pick<Config, "store" | "data">): string {
   if (store === undefined) return data;
   const { host, pathname } = new URL(store);
   return `postgres://${host}${pathname}`;

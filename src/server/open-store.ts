@@ -34,7 +34,8 @@ export interface OpenStore extends Store {
 const dayMs = 24 * 60 * 60 * 1000;
 
 /** Returns the folder of the uploaded files. */
-export const filesFolder = ({ files, data }: Config): string => files ?? join(data, "files");
+export const filesFolder = ({ files, data }: Pick<Config, "files" | "data">): string =>
+  files ?? join(data, "files");
 
 /**
  * With a committer, another process writes and this one only reads. Without one, this process locks the

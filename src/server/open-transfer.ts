@@ -20,8 +20,11 @@ export interface OpenSource {
   readonly files: Files;
 }
 
+/** What says where a store is. */
+export type StorePlace = Pick<Config, "store" | "data" | "files">;
+
 /** Also beside a running server. */
-export function openSource(config: Config): OpenSource {
+export function openSource(config: StorePlace): OpenSource {
   const files = openDisk(filesFolder(config));
   if (config.store !== undefined) return { source: postgresSource(config.store), files };
   if (!hasDatabase(config.data)) throw new CannotLoad(`there is no store in ${config.data}`);
@@ -75,7 +78,11 @@ async function openPostgresTarget(
 }
 
 /** What may be in a folder that counts as empty. */
-const ignoredNames = new Set(["restante.lock", "restante.owner", "lost+found"]);
+export const ignoredNames: ReadonlySet<string> = new Set([
+  "restante.lock",
+  "restante.owner",
+  "lost+found",
+]);
 
 /**
  * A folder that does not exist gets its name when everything is in it. In one that exists, the database
@@ -118,7 +125,7 @@ async function removeLeftovers(folder: string): Promise<void> {
     if (!ignoredNames.has(name)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
-async function giveName(folder: string, name: string): Promise<void> {
+export async function giveName(folder: string, name: string): Promise<void> {
   await rename(folder, name);
   const parent = await open(dirname(name), "r");
   await parent.sync().finally(() => parent.close());
@@ -150,7 +157,7 @@ async function openFolder(config: Config): Promise<OpenTarget> {
 
 /** As a server locks them. */
 export async function lockFolders(
-  { files }: Config,
+  { files }: StorePlace,
   folder: string,
 ): Promise<readonly FolderLock[]> {
   const locks: FolderLock[] = [];

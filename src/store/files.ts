@@ -10,6 +10,8 @@ export interface Files {
   read(key: string, start: number, end: number): Promise<FileBytes | undefined>;
   /** Returns all bytes of a file, or undefined when it does not exist. */
   open(key: string): Promise<OpenedFile | undefined>;
+  /** Returns the size of a file in bytes, or undefined when it does not exist. */
+  size(key: string): Promise<number | undefined>;
   /**
    * Saves bytes under the key that they have in another store. Resolves with false when the file is there
    * already. Rejects when they have another hash.

@@ -61,12 +61,20 @@ class Disk implements Files {
     return { size, bytes: bytesIn(handle) };
   }
 
+  async size(key: string): Promise<number | undefined> {
+    const path = this.#paths.parse(key);
+    if (path === undefined) return undefined;
+    const found = await this.#find(path, key, (location) => stat(location));
+    return found?.[1].size;
+  }
+
   async #save(
     key: string,
     bytes: AsyncIterable<Uint8Array>,
     maxBytes: number,
   ): Promise<SavedFile | "too-large"> {
-    const incomingPath = join(this.#paths.incoming, key);
+    // A name of its own: a process that was killed may have left a part of the same file.
+    const incomingPath = join(this.#paths.incoming, newKey());
     const path = this.#paths.pathOf(key);
     try {
       const received = await receive(

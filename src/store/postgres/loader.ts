@@ -175,13 +175,21 @@ async function renewVersions(
 }
 
 function publishPart(sql: Sql, { collection, build }: PartLoader): readonly Promise<unknown>[] {
-  const { part, purged } = collection;
+  const { part } = collection;
   return [
-    rows(sql`UPDATE heads SET purged = ${purged}::bigint WHERE part = ${part}::bigint`),
     rows(sql`DELETE FROM deleted_parts WHERE part = ${part}::bigint`),
-    rows(saveBuild(sql, part, build)),
+    ...saveState(sql, { ...collection, build }),
   ];
 }
+
+/** Writes what a new collection does not have. */
+export const saveState = (
+  sql: Sql,
+  { part, purged, build }: SourceCollection,
+): readonly Promise<unknown>[] => [
+  rows(sql`UPDATE heads SET purged = ${purged}::bigint WHERE part = ${part}::bigint`),
+  rows(saveBuild(sql, part, build)),
+];
 
 const insertEpochs = (
   sql: Sql,

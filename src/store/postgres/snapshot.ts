@@ -11,7 +11,7 @@ import {
   stepBytes,
   stepRows,
 } from "../transfer/source-tables.ts";
-import type { Hold, Snapshot, Source, SourceCollection } from "../transfer/transfer.ts";
+import type { FilesRow, Hold, Snapshot, Source, SourceCollection } from "../transfer/transfer.ts";
 import { newerDatabase } from "../version.ts";
 import {
   Connection,
@@ -87,7 +87,7 @@ async function holdWrites(options: ConnectionOptions): Promise<Hold> {
   return { release: () => connection.close() };
 }
 
-async function readSnapshot(connection: Connection, sql: Sql): Promise<Snapshot> {
+export async function readSnapshot(connection: Connection, sql: Sql): Promise<Snapshot> {
   const [state] = await rows<readonly [string, number]>(sql`SELECT id, epoch FROM store WHERE one`);
   const [id = "", epoch = 0] = state ?? [];
   const collections = await readCollections(sql);
@@ -100,6 +100,7 @@ async function readSnapshot(connection: Connection, sql: Sql): Promise<Snapshot>
     derived: (part, table) => readDerived(connection, part, table),
     fileKeys: () => readFileKeys(connection, collections),
     referenced: (keys) => connection.run((sql) => findReferencedFiles(sql, keys)),
+    filesSince: (part, revision) => readFilesSince(connection, part, revision),
     close: () => connection.close(),
   };
 }
@@ -211,4 +212,22 @@ async function* readFileKeys(
       if (last === undefined) break;
       yield found.map(([key]) => key);
     }
+}
+
+async function* readFilesSince(
+  connection: Connection,
+  part: number,
+  revision: number,
+): AsyncGenerator<readonly FilesRow[]> {
+  for (let last: number | undefined = revision; ; ) {
+    const found: readonly FilesRow[] = await connection.run((sql) =>
+      rows<FilesRow>(sql`
+        SELECT revision, id, files FROM resources
+        WHERE part = ${part}::bigint AND revision > ${last ?? 0}::bigint AND files IS NOT NULL
+        ORDER BY revision LIMIT ${stepRows}::bigint`),
+    );
+    last = found.at(-1)?.[0];
+    if (last === undefined) return;
+    yield found;
+  }
 }

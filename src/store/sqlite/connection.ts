@@ -61,7 +61,18 @@ const pragmas = {
     cache_size: -cacheKibibytes,
     temp_store: 2,
   },
+  /** Writes a new file that nobody else opens, and that a later process may go on with. */
+  replica: {
+    busy_timeout: busyMs,
+    journal_mode: "wal",
+    synchronous: 1,
+    wal_autocheckpoint: 4_000,
+    cache_size: -cacheKibibytes,
+    temp_store: 2,
+  },
 } as const;
+
+const writable: ReadonlySet<keyof typeof pragmas> = new Set(["write", "fill", "replica"]);
 
 export interface LimitedRows<R> {
   readonly rows: readonly R[];
@@ -114,8 +125,7 @@ export class Connection {
   /** Never creates the file, which must exist. */
   constructor(file: string, access: keyof typeof pragmas) {
     const address = pathToFileURL(file);
-    const isWritable = access === "write" || access === "fill";
-    address.searchParams.set("mode", isWritable ? "rw" : "ro");
+    address.searchParams.set("mode", writable.has(access) ? "rw" : "ro");
     this.#database = new DatabaseSync(address, { timeout: busyMs });
     try {
       this.#configure(access);
@@ -200,7 +210,7 @@ export class Connection {
         `SQLite ${version} is too old: ${minSqliteVersion} is needed`,
       );
     // Has an effect only on an empty file, before any other setting.
-    if (access === "write" || access === "fill") this.run("PRAGMA auto_vacuum = INCREMENTAL");
+    if (writable.has(access)) this.run("PRAGMA auto_vacuum = INCREMENTAL");
     for (const [name, wanted] of Object.entries(pragmas[access])) {
       this.query(`PRAGMA ${name} = ${wanted}`).all();
       const actual = this.query(`PRAGMA ${name}`).one()?.[0];

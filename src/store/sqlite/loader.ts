@@ -58,7 +58,7 @@ export class SqliteLoader implements Loader {
     const deletedCollections = replacedBy(collections.all(), loaded, publication);
     this.#rows.write({ ...noWrites, deletedCollections });
     for (const load of this.#loads) this.#publishPart(load);
-    if (publication.whole) this.#publishWhole(publication.whole);
+    if (publication.whole) writeWhole(this.#connection, publication.whole);
     else this.#correctReferrers(collections);
     const epoch = Math.max(0, ...loaded.map(({ head }) => head.epoch));
     this.#run("UPDATE store SET epoch = max(epoch, ?), commits = commits + 1", epoch);
@@ -66,20 +66,8 @@ export class SqliteLoader implements Loader {
   }
 
   #publishPart({ collection, build }: PartLoader): void {
-    const { part, head, purged } = collection;
-    this.#rows.saveCollection({ ...collection, build: undefined, isDefined: true });
-    this.#rows.writePart(noPartWrites(part, head, true));
-    this.#rows.builds.save(part, build);
-    this.#run("UPDATE heads SET purged = ? WHERE part = ?", purged, part);
-    this.#run("DELETE FROM deleted_parts WHERE part = ?", part);
-  }
-
-  #publishWhole({ store, tokens }: NonNullable<Publication["whole"]>): void {
-    this.#run("DELETE FROM tokens");
-    this.#run("DELETE FROM token_uses");
-    const writer = new TokenWriter(this.#connection);
-    for (const token of tokens) writer.insert(token);
-    this.#run("UPDATE store SET id = ?, epoch = max(epoch, ?)", store.id, store.epoch);
+    insertCollection(this.#connection, this.#rows, { ...collection, build });
+    this.#run("DELETE FROM deleted_parts WHERE part = ?", collection.part);
   }
 
   #correctReferrers(collections: CollectionRows): void {
@@ -94,4 +82,28 @@ export class SqliteLoader implements Loader {
   #run(sql: string, ...values: readonly (string | number)[]): void {
     this.#connection.query(sql).run(...values);
   }
+}
+
+/** Writes all rows of a collection that are not in a table of its part. */
+export function insertCollection(
+  connection: Connection,
+  rows: RowWriter,
+  collection: SourceCollection,
+): void {
+  const { part, head, purged, build } = collection;
+  rows.saveCollection({ ...collection, build: undefined, isDefined: true });
+  rows.writePart(noPartWrites(part, head, true));
+  rows.builds.save(part, build);
+  connection.query("UPDATE heads SET purged = ? WHERE part = ?").run(purged, part);
+}
+
+/** Replaces the tokens and the identity of the store. */
+export function writeWhole(
+  connection: Connection,
+  { store, tokens }: NonNullable<Publication["whole"]>,
+): void {
+  connection.run("DELETE FROM tokens; DELETE FROM token_uses");
+  const writer = new TokenWriter(connection);
+  for (const token of tokens) writer.insert(token);
+  connection.query("UPDATE store SET id = ?, epoch = max(epoch, ?)").run(store.id, store.epoch);
 }

@@ -10,7 +10,7 @@ import {
   stepBytes,
   stepRows,
 } from "../transfer/source-tables.ts";
-import type { Hold, Snapshot, Source, SourceCollection } from "../transfer/transfer.ts";
+import type { FilesRow, Hold, Snapshot, Source, SourceCollection } from "../transfer/transfer.ts";
 import { BuildReader } from "./builds.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
 import { Connection } from "./connection.ts";
@@ -50,7 +50,7 @@ function holdWrites(path: string): Hold {
   return { release: async () => connection.close() };
 }
 
-function readSnapshot(connection: Connection): Snapshot {
+export function readSnapshot(connection: Connection): Snapshot {
   const [id = "", epoch = 0] =
     connection.query<readonly [string, number]>("SELECT id, epoch FROM store").one() ?? [];
   const collections = readCollections(connection);
@@ -65,6 +65,7 @@ function readSnapshot(connection: Connection): Snapshot {
     derived: (part, table) => readDerived(connection, part, table),
     fileKeys: () => readFileKeys(connection, collections),
     referenced: async (keys) => references.among(keys, parts),
+    filesSince: (part, revision) => readFilesSince(connection, part, revision),
     close: async () => connection.close(),
   };
 }
@@ -139,4 +140,22 @@ async function* readFileKeys(
       yield keys;
       await setImmediate();
     }
+}
+
+async function* readFilesSince(
+  connection: Connection,
+  part: number,
+  revision: number,
+): AsyncGenerator<readonly FilesRow[]> {
+  const next = connection.query<FilesRow>(
+    `SELECT revision, id, files FROM resources
+     WHERE part = ? AND revision > ? AND files IS NOT NULL ORDER BY revision LIMIT ${stepRows}`,
+  );
+  for (let last: number | undefined = revision; ; ) {
+    const rows: readonly FilesRow[] = next.all(part, last);
+    last = rows.at(-1)?.[0];
+    if (last === undefined) return;
+    yield rows;
+    await setImmediate();
+  }
 }

@@ -106,8 +106,9 @@ type FormerStateColumns = readonly [
 ];
 
 /** The rows of all indexes are written with the resources. Values that must be unique are still compared. */
-function withBuiltRows({ former, state }: StoredBuild): StoredBuild | undefined {
+export function withBuiltRows({ former, state }: StoredBuild): StoredBuild | undefined {
   const built = { ...state, stale: [], areWordsStale: false, isBuilt: true, dropped: [] };
   const build = { former, state: { ...built, seq: 0 } };
-  return phaseOf(build.state) === "none" ? undefined : build;
+  const isDone = phaseOf(build.state) === "none" && state.clashes.length === 0;
+  return isDone ? undefined : build;
 }

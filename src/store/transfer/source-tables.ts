@@ -64,9 +64,13 @@ const shapes: Readonly<Record<AnyTable, TableShape>> = { ...sourceTables, ...der
 
 export const shapeOf = (table: AnyTable): TableShape => shapes[table];
 
-/** The texts among the key columns; the others are numbers. */
-export const isTextColumn = (column: string): boolean =>
-  ["owner", "key", "field", "word"].includes(column);
+const textColumns: ReadonlySet<string> = new Set([
+  ...["id", "fields", "owner", "files", "state", "key", "fingerprint", "outcomes"],
+  ...["field", "word"],
+]);
+
+/** The other columns are numbers. */
+export const isTextColumn = (column: string): boolean => textColumns.has(column);
 
 /** Returns the values of the key of a row. */
 export function keyOf(table: AnyTable, row: SourceRow): SourceRow {

@@ -2,7 +2,9 @@
 
 import type { Token } from "../../model/token.ts";
 import type { StoredBuild } from "../core/index-build.ts";
+import type { TreeWrite } from "../core/position-tree.ts";
 import type { Head } from "../core/rows.ts";
+import type { PartWrites } from "../core/writes.ts";
 import type { DerivedTable, SourceRow, SourceTable } from "./source-tables.ts";
 
 /** A collection with what stands in its rows and in the head of its part. */
@@ -27,6 +29,9 @@ export interface StoreState {
   readonly epoch: number;
 }
 
+/** A resource with files, as in Resource. */
+export type FilesRow = readonly [revision: number, id: string, files: string];
+
 /** All rows of a store at one point in time. Others can write meanwhile. */
 export interface Snapshot {
   readonly engine: "sqlite" | "postgres";
@@ -42,6 +47,8 @@ export interface Snapshot {
   fileKeys(): AsyncIterable<readonly string[]>;
   /** Returns those of the keys that a resource references. */
   referenced(keys: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Yields the files of the resources of a part that were written after a revision. */
+  filesSince(part: number, revision: number): AsyncIterable<readonly FilesRow[]>;
   close(): Promise<void>;
 }
 
@@ -117,6 +124,38 @@ export interface PartLoad {
   add(table: SourceTable, rows: readonly SourceRow[]): Promise<void>;
   /** Rejects when there are not as many resources as the head says. */
   finish(): Promise<void>;
+}
+
+/**
+ * A store that follows another one, step by step. Nobody else sees it before it is published. When the
+ * process ends before, the next one goes on with what is there.
+ */
+export interface Replica {
+  /** What it has. Its rows are those at the moment when they are read. */
+  state(): Promise<Snapshot>;
+  /** Adds a collection without rows. */
+  begin(collection: SourceCollection): Promise<void>;
+  /** Removes a collection with all of its rows. */
+  remove(collection: Pick<SourceCollection, "name" | "part">): Promise<void>;
+  /** Writes rows of one table, and what is computed from them, in one transaction. */
+  write(writes: ReplicaWrites): Promise<void>;
+  /** Sets all that is not in the rows of parts. */
+  finish(state: Pick<Snapshot, "store" | "collections" | "tokens">): Promise<void>;
+  /** Makes it the store that others open. */
+  publish(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ReplicaWrites {
+  readonly table: SourceTable;
+  /** Rows to delete. They are deleted before others are inserted. */
+  readonly deleted: readonly SourceRow[];
+  readonly inserted: readonly SourceRow[];
+  /** Index rows and references to files. */
+  readonly derived: PartWrites;
+  readonly tree: readonly TreeWrite[];
+  /** Whether the position tree is written anew. */
+  readonly isNewTree: boolean;
 }
 
 /** Thrown when a store cannot take what is to be loaded. The message says what to do. */

@@ -20,7 +20,7 @@ const sources = new URL("../../../src/store/sqlite/", import.meta.url);
 
 /** Files whose statements read another layout, or the whole store to verify or copy it. */
 const exceptions =
-  /^(old-.*|copy-old.*|migrate.*|former|schema|free-space|repair|connection|loader|snapshot|examine)\.ts$/;
+  /^(old-.*|copy-old.*|migrate.*|former|schema|free-space|repair|connection|loader|replica|snapshot|examine)\.ts$/;
 
 /** Tables that are no data of a part. `deleted_parts` is the list of parts to delete, one by one. */
 const shared = ["collections", "deleted_parts", "store", "token_uses", "tokens"];

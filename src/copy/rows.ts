@@ -1,0 +1,127 @@
+// Makes the rows of a replica those of a snapshot: what is there and the same is not written again.
+
+import { createHash, type Hash } from "node:crypto";
+import type { Track } from "../backup/track.ts";
+import { compareRows } from "../store/transfer/compare-rows.ts";
+import { asReplica, hasSameIndexes, PartReplica } from "../store/transfer/part-replica.ts";
+import {
+  type SourceRow,
+  type SourceTable,
+  sourceTableNames,
+} from "../store/transfer/source-tables.ts";
+import type { Replica, Snapshot, SourceCollection } from "../store/transfer/transfer.ts";
+
+/** The number of rows of a table, and a hash over all of them in order. */
+export interface Digest {
+  readonly rows: number;
+  readonly sha256: string;
+}
+
+export class Digester {
+  readonly #hash: Hash = createHash("sha256");
+  #rows = 0;
+
+  add(rows: readonly SourceRow[]): void {
+    this.#rows += rows.length;
+    for (const row of rows) this.#hash.update(`${JSON.stringify(row)}\n`);
+  }
+
+  finish(): Digest {
+    return { rows: this.#rows, sha256: this.#hash.digest("hex") };
+  }
+}
+
+/** The digests of the tables of a part. */
+export type PartDigests = Readonly<Record<SourceTable, Digest>>;
+
+interface KnownPart {
+  /** All of the collection that says whether its rows have changed. */
+  readonly state: string;
+  readonly digests: PartDigests;
+}
+
+export class RowCopier {
+  readonly #replica: Replica;
+  readonly #track: Track;
+  /** The parts that are copied, as they were then. */
+  readonly #known = new Map<number, KnownPart>();
+  #changes = 0;
+
+  constructor(replica: Replica, track: Track) {
+    this.#replica = replica;
+    this.#track = track;
+  }
+
+  digestsOf(part: number): PartDigests | undefined {
+    return this.#known.get(part)?.digests;
+  }
+
+  /** Copies all that has changed since the last time. Returns how many rows that are. Progress has a name. */
+  async copy(snapshot: Snapshot, name?: string): Promise<number> {
+    const before = this.#changes;
+    const present = await this.#replica.state();
+    const collections = snapshot.collections.map(asReplica);
+    const isWanted = (there: SourceCollection) =>
+      collections.some((each) => isSameCollection(each, there) && hasSameIndexes(each, there));
+    for (const there of present.collections)
+      if (!isWanted(there)) {
+        this.#known.delete(there.part);
+        await this.#replica.remove(there);
+      }
+    const kept = new Set(present.collections.filter(isWanted).map(({ part }) => part));
+    const total = collections.reduce((sum, { head }) => sum + head.total, 0);
+    const step = name === undefined ? undefined : this.#track(name, { total, unit: "resources" });
+    const add = (count: number) => step?.add(count);
+    for (const collection of collections) {
+      if (!kept.has(collection.part)) await this.#replica.begin(collection);
+      const rowsThere = kept.has(collection.part) ? present.rows : noRows;
+      await this.#copyPart(collection, snapshot.rows, rowsThere, add);
+    }
+    await this.#replica.finish({ ...snapshot, collections });
+    step?.done();
+    return this.#changes - before;
+  }
+
+  async #copyPart(
+    collection: SourceCollection,
+    wanted: Snapshot["rows"],
+    present: Snapshot["rows"],
+    add: (count: number) => void,
+  ): Promise<void> {
+    const { part, head } = collection;
+    const state = JSON.stringify(collection);
+    const known = this.#known.get(part);
+    const digests: Partial<Record<SourceTable, Digest>> = {};
+    const replica = new PartReplica(collection);
+    for (const table of sourceTableNames) {
+      const digest = known?.state === state ? known.digests[table] : undefined;
+      // Keys are erased and expire without a change of the collection.
+      if (digest && table !== "idempotency_keys") {
+        digests[table] = digest;
+        if (table === "resources") add(head.total);
+        continue;
+      }
+      const digester = new Digester();
+      for await (const difference of compareRows(
+        table,
+        wanted(part, table),
+        present(part, table),
+      )) {
+        digester.add(difference.rows);
+        this.#changes += difference.inserted.length + difference.deleted.length;
+        const writes = replica.writesOf(table, difference);
+        if (writes) await this.#replica.write(writes);
+        if (table === "resources") add(difference.rows.length);
+      }
+      const last = table === "resources" ? replica.finish() : undefined;
+      if (last) await this.#replica.write(last);
+      digests[table] = digester.finish();
+    }
+    this.#known.set(part, { state, digests: digests as PartDigests });
+  }
+}
+
+const isSameCollection = (one: SourceCollection, other: SourceCollection): boolean =>
+  one.name === other.name && one.part === other.part;
+
+async function* noRows(): AsyncGenerator<readonly SourceRow[]> {}

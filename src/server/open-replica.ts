@@ -1,0 +1,91 @@
+// Opens the target of a copy, and the files of both sides.
+
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import type { BothFiles } from "../copy/files.ts";
+import { openDisk } from "../store/disk/disk.ts";
+import { outageOf as postgresOutageOf } from "../store/postgres/errors.ts";
+import { openPostgresReplica } from "../store/postgres/replica.ts";
+import { outageOf as sqliteOutageOf } from "../store/sqlite/connection.ts";
+import { hasDatabase } from "../store/sqlite/open-loader.ts";
+import { hasReplica, openSqliteReplica } from "../store/sqlite/replica.ts";
+import { CannotLoad, type Replica } from "../store/transfer/transfer.ts";
+import { filesFolder } from "./open-store.ts";
+import { giveName, ignoredNames, lockFolders, type StorePlace } from "./open-transfer.ts";
+
+/** Returns an Outage when a database caused the error. */
+export const outageIn = (error: unknown): unknown =>
+  postgresOutageOf(error) ?? sqliteOutageOf(error) ?? error;
+
+/** Throws when it is not known where files are. */
+export function requireFolders(from: StorePlace, to: StorePlace): void {
+  if (from.store !== undefined && from.files === undefined)
+    throw new CannotLoad(
+      "the store has files: add --from-files with the folder that its server has as --files, or as files in --data",
+    );
+  if (to.store !== undefined && to.files === undefined)
+    throw new CannotLoad(
+      "the store has files: add --to-files with the folder that the new server gets as --files",
+    );
+}
+
+export function openBothFiles(from: StorePlace, to: StorePlace, folder: string): BothFiles {
+  requireFolders(from, to);
+  return {
+    from: openDisk(filesFolder(from)),
+    to: openDisk(filesFolder({ ...to, data: folder })),
+  };
+}
+
+export interface OpenReplica {
+  readonly replica: Replica;
+  /** Where an embedded store is made. */
+  readonly folder: string;
+  /** Called after the publication. */
+  finish(): Promise<void>;
+  /** What is copied stays, so that the same command goes on with it. */
+  close(): Promise<void>;
+}
+
+export async function openReplica(to: StorePlace, storeId: string): Promise<OpenReplica> {
+  if (to.store === undefined) return openReplicaFolder(to, storeId);
+  const replica = await openPostgresReplica({ url: to.store }, storeId);
+  return { replica, folder: "", finish: async () => undefined, close: () => replica.close() };
+}
+
+/**
+ * A folder that does not exist gets its name when everything is in it. In one that exists, only the
+ * database does: it can be a mounted volume, which has no other name.
+ */
+async function openReplicaFolder(to: StorePlace, storeId: string): Promise<OpenReplica> {
+  const { data } = to;
+  const isNew = !existsSync(data);
+  if (!isNew) await requireEmpty(data);
+  const folder = isNew ? `${data}.copying` : data;
+  const locks = await lockFolders(to, folder);
+  const release = () => locks.forEach((lock) => void lock.release());
+  try {
+    const replica = openSqliteReplica(folder, storeId);
+    return {
+      ...{ replica, folder },
+      async finish() {
+        release();
+        if (isNew) await giveName(folder, data);
+      },
+      async close() {
+        await replica.close();
+        release();
+      },
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function requireEmpty(folder: string): Promise<void> {
+  const isUnfinished = hasReplica(folder) && !hasDatabase(folder);
+  const names = await readdir(folder);
+  if (!isUnfinished && names.some((name) => !ignoredNames.has(name)))
+    throw new CannotLoad(`${folder} is not empty: choose another folder`);
+}
