@@ -133,6 +133,25 @@ describe("the benchmark", () => {
     assert.match(page, /Postgres: \*\*failed:\*\* it failed/);
   });
 
+  it("wants copies within a limit of memory, and shows those that failed", () => {
+    const cost = { seconds: 100, resourcesPerSecond: 10_000, peakMb: 150, heldMs: 5 };
+    const lines = [
+      { way: "there", ...cost },
+      { way: "back", error: "it broke" },
+    ] as const;
+    const results: Results = { copy: { ...run, figures: { resources: 1e6, files: 1e4, lines } } };
+    const found = verdicts(results).filter(({ what }) => what === "Peak of a copy");
+    assert.deepEqual(
+      found.map(({ setUp, measured, reached }) => [setUp, measured, reached]),
+      [
+        ["embedded to Postgres", 150, true],
+        ["Postgres to embedded", undefined, false],
+      ],
+    );
+    assert.match(report(results), /\| embedded to Postgres \| 100 \| 10,000 \| 150 \| 5\.00 \|/);
+    assert.match(report(results), /\*\*failed:\*\* it broke/);
+  });
+
   it("compares what rules let read with the same filter", () => {
     const rates = { firstPerSecond: 100, lastPerSecond: 80, lastToFirst: 0.8 };
     const line: RulesLine = {

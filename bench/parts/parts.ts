@@ -2,6 +2,7 @@
 
 import type { PartFigures, PartName } from "../report/results.ts";
 import { measureBodies } from "./bodies.ts";
+import { measureCopy } from "./copy.ts";
 import { measureFairness } from "./fairness.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureMemory } from "./memory.ts";
@@ -31,6 +32,7 @@ export const parts: { readonly [Name in PartName]: Part<PartFigures[Name]> } = {
   scan: { title: "Scans", minutes: 2, measure: measureScan },
   relations: { title: "Relations, sums and imports", minutes: 3, measure: measureRelations },
   rules: { title: "Rules", minutes: 7, measure: measureRules },
+  copy: { title: "Copy", minutes: 8, measure: measureCopy },
   fairness: { title: "Fairness", minutes: 5, measure: measureFairness },
 };
 

@@ -28,6 +28,8 @@ export interface Sizes {
   readonly buildSeconds: number;
   readonly memorySeconds: number;
   readonly uploadBytes: number;
+  /** Files in the store that is copied, beside the members of the largest. */
+  readonly copiedFiles: number;
 }
 
 export const fullSizes: Sizes = {
@@ -42,6 +44,7 @@ export const fullSizes: Sizes = {
   buildSeconds: 40,
   memorySeconds: 4,
   uploadBytes: 1_000_000_000,
+  copiedFiles: 10_000,
 };
 
 export const quickSizes: Sizes = {
@@ -56,6 +59,7 @@ export const quickSizes: Sizes = {
   buildSeconds: 10,
   memorySeconds: 0.5,
   uploadBytes: 20_000_000,
+  copiedFiles: 200,
 };
 
 export const messageOf = (error: unknown): string =>

@@ -3,6 +3,7 @@
 import { partNames, parts } from "../parts/parts.ts";
 import { peerNames } from "../servers/install.ts";
 import { serverTitles } from "../servers/peers.ts";
+import { copySection } from "./copy.ts";
 import type { ScenarioFigures } from "./figures.ts";
 import { fairnessSection, growthSection, memorySection, scanSection } from "./long-run-sections.ts";
 import { fsyncWords, loadWords, machineList, method } from "./method.ts";
@@ -48,6 +49,7 @@ const sectionsOf: Readonly<Record<PartName, (results: Results) => readonly strin
   scan: scanSection,
   relations: relationsSection,
   rules: rulesSection,
+  copy: copySection,
 };
 
 const sections = (results: Results): readonly string[] =>

@@ -1,6 +1,7 @@
 // What results.json holds: for each part its figures, or why there are none, and the run they are from.
 
 import type { BodiesFigures } from "../parts/bodies.ts";
+import type { CopyFigures } from "../parts/copy.ts";
 import type { FairnessFigures } from "../parts/fairness.ts";
 import type { GrowthFigures } from "../parts/growth.ts";
 import type { MemoryFigures } from "../parts/memory.ts";
@@ -21,6 +22,7 @@ export interface PartFigures {
   readonly scan: ScanFigures;
   readonly relations: RelationsFigures;
   readonly rules: RulesFigures;
+  readonly copy: CopyFigures;
   readonly fairness: FairnessFigures;
   readonly memory: MemoryFigures;
 }

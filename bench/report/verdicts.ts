@@ -1,6 +1,7 @@
 // Whether what was asked for is reached.
 
 import type { ServerName } from "../servers/peers.ts";
+import { copyVerdicts } from "./copy.ts";
 import type { Measured, ScenarioFigures } from "./figures.ts";
 import { longRunVerdicts } from "./long-run-verdicts.ts";
 import { relationsVerdicts } from "./relations.ts";
@@ -16,6 +17,7 @@ export const verdicts = (results: Results): readonly Verdict[] => [
   ...longRunVerdicts(results),
   ...relationsVerdicts(results),
   ...rulesVerdicts(results),
+  ...copyVerdicts(results),
 ];
 
 function speedVerdicts(results: Results): readonly Verdict[] {

@@ -70,17 +70,46 @@ function start(
   return child;
 }
 
-/** What a command printed. Throws with the end of its error output when it fails. */
-export async function run(command: Command, timeoutSeconds: number): Promise<string> {
+export interface MeasuredRun {
+  readonly output: string;
+  readonly seconds: number;
+  /** NaN where /proc is missing. */
+  readonly peakMb: number;
+}
+
+/** Often enough for the peak of a command that takes seconds. */
+const sampleMs = 50;
+
+/** Runs a command and watches its memory. */
+export async function runMeasured(command: Command, timeoutSeconds: number): Promise<MeasuredRun> {
+  const startedAt = performance.now();
+  let peakMb = Number.NaN;
+  const output = await run(command, timeoutSeconds, (processId) => {
+    peakMb = readMemory(processId)?.peakMb ?? peakMb;
+  });
+  return { output, seconds: (performance.now() - startedAt) / 1000, peakMb };
+}
+
+/**
+ * What a command printed. Throws with the end of its error output when it fails. `look` is called with its
+ * process id while it runs.
+ */
+export async function run(
+  command: Command,
+  timeoutSeconds: number,
+  look?: (processId: number | undefined) => void,
+): Promise<string> {
   const child = start(command, "pipe");
   const output = gather(child.stdout);
   const errors = gather(child.stderr);
   const timer = setTimeout(() => child.kill("SIGKILL"), timeoutSeconds * 1000);
+  const watch = look && setInterval(() => look(child.pid), sampleMs);
   const code = await new Promise((resolve, reject) => {
     child.once("close", resolve);
     child.once("error", reject);
   });
   clearTimeout(timer);
+  clearInterval(watch);
   if (code === 0) return output();
   const reason = code === null ? `no end after ${timeoutSeconds} s` : `exit code ${code}`;
   throw new Error(`${command.command}: ${reason}. ${lastWords(errors() || output())}`);

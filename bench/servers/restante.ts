@@ -1,7 +1,16 @@
 // Starts Restante, and the bare server that shows how fast an HTTP server can be at all.
 
 import { join } from "node:path";
-import { bun, freePort, onCore, type Running, root, serve } from "./processes.ts";
+import {
+  bun,
+  freePort,
+  type MeasuredRun,
+  onCore,
+  type Running,
+  root,
+  runMeasured,
+  serve,
+} from "./processes.ts";
 
 export interface Flags {
   readonly command?: string;
@@ -31,6 +40,14 @@ export async function startRestante(
   };
   return serve(core === undefined ? program : onCore(program, core), port, "/-/health");
 }
+
+/** Runs a command of Restante to its end. */
+export const runRestante = (
+  args: readonly string[],
+  folder: string,
+  timeoutSeconds: number,
+): Promise<MeasuredRun> =>
+  runMeasured({ command: bun, args: [source, ...args], folder }, timeoutSeconds);
 
 export async function startBare(status: number, body: string, core?: number): Promise<Running> {
   const port = await freePort();
