@@ -1,7 +1,5 @@
 // The command `erase`: removes resources, or everything of a subject, with every trace.
 
-import { existsSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { EraseReport } from "../domain/write/erasures.ts";
 import { CliError, usageError } from "../lib/cli-error.ts";
 import { readDuration } from "../lib/duration.ts";
@@ -11,6 +9,7 @@ import type { Target } from "../model/reference.ts";
 import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
 import { confirm } from "./confirm.ts";
+import { EraseMark } from "./erase-mark.ts";
 import { hasNothing, reportLines, whatRemains } from "./erase-report.ts";
 import { Progress } from "./progress.ts";
 import { scrubStore } from "./scrub-store.ts";
@@ -62,6 +61,12 @@ function targetOf(path: string): Target | undefined {
 
 const pathOf = ({ collection, id }: Target): string => `/${collection}/${id}`;
 
+/** The names of everything that is to be erased. */
+const namesIn = ({ targets, subject }: Named): readonly string[] => [
+  ...targets.map(pathOf),
+  ...(subject === undefined ? [] : [subject]),
+];
+
 class Erase {
   readonly #config: Config;
   readonly #app: App;
@@ -74,45 +79,37 @@ class Erase {
   }
 
   async run(named: Named, waitMs: number): Promise<void> {
-    const { dryRun = false, full: isFull = false, json: isJson } = this.#flags;
-    const isResumed = existsSync(this.#mark);
     const unknown = await this.#unknownIn(named);
-    if (dryRun) this.#print(await this.#erase(named, true), true);
-    else {
-      await this.#ask(named);
-      this.#setMark();
-      const report = await this.#erase(named, false);
-      await this.#app.sweep();
-      await scrubStore(this.#app, { isFull, waitMs, progress: new Progress({ isJson }) });
-      rmSync(this.#mark, { force: true });
-      this.#print(report, false);
-    }
-    if (unknown.length > 0 && !isResumed)
+    const mark = new EraseMark(this.#config, namesIn(named));
+    const report = this.#flags.dryRun
+      ? await this.#erase(named, true)
+      : await this.#eraseAll(named, mark, waitMs);
+    this.#print(report);
+    const missing = hasNothing(report) ? namesIn(named) : unknown;
+    if (missing.length > 0 && !mark.isResumed)
       throw new CliError(
         1,
-        `There was nothing of ${unknown.join(", ")}: it never existed, or it was erased before.`,
+        `There was nothing of ${missing.join(", ")}: it never existed, or it was erased before.`,
       );
   }
 
-  /** Is in a data folder while an erasure is not complete, so that the same command knows that it goes on. */
-  get #mark(): string {
-    return join(this.#config.data, "restante.erasing");
+  async #eraseAll(named: Named, mark: EraseMark, waitMs: number): Promise<EraseReport> {
+    const { full: isFull = false, json: isJson } = this.#flags;
+    await this.#ask(named);
+    const report = await mark.during(() => this.#erase(named, false));
+    await this.#app.sweep();
+    await scrubStore(this.#app, { isFull, waitMs, progress: new Progress({ isJson }) });
+    mark.remove();
+    return report;
   }
 
-  #setMark(): void {
-    if (this.#config.store === undefined) writeFileSync(this.#mark, "", { mode: 0o600 });
-  }
-
-  /** Returns what is named and of which there is nothing. */
-  async #unknownIn({ targets, subject }: Named): Promise<readonly string[]> {
+  /** Of several, returns those of which there is nothing. */
+  async #unknownIn({ targets }: Named): Promise<readonly string[]> {
     const unknown: string[] = [];
-    for (const target of targets) {
-      const named = { targets: [target], subject: undefined, isTrial: true };
-      const report = await this.#app.erasures.erase(system, named);
+    for (const target of targets.length > 1 ? targets : []) {
+      const report = await this.#app.erasures.erase(system, { targets: [target], isTrial: true });
       if (!(report instanceof Problem) && hasNothing(report)) unknown.push(pathOf(target));
     }
-    if (subject !== undefined && hasNothing(await this.#erase({ targets, subject }, true)))
-      unknown.push(subject);
     return unknown;
   }
 
@@ -130,12 +127,12 @@ class Erase {
     throw new CliError(1, `Nothing was erased: ${report.detail}`);
   }
 
-  #print(report: EraseReport, isTrial: boolean): void {
-    const { json, full: isFull = false } = this.#flags;
-    const remains = isTrial ? [] : whatRemains(this.#config, isFull);
+  #print(report: EraseReport): void {
+    const { json, dryRun: isDryRun = false, full: isFull = false } = this.#flags;
+    const remains = isDryRun ? [] : whatRemains(this.#config, isFull);
     const text = json
-      ? JSON.stringify({ ...report, isDryRun: isTrial, remains })
-      : [...reportLines(report, isTrial), ...remains].join("\n");
+      ? JSON.stringify({ ...report, isDryRun, remains })
+      : [...reportLines(report, isDryRun), ...remains].join("\n");
     process.stdout.write(`${text}\n`);
   }
 }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -149,6 +150,7 @@ for (const engine of storesHere("bun", ["sqlite", "postgres"] as const))
         /^Nothing was erased: Other resources refer to this one: \/parts\/holder\./,
       );
       assert.equal((await client.send("GET", "/things/held")).status, 200);
+      assert.ok(!existsSync(join(folder, "data", "restante.erasing")));
       const both = await erase("/things/held", "/parts/holder");
       assert.equal(both.code, 0, both.stderr);
     });
