@@ -10,9 +10,10 @@ import {
 } from "../store/transfer/source-tables.ts";
 import type { Snapshot, SourceCollection } from "../store/transfer/transfer.ts";
 import { DerivedRows } from "./derived-rows.ts";
-import { type Difference, findDifferences } from "./differences.ts";
+import { type Difference, findDifferences, pathsOf } from "./differences.ts";
 import type { Findings, Problem } from "./finding.ts";
 import { bucketOf, RowSums } from "./row-sums.ts";
+import { SameValues } from "./same-values.ts";
 
 export interface CheckedCollection {
   readonly collection: SourceCollection;
@@ -61,6 +62,7 @@ class CollectionCheck {
   readonly #collection: SourceCollection;
   readonly #findings: Findings;
   readonly #derived: DerivedRows;
+  readonly #same: SameValues;
   readonly #sums = Object.fromEntries(
     derivedTableNames.map((table) => [table, new RowSums()]),
   ) as unknown as Sums;
@@ -76,19 +78,38 @@ class CollectionCheck {
     this.#collection = collection;
     this.#findings = findings;
     this.#derived = new DerivedRows(collection);
+    this.#same = new SameValues(this.#derived.unique());
   }
 
   async run(add: (resources: number) => void): Promise<CheckedCollection> {
     await this.#readResources(add);
     await this.#readRemovals();
     await this.#readDerived();
+    add(this.#counts.total / 2);
     const differing = this.#differingTables();
     const { total, files, fileBytes } = this.#counts;
     const isLost = total !== this.#collection.head.total && differing.has("positions");
     const isRepairable = this.#unknown.size === 0 && !isLost;
     this.#compareCounts(isLost, isRepairable);
     for (const [table, buckets] of differing) await this.#explain(table, buckets, isRepairable);
+    if (!differing.has("entries")) await this.#reportSame();
     return { collection: this.#collection, total, files, fileBytes, isRepairable };
+  }
+
+  /** Only when the entries are right: otherwise it is said after a repair. */
+  async #reportSame(): Promise<void> {
+    const { found } = this.#same;
+    if (found.length === 0) return;
+    const input = { snapshot: this.#snapshot, collection: this.#collection };
+    const paths = await pathsOf(input, new Set(found.flatMap(({ seqs }) => seqs)));
+    for (const { index, seqs } of found) {
+      const [one, other] = seqs.map((seq) => paths.get(seq) ?? "");
+      this.#findings.add("unique values", {
+        ...{ state: "error", collection: this.#collection.name, ...(other && { resource: other }) },
+        message: `${one} and ${other} have the same ${index}, which must be unique.`,
+        advice: "Change or delete one of them.",
+      });
+    }
   }
 
   async #readResources(add: (resources: number) => void): Promise<void> {
@@ -105,7 +126,8 @@ class CollectionCheck {
           this.#derived.of(toResourceRow(row)).forEach(sum);
         } else this.#reportDamage(row);
       }
-      add(rows.length);
+      // The other half of the work is to read what is derived from them.
+      add(rows.length / 2);
     }
     tree.finish(Math.max(head.seq, this.#counts.lastSeq));
   }
@@ -136,6 +158,7 @@ class CollectionCheck {
     for (const table of derivedTableNames)
       for await (const rows of this.#snapshot.derived(this.#collection.part, table))
         for (const row of rows) {
+          if (table === "entries") this.#same.see(row);
           const stored = this.#derived.stored(table, row);
           if (stored) this.#sums[table].subtract(stored.place, stored.text);
         }

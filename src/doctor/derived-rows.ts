@@ -1,6 +1,6 @@
 // Says which derived rows a resource must have, and which of the stored ones to compare with them.
 
-import type { IndexPlan } from "../model/query/index-plan.ts";
+import { emptyIndexPlan, type Index, type IndexPlan } from "../model/query/index-plan.ts";
 import { collectResource } from "../store/core/collect-resource.ts";
 import { phaseOf, plansOf } from "../store/core/index-build.ts";
 import { PositionTreeBuilder } from "../store/core/position-tree-builder.ts";
@@ -75,6 +75,12 @@ export class DerivedRows {
     return new PositionTreeBuilder(({ level, row, alive = [] }) =>
       add(position(level, row, alive.join())),
     );
+  }
+
+  /** The indexes whose values must differ, by name; none while values are compared. */
+  unique(): ReadonlyMap<string, Index> {
+    const { indexes } = this.#collection.build === undefined ? this.#plan : emptyIndexPlan;
+    return new Map(indexes.filter(({ isUnique }) => isUnique).map((index) => [index.name, index]));
   }
 
   /** Returns undefined when the row is one of those that are left out. */

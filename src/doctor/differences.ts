@@ -102,3 +102,15 @@ function addExpected(
   for (const each of derived.of(toResourceRow(row)))
     if (each.table === table) unequal.count(each, 1);
 }
+
+/** Returns the paths of resources by their seqs. */
+export async function pathsOf(
+  { snapshot, collection }: Input,
+  seqs: ReadonlySet<number>,
+): Promise<ReadonlyMap<number, string>> {
+  const paths = new Map<number, string>();
+  for await (const rows of snapshot.rows(collection.part, "resources"))
+    for (const [seq, id] of rows)
+      if (seqs.has(Number(seq))) paths.set(Number(seq), `/${collection.name}/${id}`);
+  return paths;
+}

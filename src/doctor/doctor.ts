@@ -57,8 +57,8 @@ export async function examineStore(input: DoctorInput): Promise<Examined> {
   const isOpen = examination?.schemaVersion === examination?.neededVersion;
   const checked: CheckedCollection[] = [];
   if (examination !== undefined && isOpen && !input.isQuick) {
-    await attempt(findings, "database", () => checkIntegrity(input, findings));
-    await attempt(findings, "database", () => checkContent(input, findings, checked));
+    await attempt(input, findings, "database", () => checkIntegrity(input, examination, findings));
+    await attempt(input, findings, "database", () => checkContent(input, findings, checked));
   }
   const list = findings.list();
   const isWrong = ({ collection }: CheckedCollection) =>
@@ -73,7 +73,7 @@ export async function examineStore(input: DoctorInput): Promise<Examined> {
 async function runQuickly(input: QuickInput, findings: Findings): Promise<Examination | undefined> {
   if (!(await checkFolders(input.folders, findings))) return undefined;
   let examination: Examination | undefined;
-  await attempt(findings, "database", async () => {
+  await attempt(input, findings, "database", async () => {
     examination = await input.openExaminer().examine();
     checkVersions(input, examination, findings);
     checkClock(input, examination, findings);
@@ -85,25 +85,26 @@ async function runQuickly(input: QuickInput, findings: Findings): Promise<Examin
 
 /** What cannot be read is a finding, whatever the error is: damaged data can cause any. */
 async function attempt(
+  { folders }: QuickInput,
   findings: Findings,
   check: string,
   act: () => Promise<void>,
   collection?: string,
-): Promise<boolean> {
+): Promise<void> {
   try {
     await act();
-    return true;
   } catch (error) {
     const what = collection === undefined ? "The database" : `The collection ${collection}`;
     findings.add(check, {
       ...(collection !== undefined && { collection }),
       state: "error",
       message: `${what} cannot be read: ${messageOf(error).replace(/\.$/, "")}.`,
-      advice: damageAdvice,
+      advice: folders.data === undefined ? postgresAdvice : damageAdvice,
     });
-    return false;
   }
 }
+
+const postgresAdvice = "Check --store, and what Postgres writes to its log.";
 
 const damageAdvice =
   "If it is damaged, stop the server, keep a copy of the data folder, and restore the last backup.";
@@ -146,9 +147,16 @@ function checkClock({ now }: QuickInput, { newestAt }: Examination, findings: Fi
     });
 }
 
-async function checkIntegrity({ openExaminer }: DoctorInput, findings: Findings): Promise<void> {
+async function checkIntegrity(
+  { openExaminer, track }: DoctorInput,
+  { bytes }: Examination,
+  findings: Findings,
+): Promise<void> {
   findings.checked("database", "The database is intact.");
+  const step = bytes > 0 ? track("database", { unit: "bytes" }) : undefined;
   const found = await openExaminer().checkIntegrity();
+  step?.add(bytes);
+  step?.done();
   for (const message of found)
     findings.add("database", {
       state: "error",
@@ -166,7 +174,7 @@ async function checkContent(
   const snapshot = await source.snapshot();
   try {
     announce(snapshot, findings);
-    await attempt(findings, "references", async () => checkReferrers(snapshot, findings));
+    await attempt(input, findings, "references", async () => checkReferrers(snapshot, findings));
     await checkCollections(snapshot, input, findings, checked);
     const filesInput = { ...input, source, snapshot, files, findings };
     await checkFiles(filesInput, checked);
@@ -185,7 +193,8 @@ function announce({ collections }: Snapshot, findings: Findings): void {
   const amount = `${total.toLocaleString("en-US")} resources in ${collections.length} collections`;
   findings.checked("resources", `${amount} have the checksums they were stored with.`);
   for (const check of ["counts", "indexes", "search words", "file references", "positions"])
-    findings.checked(check, `They are those of the resources.`);
+    findings.checked(check, "They are those of the resources.");
+  findings.checked("unique values", "No two resources have the same.");
 }
 
 function checkReferrers({ collections, engine }: Snapshot, findings: Findings): void {
@@ -200,14 +209,15 @@ function checkReferrers({ collections, engine }: Snapshot, findings: Findings): 
 
 async function checkCollections(
   snapshot: Snapshot,
-  { track }: DoctorInput,
+  input: DoctorInput,
   findings: Findings,
   checked: CheckedCollection[],
 ): Promise<void> {
   const total = snapshot.collections.reduce((sum, { head }) => sum + head.total, 0);
-  const step = track("resources", { total, unit: "resources" });
+  const step = input.track("resources", { total, unit: "resources" });
   for (const collection of snapshot.collections)
     await attempt(
+      input,
       findings,
       "resources",
       async () => {

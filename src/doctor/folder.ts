@@ -59,8 +59,8 @@ async function topFolders({ data, files }: Folders): Promise<readonly string[]> 
 const others = 0o007;
 
 async function checkPermissions(folders: Folders, findings: Findings): Promise<void> {
-  findings.checked("permissions", "Only the owner and the group of the folders can open them.");
   for (const folder of await topFolders(folders)) {
+    findings.checked("permissions", "Only the owner and the group of the folders can open them.");
     const stats = await stat(folder);
     if (isOpenToOthers(stats))
       findings.add("permissions", {

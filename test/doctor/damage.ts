@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import postgres from "postgres";
 import type { Config } from "../../src/server/config.ts";
+import { openRebuilder } from "../../src/server/open-repair.ts";
 import { filesFolder } from "../../src/server/open-store.ts";
+import { checksumOf } from "../../src/store/core/stored-resource.ts";
 
 /** What was damaged, and what the doctor must say. */
 export interface Damage {
@@ -197,6 +199,18 @@ export const damages: Readonly<Record<string, (place: Place) => Promise<Damage>>
     await place.run(`UPDATE heads SET ${column} = 0 WHERE part = ?`, part(row));
     return derived("counts", `${column} of the head is 0`, { collection });
   },
+  async "repeat a unique value"(place) {
+    const where = "name = 'people'";
+    const [one, other] = await place.run(
+      `SELECT part, seq, id, fields FROM resources JOIN collections USING (part) WHERE ${where}`,
+    );
+    assert.ok(one && other);
+    const { name } = JSON.parse(String(one.fields)) as { name: string };
+    const fields = JSON.stringify({ ...JSON.parse(String(other.fields)), name });
+    await replaceFields(place, other, fields);
+    const resource = `/people/${other.id}`;
+    return lost("unique values", "two have the same name", { collection: "people", resource });
+  },
   async "change a resource"(place) {
     const found = await pick(place, "resources");
     const change = place.choose.one([
@@ -256,6 +270,26 @@ export const damages: Readonly<Record<string, (place: Place) => Promise<Damage>>
     return derived("orphaned files", "there is a file of no resource", {});
   },
 };
+
+/** Writes a resource as the store does, with its checksum and its entries. */
+async function replaceFields({ config, run }: Place, row: Found["row"], fields: string) {
+  const columns = "id, revision, created, updated, fields, owner, files, shares_date";
+  const where = "WHERE part = ? AND seq = ?";
+  const key = [part(row), seq(row)];
+  const [stored] = await run(`SELECT ${columns} FROM resources ${where}`, ...key);
+  assert.ok(stored);
+  const values = columns.split(", ").map((name) => {
+    const value = name === "fields" ? fields : (stored[name] ?? null);
+    return typeof value === "string" && /^(revision|created|updated|shares)/.test(name)
+      ? Number(value)
+      : value;
+  });
+  const checksum = checksumOf(values as unknown as Parameters<typeof checksumOf>[0]);
+  await run(`UPDATE resources SET fields = ?, checksum = ? ${where}`, fields, checksum, ...key);
+  const rebuilder = await openRebuilder(config);
+  await rebuilder.rebuild(Number(part(row)));
+  await rebuilder.close();
+}
 
 async function pickFile({ config, run, choose }: Place) {
   const folder = filesFolder(config);

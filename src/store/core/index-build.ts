@@ -251,18 +251,21 @@ export const droppedOne = (build: IndexBuild): IndexBuild => ({
 
 export type CheckedEntry = readonly [key: string, seq: number];
 
+/** Whether a resource has no value for an index, so that others may have none either. */
+export const isMissingValue = ({ fields }: Index, key: string): boolean =>
+  key === minKey || (fields.length > 1 && key.includes(missingValue));
+
 /** The pairs of resources with the same value among the next entries of an index, in order. */
 export function pairsIn(
   { checked, clashes }: IndexBuild,
-  { fields }: Index,
+  index: Index,
   entries: readonly CheckedEntry[],
 ): readonly (readonly [seq: number, other: number])[] {
   const pairs: (readonly [number, number])[] = [];
   let last: CheckedEntry = checked;
   for (const entry of entries) {
     const [key, seq] = entry;
-    const isMissing = key === minKey || (fields.length > 1 && key.includes(missingValue));
-    if (key === last[0] && !isMissing) pairs.push([last[1], seq]);
+    if (key === last[0] && !isMissingValue(index, key)) pairs.push([last[1], seq]);
     last = entry;
   }
   return pairs.slice(0, maxClashes - clashes.length);

@@ -29,7 +29,7 @@ async function examine(sql: Sql): Promise<Examination> {
   const isNewest = schemaVersion === neededVersion;
   const pages = checksums === "on" ? "with" : "without";
   return {
-    ...{ schemaVersion, neededVersion },
+    ...{ schemaVersion, neededVersion, bytes: 0 },
     engine: `PostgreSQL ${server} ${pages} data checksums`,
     newestAt: isNewest ? await newestTime(sql) : 0,
     concerns: [...unsafe(safety), ...(isNewest ? await strays(sql) : [])],

@@ -5,6 +5,7 @@ import { withoutHead, withoutName } from "../transfer/strays.ts";
 import type { Concern, Examination, Examiner } from "../transfer/transfer.ts";
 import { Connection, isUnfinished, outageOf } from "./connection.ts";
 import { markName } from "./file.ts";
+import { sizeOf } from "./free-space.ts";
 import { schemaVersion } from "./schema.ts";
 import { readSuspectMark } from "./suspect.ts";
 
@@ -40,6 +41,7 @@ function examine(connection: Connection, path: string): Examination {
   const isNewest = version === schemaVersion;
   return {
     ...{ engine, schemaVersion: version, neededVersion: schemaVersion },
+    bytes: sizeOf(connection),
     newestAt: isNewest ? newestTime(connection) : 0,
     concerns: [...failures(path), ...(isNewest ? strays(connection) : [])],
   };

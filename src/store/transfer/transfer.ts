@@ -73,6 +73,8 @@ export interface Examination {
   readonly schemaVersion: number;
   /** The schema version that this program needs. */
   readonly neededVersion: number;
+  /** The bytes that a check of the integrity reads. */
+  readonly bytes: number;
   /** The time of the newest write. */
   readonly newestAt: number;
   /** What endangers the data: the state of the files, or settings of the server. */
