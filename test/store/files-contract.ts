@@ -35,6 +35,7 @@ export function filesContract(name: string, open: () => Promise<FileStorage>): v
   describe(`${name}: a saved file`, () => savedFiles(test));
   describe(`${name}: a range`, () => ranges(test));
   describe(`${name}: a failed upload leaves nothing`, () => failures(test));
+  describe(`${name}: a file that is set aside`, () => setAside(test));
   describe(`${name}: a sweep`, () => sweeps(test));
 }
 
@@ -203,6 +204,23 @@ function failures(test: Test): void {
       await assert.rejects(files.save(source(), 1e9), (thrown) => thrown === error);
       assert.equal(await count(), 0);
     }
+  });
+}
+
+/** A file that is set aside is removed only when nothing refers to it any more. */
+function setAside(test: Test): void {
+  test("is still read, and put back if it is referenced", async ({ files, second, count }) => {
+    const bytes = bytesOf(500);
+    const [kept, removed] = [await saveFile(files, bytes), await saveFile(files, bytes)];
+    await files.setAside([kept.key, removed.key, "no key", "0".repeat(32)]);
+    assert.deepEqual(await read(second(), removed.key, 0, 500), bytes);
+    // Another process goes on after a crash.
+    await second().settleAside(async (keys) => new Set(keys.filter((key) => key === kept.key)));
+    assert.deepEqual(await read(files, kept.key, 0, 500), bytes);
+    assert.equal(await files.read(removed.key, 0, 500), undefined);
+    assert.equal(await count(), 1);
+    await files.settleAside(none);
+    assert.deepEqual(await read(files, kept.key, 0, 500), bytes);
   });
 }
 

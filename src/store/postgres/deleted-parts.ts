@@ -30,6 +30,9 @@ const listDeletedParts = (connection: Connection): Promise<readonly number[]> =>
     return found.map(([part]) => part);
   });
 
+export const hasDeletedParts = async (connection: Connection): Promise<boolean> =>
+  (await listDeletedParts(connection)).length > 0;
+
 interface Step {
   /** The key of the last deleted row; undefined when the table has no more rows of the part. */
   readonly last: Row | undefined;

@@ -2,7 +2,7 @@
 
 import type { ScrubOptions, ScrubState } from "../erasure.ts";
 import { Connection, type ConnectionOptions, rows } from "./connection.ts";
-import { deleteParts, type RunWriter } from "./deleted-parts.ts";
+import { deleteParts, hasDeletedParts, type RunWriter } from "./deleted-parts.ts";
 import { eraseOutcomes } from "./erase.ts";
 import { tables } from "./tables.ts";
 
@@ -32,7 +32,8 @@ export class Scrubber {
 
   async *#everything(isFull: boolean): AsyncGenerator<ScrubState, void> {
     await deleteParts(this.#run, () => false);
-    yield { kind: "rows" };
+    // Another node may be deleting some.
+    while (await this.#run(hasDeletedParts)) yield { kind: "blocked" };
     await eraseOutcomes(this.#run, () => false);
     yield { kind: "rows" };
     const connection = await Connection.open(this.#options);

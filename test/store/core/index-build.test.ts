@@ -7,6 +7,7 @@ import {
   phaseOf,
   planBuild,
   type StoredBuild,
+  withoutClashes,
 } from "../../../src/store/core/index-build.ts";
 
 const searchable = '{"searchable":["t"]}';
@@ -43,5 +44,23 @@ describe("planBuild", () => {
     const next = planBuild({ definition: between, build }, searchable, 10);
     assert.notEqual(next?.state.isSearchBuilt, true);
     assert.notEqual(next?.state.areWordsStale, true);
+  });
+});
+
+describe("withoutClashes", () => {
+  const plan = planBuild({ definition: "{}", build: undefined }, '{"unique":["n"]}', 10);
+  assert.ok(plan);
+  const clashes = [
+    { index: "n", ids: ["a", "b"] as const },
+    { index: "n", ids: ["c", "d"] as const },
+  ];
+  const build: StoredBuild = { ...plan, state: { ...plan.state, clashes } };
+
+  it("forgets the pairs with one of the resources", () => {
+    assert.deepEqual(withoutClashes(build, new Set(["b"])).state.clashes, [clashes[1]]);
+  });
+
+  it("returns the same build when it has none of them", () => {
+    assert.equal(withoutClashes(build, new Set(["n"])), build);
   });
 });

@@ -1,0 +1,60 @@
+// Which stored rows are traces of what is erased.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { encodeOutcomes, erasedText } from "../../../src/store/core/stored-outcomes.ts";
+import { Traces } from "../../../src/store/core/traces.ts";
+import type { Outcome } from "../../../src/store/store.ts";
+import { put, remove } from "../contract/change-helpers.ts";
+
+const created = (id: string, owner?: string): Outcome => ({
+  kind: "created",
+  resource: { id, revision: 1, createdAt: 1, updatedAt: 1, fields: "{}", ...(owner && { owner }) },
+});
+
+const outcomesOf = (id: string, owner?: string): string =>
+  encodeOutcomes([put(id)], [created(id, owner)]);
+
+describe("the traces of a resource", () => {
+  const removed = [{ collection: "others", id: "b" }];
+  const traces = new Traces({ changes: [remove("a")], removed }, []);
+
+  it("are the keys whose outcomes contain it", () => {
+    assert.ok(traces.isKey("things", "t", outcomesOf("a")));
+    assert.ok(!traces.isKey("things", "t", outcomesOf("b")));
+    assert.ok(!traces.isKey("things", "t", erasedText));
+    const unnamed = JSON.stringify([created("b")]);
+    assert.ok(traces.isKey("others", "t", unnamed));
+    assert.ok(!traces.isKey("things", "t", unnamed));
+  });
+
+  it("are its former owners and states", () => {
+    assert.ok(traces.isFormerOwner("things", "a", "ann"));
+    assert.ok(!traces.isFormerOwner("others", "a", "ann"));
+    assert.ok(traces.isFormerState("others", "b", "{}"));
+    assert.ok(!traces.isFormerState("others", "c", '{"owner":"ann"}'));
+    assert.deepEqual(
+      ["things", "others", "more"].map((name) => traces.isAnyIn(name)),
+      [true, true, false],
+    );
+  });
+});
+
+describe("the traces of a subject", () => {
+  const traces = new Traces({ changes: [], removed: [], subject: "ann" }, ["token-1"]);
+
+  it("are its keys, those of its tokens, and those that name it as an owner", () => {
+    assert.ok(traces.isKey("things", "ann", erasedText));
+    assert.ok(traces.isKey("things", "token-1", erasedText));
+    assert.ok(traces.isKey("things", "t", outcomesOf("a", "ann")));
+    assert.ok(!traces.isKey("things", "t", outcomesOf("a", "anna")));
+    assert.ok(!traces.isKey("things", "t", outcomesOf("ann")));
+  });
+
+  it("are former owners and states that name it", () => {
+    assert.ok(traces.isFormerOwner("things", "a", "ann"));
+    assert.ok(!traces.isFormerOwner("things", "ann", "bob"));
+    assert.ok(traces.isFormerState("things", "a", '{"fields":"{}","owner":"ann"}'));
+    assert.ok(!traces.isFormerState("things", "a", '{"fields":"{}"}'));
+  });
+});
