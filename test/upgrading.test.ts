@@ -174,6 +174,12 @@ describe("a data folder of 0.1.0", () => {
         /the database was written by Restante 9\.1 \(its schema version is 99; this is Restante \S+, which supports up to \d+\): use Restante 9\.0 or later, or go back as docs\/upgrading\.md describes\.?$/m,
       );
     }
+    const { code, stdout } = await run(["doctor", "--data", "data"], { cwd: folder });
+    assert.equal(code, 1);
+    assert.match(
+      stdout,
+      /Use Restante 9\.0 or later, or go back as docs\/upgrading\.md describes\./,
+    );
   });
 
   it("is refused by 0.1.0 after its migration, unchanged", {

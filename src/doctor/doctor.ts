@@ -111,18 +111,19 @@ const damageAdvice =
 
 function checkVersions(
   { versions }: QuickInput,
-  { engine, schemaVersion, neededVersion }: Examination,
+  { engine, schemaVersion, neededVersion, oldestRestante }: Examination,
   findings: Findings,
 ): void {
   findings.checked("versions", `${[...versions, engine].join(", ")}, schema ${schemaVersion}.`);
   if (schemaVersion === neededVersion) return;
+  const needed = oldestRestante ? `Use Restante ${oldestRestante} or later` : "Update Restante";
   findings.add("versions", {
     state: "error",
     message: `The database has the schema version ${schemaVersion}, and this Restante needs ${neededVersion}.`,
     advice:
       schemaVersion < neededVersion
         ? "Start the server once to migrate it."
-        : "Update Restante, or restore an older backup.",
+        : `${needed}, or go back as docs/upgrading.md describes.`,
   });
 }
 

@@ -3,7 +3,7 @@
 import { withoutHead, withoutName } from "../transfer/strays.ts";
 import type { Concern, Examination, Examiner } from "../transfer/transfer.ts";
 import { Connection, rows, type Sql } from "./connection.ts";
-import { migration } from "./schema.ts";
+import { migration, readWrittenBy } from "./schema.ts";
 import { readVersion } from "./snapshot.ts";
 
 export const postgresExaminer = (url: string, schema = "restante"): Examiner => {
@@ -27,9 +27,11 @@ async function examine(sql: Sql): Promise<Examination> {
   const neededVersion = migration.steps.length;
   const schemaVersion = (await readVersion(sql)) ?? 0;
   const isNewest = schemaVersion === neededVersion;
+  const isNewer = schemaVersion > neededVersion;
   const pages = checksums === "on" ? "with" : "without";
   return {
     ...{ schemaVersion, neededVersion, bytes: 0 },
+    oldestRestante: isNewer ? (await readWrittenBy(sql)).oldest : undefined,
     engine: `PostgreSQL ${server} ${pages} data checksums`,
     newestAt: isNewest ? await newestTime(sql) : 0,
     concerns: [...unsafe(safety), ...(isNewest ? await strays(sql) : [])],

@@ -6,7 +6,7 @@ import type { Concern, Examination, Examiner } from "../transfer/transfer.ts";
 import { Connection, isUnfinished, outageOf } from "./connection.ts";
 import { markName } from "./file.ts";
 import { sizeOf } from "./free-space.ts";
-import { schemaVersion } from "./schema.ts";
+import { readWrittenBy, schemaVersion } from "./schema.ts";
 import { readSuspectMark } from "./suspect.ts";
 
 /** The examiner of a database that exists. */
@@ -35,12 +35,12 @@ function read<T>(path: string, act: (connection: Connection) => T): T {
 }
 
 function examine(connection: Connection, path: string): Examination {
-  const [version] = connection.query<readonly [number]>("PRAGMA user_version").one() ?? [0];
+  const { schema: version, oldest: oldestRestante } = readWrittenBy(connection);
   const [engine = ""] =
     connection.query<readonly [string]>("SELECT 'SQLite ' || sqlite_version()").one() ?? [];
   const isNewest = version === schemaVersion;
   return {
-    ...{ engine, schemaVersion: version, neededVersion: schemaVersion },
+    ...{ engine, schemaVersion: version, neededVersion: schemaVersion, oldestRestante },
     bytes: sizeOf(connection),
     newestAt: isNewest ? newestTime(connection) : 0,
     concerns: [...failures(path), ...(isNewest ? strays(connection) : [])],

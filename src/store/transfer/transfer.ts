@@ -75,6 +75,8 @@ export interface Examination {
   readonly neededVersion: number;
   /** The bytes that a check of the integrity reads. */
   readonly bytes: number;
+  /** The oldest Restante that can open it, if it says so. */
+  readonly oldestRestante: string | undefined;
   /** The time of the newest write. */
   readonly newestAt: number;
   /** What endangers the data: the state of the files, or settings of the server. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/postgres/connection.ts";
+import { postgresExaminer } from "../../../src/store/postgres/examine.ts";
 import { notifyNodes } from "../../../src/store/postgres/listener.ts";
 import { oldSteps } from "../../../src/store/postgres/old-schema.ts";
 import { migrate, migration } from "../../../src/store/postgres/schema.ts";
@@ -173,6 +174,8 @@ describe("migrations", () => {
       await upgradeToNewer(testDatabase);
       await assert.rejects(testDatabase.open(), (error: Error) => error.message.endsWith(newer));
       await assert.rejects(postgresSource(testDatabase.url).snapshot(), { message: newer });
+      const examination = await postgresExaminer(testDatabase.url).examine();
+      assert.equal(examination.oldestRestante, "9.0");
       assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [99, []]);
     }),
   );
