@@ -117,13 +117,16 @@ export async function connectToOwner(
 }
 
 function committerOn(socket: Socket, remote: RemoteCommitter): Committer {
+  const requireOwner = () => {
+    if (socket.destroyed)
+      throw new Outage("unavailable", "the process that owns the folder exited");
+  };
   return {
     get lastError() {
       return remote.lastError;
     },
     async commit(changes) {
-      if (socket.destroyed)
-        throw new Outage("unavailable", "the process that owns the folder exited");
+      requireOwner();
       const timer = setTimeout(() => socket.destroy(), answerTimeoutMs);
       try {
         return await remote.commit(changes);
@@ -131,9 +134,15 @@ function committerOn(socket: Socket, remote: RemoteCommitter): Committer {
         clearTimeout(timer);
       }
     },
-    // They take as long as the database is large.
-    erase: (erasure) => remote.erase(erasure),
-    scrub: (options) => remote.scrub(options),
+    // Without a limit of time: it depends on the size of the database.
+    async erase(erasure) {
+      requireOwner();
+      return remote.erase(erasure);
+    },
+    async scrub(options) {
+      requireOwner();
+      return remote.scrub(options);
+    },
     settled: () => remote.settled(),
     async close() {
       socket.end();
