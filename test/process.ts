@@ -57,6 +57,18 @@ export const run = (
   surroundings: ProcessOptions,
 ): Promise<ProcessResult> => watch(launch(args, surroundings)).ended;
 
+/** Runs a command on a disk that is full for files of more blocks of 512 or 1024 bytes. */
+export async function runOnFullDisk(
+  blocks: number,
+  args: readonly string[],
+  cwd: string,
+): Promise<ProcessResult> {
+  const script = `trap '' XFSZ; ulimit -f ${blocks}; exec "$@"`;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE };
+  return watch(spawn("sh", ["-c", script, "sh", ...commandLine, ...args], { cwd, env })).ended;
+}
+
 /** Starts `serve` on a free port and waits until it listens; throws its output if it ends. */
 export async function start(
   args: readonly string[],

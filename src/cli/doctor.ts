@@ -42,7 +42,7 @@ const runRepair = (
   options: DoctorOptions,
   examined: Examined,
 ): Promise<readonly string[]> =>
-  withProgress(options, "Nothing was repaired", (track) => repair(config, examined, track));
+  withProgress(options, "The repair failed", (track) => repair(config, examined, track));
 
 const labels: Readonly<Record<FindingState, string>> = {
   ok: "ok     ",

@@ -61,10 +61,10 @@ export async function examineStore(input: DoctorInput): Promise<Examined> {
     await attempt(input, findings, "database", () => checkContent(input, findings, checked));
   }
   const list = findings.list();
-  const isWrong = ({ collection }: CheckedCollection) =>
-    list.some((each) => each.collection === collection.name && each.isRepairable === true);
   const rebuildable = checked
-    .filter((each) => each.isRepairable && isWrong(each))
+    .filter(
+      ({ isRepairable, collection }) => isRepairable && findings.repairable.has(collection.name),
+    )
     .map(({ collection: { part, name }, total }) => ({ part, name, total }));
   const isSound = ({ check, state }: Finding) => state !== "error" || !vital.has(check);
   return { findings: list, rebuildable, isWritable: list.every(isSound) };

@@ -24,10 +24,16 @@ interface Check {
   wellMessage: string;
   readonly named: Problem[];
   unnamed: number;
+  /** The worst of those that are not named. */
+  rest: Problem["state"];
 }
+
+const newCheck = (): Check => ({ wellMessage: "", named: [], unnamed: 0, rest: "warning" });
 
 export class Findings {
   readonly #checks = new Map<string, Check>();
+  /** The names of all collections with something that a repair takes care of. */
+  readonly repairable = new Set<string>();
 
   /** Records that a check was made, and what to say when it finds nothing. */
   checked(check: string, wellMessage: string): void {
@@ -36,8 +42,13 @@ export class Findings {
 
   add(check: string, problem: Problem): void {
     const found = this.#of(check);
+    const { collection, isRepairable, state } = problem;
+    if (collection !== undefined && isRepairable) this.repairable.add(collection);
     if (found.named.length < maxNamed) found.named.push(problem);
-    else found.unnamed++;
+    else {
+      found.unnamed++;
+      if (state === "error") found.rest = state;
+    }
   }
 
   hasProblem(check: string): boolean {
@@ -46,15 +57,16 @@ export class Findings {
 
   /** In the order in which the checks were made. */
   list(): readonly Finding[] {
-    return [...this.#checks].flatMap(([check, { wellMessage, named, unnamed }]): Finding[] => {
+    return [...this.#checks].flatMap(([check, found]): Finding[] => {
+      const { wellMessage, named, unnamed } = found;
       if (named.length === 0) return [{ check, state: "ok", message: wellMessage }];
-      const rest: Finding = { check, state: "error", message: `And ${unnamed} more.` };
+      const rest: Finding = { check, state: found.rest, message: `And ${unnamed} more.` };
       return [...named.map((problem) => ({ check, ...problem })), ...(unnamed > 0 ? [rest] : [])];
     });
   }
 
   #of(check: string): Check {
-    const found = this.#checks.get(check) ?? { wellMessage: "", named: [], unnamed: 0 };
+    const found = this.#checks.get(check) ?? newCheck();
     this.#checks.set(check, found);
     return found;
   }

@@ -9,7 +9,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { commandLine, firstToken, run, type ServerProcess, start } from "../process.ts";
+import {
+  commandLine,
+  firstToken,
+  run,
+  runOnFullDisk,
+  type ServerProcess,
+  start,
+} from "../process.ts";
 import { runsOn } from "../short-run.ts";
 
 let folder: string;
@@ -56,16 +63,7 @@ async function killAt(args: readonly string[], path: string, count: number): Pro
   }
 }
 
-/** The disk is full for files that are larger than this. */
-async function withLimit(blocks: number, args: readonly string[]) {
-  const script = `trap '' XFSZ; ulimit -f ${blocks}; exec "$@"`;
-  const child = spawn("sh", ["-c", script, "sh", ...commandLine, ...args], { cwd: folder });
-  let stderr = "";
-  child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
-  child.stdout.resume();
-  const [code] = await once(child, "close");
-  return { code: code as number | null, stderr };
-}
+const withLimit = (blocks: number, args: readonly string[]) => runOnFullDisk(blocks, args, folder);
 
 /** `npm test` runs each of these on one runtime. */
 const only = (runtime: "bun" | "node") => ({ skip: !runsOn(runtime) });

@@ -15,7 +15,14 @@ import { backUp, restore } from "../../src/server/backups.ts";
 import { type Config, readConfig } from "../../src/server/config.ts";
 import { examine } from "../../src/server/doctor.ts";
 import { noTrack } from "../backup/stores.ts";
-import { commandLine, firstToken, run, type ServerProcess, start } from "../process.ts";
+import {
+  commandLine,
+  firstToken,
+  run,
+  runOnFullDisk,
+  type ServerProcess,
+  start,
+} from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { runsOn } from "../short-run.ts";
 import { withSql } from "./damage.ts";
@@ -105,7 +112,7 @@ describe("restante doctor", () => {
     try {
       const { code, stderr } = await doctor("--data", data(), "--repair");
       assert.equal(code, 1);
-      assert.match(stderr, /^Nothing was repaired: process \d+ at http:.* owns it\. .*stop that/m);
+      assert.match(stderr, /^The repair failed: process \d+ at http:.* owns it\. .*stop that/m);
     } finally {
       await withSql(config, (sql) => sql("DELETE FROM entries WHERE key = 'x'"));
     }
@@ -142,6 +149,22 @@ describe("restante doctor", () => {
     }
     const { code, state, findings } = await reportOf("--data", copy, "--repair");
     assert.deepEqual([code, state], [0, "ok"], JSON.stringify(findings));
+  });
+
+  it("changes nothing on a full disk", only("node"), async () => {
+    const copy = await copyData("full");
+    await withSql(configOf(copy), (sql) => sql("DELETE FROM words WHERE seq % 2 = 0"));
+    const args = ["doctor", "--data", copy, "--repair"];
+    const { code, stderr } = await runOnFullDisk(200, args, folder);
+    assert.equal(code, 1);
+    assert.match(stderr, /^The repair failed: .*\n$/m);
+    assert.doesNotMatch(stderr, /\n\s+at /);
+    const before = await reportOf("--data", copy);
+    assert.deepEqual(
+      new Set(before.findings.map(({ state, check }) => state !== "ok" && check)),
+      new Set([false, "search words"]),
+    );
+    assert.equal((await reportOf("--data", copy, "--repair")).state, "ok");
   });
 
   const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;

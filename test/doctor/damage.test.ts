@@ -5,6 +5,7 @@ import { after, describe, it } from "node:test";
 import type { Finding } from "../../src/doctor/finding.ts";
 import type { Config } from "../../src/server/config.ts";
 import { examine, repair } from "../../src/server/doctor.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import {
   describeApp,
   type EngineName,
@@ -17,6 +18,7 @@ import {
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { storesHere } from "../short-run.ts";
+import { define, put } from "../store/contract/change-helpers.ts";
 import { Chooser, type Damage, damages, withSql } from "./damage.ts";
 
 let postgres: Promise<PostgresServer> | undefined;
@@ -84,3 +86,25 @@ async function answersOf(config: Config, secrets: Secrets): Promise<unknown> {
     String(body).replace(/"(revision|version)":\d+/g, ""),
   ]);
 }
+
+describe("a store with more damage than is named", () => {
+  it("is repaired at once", () =>
+    Place.run(server, async (place) => {
+      const config = await place.config("sqlite");
+      const store = await openSqlite({ path: config.data });
+      const names = Array.from({ length: 15 }, (_, n) => `things-${n}`);
+      const fields = '{"n":1}';
+      for (const name of names)
+        await store.commit([
+          define('{"indexed":["n"]}', name),
+          ...["a", "b"].map((id) => put(id, { collection: name, fields })),
+        ]);
+      await store.close();
+      await withSql(config, (run) => run("DELETE FROM entries"));
+      const found = await look(config);
+      assert.equal(found.findings.at(-1)?.state, "ok");
+      assert.ok(found.findings.some(({ message }) => message === "And 20 more."));
+      assert.equal((await repair(config, found, noTrack)).length, names.length);
+      assert.deepEqual(problemsIn((await look(config)).findings), []);
+    }));
+});

@@ -59,7 +59,7 @@ describe("the cheap checks", () => {
     inFolder(async (config) => {
       for (const [version, advice] of [
         [11, /^Start the server once/],
-        [1_000, /^Update Restante/],
+        [1_000, /^Use Restante \d/],
       ] as const) {
         await withSql(config, (sql) => sql(`PRAGMA user_version = ${version}`));
         const [problem] = await problemsAt(config);
