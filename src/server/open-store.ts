@@ -8,7 +8,7 @@ import { withGroupCommit } from "../store/group-commit.ts";
 import type { PostgresOptions } from "../store/postgres/options.ts";
 import { openPostgres } from "../store/postgres/postgres.ts";
 import type { Committer, Owner } from "../store/remote-committer.ts";
-import { outlivedFormerFiles, removeFormerFiles } from "../store/sqlite/former.ts";
+import { finishStart } from "../store/sqlite/former.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
 import { openSqlite } from "../store/sqlite/sqlite.ts";
 import { writeVersionFile } from "../store/sqlite/version-file.ts";
@@ -25,7 +25,7 @@ export interface OpenStore extends Store {
   readonly writer: Owner;
   /**
    * Writes to the folder that its owner is ready and where it listens, and accepts changes of commands
-   * from then on. The start has succeeded, so what an earlier migration kept is removed. Rejects when
+   * from then on. What a migration kept is removed at the second start. Rejects when
    * commands cannot reach it. Does nothing on Postgres and in workers.
    */
   announce(version: string, address: string | undefined): Promise<void>;
@@ -65,11 +65,10 @@ export async function openStore(
     // Two stores with the same folder of files would remove each other's files.
     const folders = config.files === undefined ? [path] : [path, config.files];
     for (const folder of folders) locks.push(await FolderLock.take(folder));
-    const outlived = outlivedFormerFiles(path);
     const store = await openSqlite({ path, mapFile, report, retention, ...queries });
     writeVersionFile(path);
     return withOwner(withGroupCommit(store), path, locks, () => {
-      removeFormerFiles(outlived, report);
+      finishStart(path, report);
       writeVersionFile(path);
     });
   } catch (error) {

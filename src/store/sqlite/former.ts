@@ -1,14 +1,12 @@
 // Keeps the database that a migration replaces, so that the version that wrote it can open it again.
 
-import { linkSync, renameSync, rmSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { existsSync, linkSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { Outage } from "../../model/outage.ts";
 import { Checkpoints } from "./checkpoint.ts";
 import { Connection } from "./connection.ts";
 import { copyFile } from "./copy-file.ts";
-import { type DatabaseFile, formerFiles, formerPath, syncDirectory } from "./file.ts";
-import { schemaVersion } from "./schema.ts";
-import { writtenByIn } from "./version-file.ts";
+import { createFile, type DatabaseFile, formerFiles, formerPath, syncDirectory } from "./file.ts";
 import type { Report } from "./writer-client.ts";
 
 /**
@@ -48,37 +46,35 @@ export async function keepFormer(
   report: (done: number) => void,
 ): Promise<void> {
   const former = formerPath(file, version);
-  removeFiles(formerFiles(dirname(file.path)));
+  const folder = dirname(file.path);
+  removeFiles([...formerFiles(folder), markIn(folder)]);
   try {
     linkSync(file.path, former);
   } catch {
     await copyFile(file.path, `${former}.part`, report);
     renameSync(`${former}.part`, former);
   }
-  syncDirectory(dirname(file.path));
+  syncDirectory(folder);
 }
 
-/** The former databases that are not needed when the start succeeds: an earlier one has migrated the folder. */
-export function outlivedFormerFiles(folder: string): readonly string[] {
-  const found = formerFiles(folder);
-  const isMigrated = found.length > 0 && schemaOf(folder) === schemaVersion;
-  return isMigrated ? found : [];
-}
-
-function schemaOf(folder: string): number | undefined {
+/**
+ * Called when a server has started. The first one after a migration leaves a mark, so that the next one
+ * removes the former database. A file that cannot be written or removed does not stop a server.
+ */
+export function finishStart(folder: string, report: Report = () => undefined): void {
+  const former = formerFiles(folder);
+  const mark = markIn(folder);
   try {
-    return writtenByIn(folder).schema;
-  } catch {
-    // The start that follows says what is wrong.
-    return undefined;
-  }
+    if (former.length > 0 && !existsSync(mark)) createFile(mark);
+    else removeFiles([...former, mark]);
+  } catch {}
+  for (const path of former)
+    if (!existsSync(path))
+      report("info", `removed ${basename(path)}, the database before its migration`);
 }
 
-export function removeFormerFiles(paths: readonly string[], report?: Report): void {
-  removeFiles(paths);
-  for (const path of paths)
-    report?.("info", `removed ${basename(path)}, the database before its migration`);
-}
+/** Exists when a server has started since the last migration. */
+const markIn = (folder: string): string => join(folder, "restante.started");
 
 function removeFiles(paths: readonly string[]): void {
   for (const path of paths) rmSync(path, { force: true });

@@ -8,7 +8,7 @@ import { formerFiles } from "./file.ts";
 import { readWrittenBy } from "./schema.ts";
 
 /** What the database of a folder says of itself. */
-export function writtenByIn(folder: string): WrittenBy {
+function writtenByIn(folder: string): WrittenBy {
   const connection = new Connection(join(folder, "restante.db"), "read");
   try {
     return readWrittenBy(connection);
