@@ -74,6 +74,7 @@ for (const engine of storesHere("bun", ["sqlite", "postgres"] as const))
       const flags = [...target, "--rate-limit-per-address", "0"];
       server = await start(flags, { cwd: folder, environment });
       client = new Client(server.url, adminToken);
+      await new History(client, Math.random).define();
     });
     after(async () => {
       server.signal("SIGTERM");
@@ -92,7 +93,6 @@ for (const engine of storesHere("bun", ["sqlite", "postgres"] as const))
 
     it("leaves nothing of a subject", async () => {
       const history = new History(client, randomNumbers(newSeed(`erase a subject on ${engine}`)));
-      await history.define();
       const subject = history.secret();
       const request = { name: history.secret(), subject, scopes: ["notes:*"], expiresAt: null };
       const { token } = await client.must("POST", "/-/tokens", request);
