@@ -85,7 +85,8 @@ export async function runMeasured(command: Command, timeoutSeconds: number): Pro
   const startedAt = performance.now();
   let peakMb = Number.NaN;
   const output = await run(command, timeoutSeconds, (processId) => {
-    peakMb = readMemory(processId)?.peakMb ?? peakMb;
+    // A process that has just ended has no such line.
+    peakMb = readMemory(processId)?.peakMb || peakMb;
   });
   return { output, seconds: (performance.now() - startedAt) / 1000, peakMb };
 }
