@@ -58,11 +58,16 @@ function requireSame(connection: Connection, storeId: string): void {
   connection.query("UPDATE store SET id = ?").run(storeId);
 }
 
+/** Index rows are all over the tables: a page that several writes change is written once for all of them. */
+const writesPerCommit = 16;
+
 class SqliteReplica implements Replica {
   readonly #file: DatabaseFile;
   readonly #connection: Connection;
   readonly #rows: RowWriter;
   readonly #tables = new Map<SourceTable, TableWriter>();
+  /** The writes of the transaction that is open. */
+  #pending = 0;
   #isClosed = false;
 
   constructor(file: DatabaseFile, connection: Connection) {
@@ -76,10 +81,12 @@ class SqliteReplica implements Replica {
   }
 
   async begin(collection: SourceCollection): Promise<void> {
+    this.#commit();
     this.#connection.transact(() => insertCollection(this.#connection, this.#rows, collection));
   }
 
   async remove(collection: Pick<SourceCollection, "name" | "part">): Promise<void> {
+    this.#commit();
     this.#connection.transact(() =>
       this.#rows.write({ ...noWrites, deletedCollections: [collection] }),
     );
@@ -91,16 +98,17 @@ class SqliteReplica implements Replica {
     const { part } = derived;
     const writer = this.#tables.get(table) ?? new TableWriter(this.#connection, table);
     this.#tables.set(table, writer);
-    this.#connection.transact(() => {
-      for (const row of deleted) writer.delete(part, row);
-      for (const row of inserted) writer.insert(part, row);
-      this.#rows.writePart(derived);
-      if (isNewTree) this.#connection.query("DELETE FROM positions WHERE part = ?").run(part);
-      for (const row of tree) this.#rows.positions.write(part, row);
-    });
+    if (this.#pending === 0) this.#connection.run("BEGIN IMMEDIATE");
+    for (const row of deleted) writer.delete(part, row);
+    for (const row of inserted) writer.insert(part, row);
+    this.#rows.writePart(derived);
+    if (isNewTree) this.#connection.query("DELETE FROM positions WHERE part = ?").run(part);
+    for (const row of tree) this.#rows.positions.write(part, row);
+    if (++this.#pending >= writesPerCommit) this.#commit();
   }
 
   async finish(state: Pick<Snapshot, "store" | "collections" | "tokens">): Promise<void> {
+    this.#commit();
     this.#connection.transact(() => {
       this.#connection.run("DELETE FROM collections; DELETE FROM heads; DELETE FROM builds");
       for (const collection of state.collections)
@@ -110,6 +118,7 @@ class SqliteReplica implements Replica {
   }
 
   async publish(): Promise<void> {
+    this.#commit();
     this.#connection.query("PRAGMA wal_checkpoint(TRUNCATE)").all();
     await this.close();
     assertOnDisk(this.#file.copy);
@@ -119,10 +128,16 @@ class SqliteReplica implements Replica {
     finishSwap(this.#file);
   }
 
+  /** What is not committed yet is copied again by the next process. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#connection.close();
+  }
+
+  #commit(): void {
+    if (this.#pending > 0) this.#connection.run("COMMIT");
+    this.#pending = 0;
   }
 }
 
