@@ -29,12 +29,13 @@ after(async () => (await postgres)?.close());
 
 const placeOf = (config: Config) => ({ ...config, files: filesFolder(config) });
 
+const placesOf = (from: Config, to: Config) => ({
+  from: from.store === undefined ? from : placeOf(from),
+  to: to.store === undefined ? to : placeOf(to),
+});
+
 const copyTo = (from: Config, to: Config, onHold: (state: "begins" | "ends") => void = () => {}) =>
-  copy({
-    from: from.store === undefined ? from : placeOf(from),
-    to: to.store === undefined ? to : placeOf(to),
-    ...{ track: noTrack, onHold },
-  });
+  copy({ ...placesOf(from, to), track: noTrack, onHold });
 
 const json = (method: string, body: unknown, headers = {}) => ({
   method,
@@ -149,6 +150,29 @@ for (const [from, to] of pairs)
         });
       }));
 
+    // A source on Postgres has a connection during a snapshot only.
+    const skip = to !== "postgres";
+    it("says that a connection was lost, and goes on", { skip }, () =>
+      Place.run(server, async (place) => {
+        const [source, target] = [await place.config(from), await place.config(to)] as const;
+        await withApp(source, async (app) => {
+          await app.post("items", { n: 1 });
+          let ending: Promise<unknown> | undefined;
+          const follow = {
+            hasStopped: () => false,
+            onRound() {
+              ending ??= endConnections(target.store);
+            },
+          };
+          const rest = { track: noTrack, onHold: () => undefined, follow };
+          const losing = copy({ ...placesOf(source, target), ...rest });
+          await assert.rejects(losing, /run the same command again to go on/);
+          await ending;
+        });
+        assert.equal((await copyTo(source, target)).resources, 1);
+      }),
+    );
+
     it("goes on when a file of the source is repaired", () =>
       Place.run(server, async (place) => {
         const source = await place.config(from);
@@ -167,6 +191,14 @@ for (const [from, to] of pairs)
         await assert.rejects(copyTo(source, target), /is not empty/);
       }));
   });
+
+const endConnections = async (url: string | undefined) =>
+  (await server()).admin(
+    (sql) => sql`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'restante'`,
+    url,
+  );
 
 async function filesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
