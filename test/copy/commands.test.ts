@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -64,18 +65,27 @@ async function killSoon(args: readonly string[], ms: number): Promise<boolean> {
   return code === null;
 }
 
-/** All rows and files of a data folder. */
+/** All rows and files of a data folder, without what a server that nobody asks still writes: clocks and last uses. */
 async function contentOf(path: string): Promise<unknown> {
   const snapshot = await sqliteSource(join(path, "restante.db")).snapshot();
   const rows: unknown[] = [];
   for (const { part } of snapshot.collections)
     for (const table of sourceTableNames)
       for await (const step of snapshot.rows(part, table)) rows.push(...step);
-  const { collections, tokens, store } = snapshot;
+  const { store } = snapshot;
+  const collections = snapshot.collections.map(({ head: { keyClock: _, ...head }, ...each }) => ({
+    ...each,
+    head,
+  }));
+  const tokens = snapshot.tokens.map(({ usedAt: _, ...token }) => token);
   await snapshot.close();
   const files = await filesIn(join(path, "files"));
-  const bytes = await Promise.all(files.map((file) => readFile(join(path, "files", file), "utf8")));
-  return { collections, tokens, store, rows, files, bytes };
+  const hashes: string[] = [];
+  for (const file of files) {
+    const bytes = await readFile(join(path, "files", file));
+    hashes.push(createHash("sha256").update(bytes).digest("hex"));
+  }
+  return { collections, tokens, store, rows, files, hashes };
 }
 
 async function filesIn(path: string): Promise<readonly string[]> {
@@ -215,6 +225,20 @@ describe("restante copy", () => {
       assert.equal(made.code, 0, made.stderr);
     }
     assert.deepEqual(await contentOf(to), await contentOf(data()));
+  });
+
+  it("names the files that are damaged, and publishes nothing", only("node"), async () => {
+    const made = await restante("copy", "--from", data(), "--to", "damaged");
+    assert.equal(made.code, 0, made.stderr);
+    const [first = ""] = await filesIn(join(folder, "damaged", "files"));
+    await writeFile(join(folder, "damaged", "files", first), "other bytes");
+    const { code, stderr, stdout } = await restante("copy", "--from", "damaged", "--to", "no");
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(
+      stderr,
+      /^The copy failed: files are missing or damaged at the source: \/docs\/[^/ ]+\/file\. /m,
+    );
+    assert.ok(!existsSync(join(folder, "no")));
   });
 
   it("refuses what it cannot do, and touches nothing", only("node"), async () => {
