@@ -38,7 +38,7 @@ export interface Copied extends Checked {
 export async function copyStore(input: CopyInput): Promise<Copied> {
   const { source, replica, track } = input;
   const files = new FileCopier(input.files);
-  const rows = new RowCopier(replica, track);
+  const rows = new RowCopier(replica, track, (keys) => input.files().to.remove(keys));
   await within(source, (snapshot) => copyFiles(files, snapshot, track));
   await within(source, (snapshot) => rows.copy(snapshot, "rows"));
   if (input.follow) await followSource(input, input.follow, files, rows);
@@ -76,7 +76,7 @@ async function followSource(
   for (let isStopped = false; !isStopped; ) {
     const changes = await within(source, async (snapshot) => {
       await files.copy(snapshot, () => undefined);
-      return rows.copy(snapshot);
+      return rows.follow(snapshot);
     });
     isStopped = await follow.hasStopped(changes);
   }

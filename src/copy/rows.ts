@@ -9,7 +9,12 @@ import {
   type SourceTable,
   sourceTableNames,
 } from "../store/transfer/source-tables.ts";
-import type { Replica, Snapshot, SourceCollection } from "../store/transfer/transfer.ts";
+import type {
+  Replica,
+  ReplicaWrites,
+  Snapshot,
+  SourceCollection,
+} from "../store/transfer/transfer.ts";
 
 /** The number of rows of a table, and a hash over all of them in order. */
 export interface Digest {
@@ -43,22 +48,42 @@ interface KnownPart {
 export class RowCopier {
   readonly #replica: Replica;
   readonly #track: Track;
+  readonly #removeFiles: (keys: readonly string[]) => Promise<void>;
   /** The parts that are copied, as they were then. */
   readonly #known = new Map<number, KnownPart>();
   #changes = 0;
 
-  constructor(replica: Replica, track: Track) {
+  constructor(
+    replica: Replica,
+    track: Track,
+    removeFiles: (keys: readonly string[]) => Promise<void>,
+  ) {
     this.#replica = replica;
     this.#track = track;
+    this.#removeFiles = removeFiles;
   }
 
   digestsOf(part: number): PartDigests | undefined {
     return this.#known.get(part)?.digests;
   }
 
-  /** Copies all that has changed since the last time. Returns how many rows that are. Progress has a name. */
-  async copy(snapshot: Snapshot, name?: string): Promise<number> {
+  /** Compares all rows. Progress has a name. */
+  async copy(snapshot: Snapshot, name: string): Promise<void> {
+    const total = snapshot.collections.reduce((sum, { head }) => sum + head.total, 0);
+    const step = this.#track(name, { total, unit: "resources" });
+    this.#known.clear();
+    await this.#copyAll(snapshot, step.add);
+    step.done();
+  }
+
+  /** Compares what can have changed since the last time. Returns how many rows have. */
+  async follow(snapshot: Snapshot): Promise<number> {
     const before = this.#changes;
+    await this.#copyAll(snapshot, () => undefined);
+    return this.#changes - before;
+  }
+
+  async #copyAll(snapshot: Snapshot, add: (count: number) => void): Promise<void> {
     const present = await this.#replica.state();
     const collections = snapshot.collections.map(asReplica);
     const isWanted = (there: SourceCollection) =>
@@ -69,17 +94,12 @@ export class RowCopier {
         await this.#replica.remove(there);
       }
     const kept = new Set(present.collections.filter(isWanted).map(({ part }) => part));
-    const total = collections.reduce((sum, { head }) => sum + head.total, 0);
-    const step = name === undefined ? undefined : this.#track(name, { total, unit: "resources" });
-    const add = (count: number) => step?.add(count);
     for (const collection of collections) {
       if (!kept.has(collection.part)) await this.#replica.begin(collection);
       const rowsThere = kept.has(collection.part) ? present.rows : noRows;
       await this.#copyPart(collection, snapshot.rows, rowsThere, add);
     }
     await this.#replica.finish({ ...snapshot, collections });
-    step?.done();
-    return this.#changes - before;
   }
 
   async #copyPart(
@@ -88,7 +108,7 @@ export class RowCopier {
     present: Snapshot["rows"],
     add: (count: number) => void,
   ): Promise<void> {
-    const { part, head } = collection;
+    const { part } = collection;
     const state = JSON.stringify(collection);
     const known = this.#known.get(part);
     const digests: Partial<Record<SourceTable, Digest>> = {};
@@ -98,7 +118,6 @@ export class RowCopier {
       // Keys are erased and expire without a change of the collection.
       if (digest && table !== "idempotency_keys") {
         digests[table] = digest;
-        if (table === "resources") add(head.total);
         continue;
       }
       const digester = new Digester();
@@ -110,7 +129,7 @@ export class RowCopier {
         digester.add(difference.rows);
         this.#changes += difference.inserted.length + difference.deleted.length;
         const writes = replica.writesOf(table, difference);
-        if (writes) await this.#replica.write(writes);
+        if (writes) await this.#write(writes);
         if (table === "resources") add(difference.rows.length);
       }
       const last = table === "resources" ? replica.finish() : undefined;
@@ -118,6 +137,14 @@ export class RowCopier {
       digests[table] = digester.finish();
     }
     this.#known.set(part, { state, digests: digests as PartDigests });
+  }
+
+  /** The bytes of files go with the last row that names them. */
+  async #write(writes: ReplicaWrites): Promise<void> {
+    await this.#replica.write(writes);
+    const { deletedFiles, files } = writes.derived;
+    const removed = deletedFiles.filter((key) => !files.includes(key));
+    if (removed.length > 0) await this.#removeFiles(removed);
   }
 }
 

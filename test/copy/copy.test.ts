@@ -1,7 +1,7 @@
 // Copies between engines: everything is there, clients go on at the copy, also when others write meanwhile.
 
 import assert from "node:assert/strict";
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -216,12 +216,15 @@ for (const engine of ["sqlite", "postgres"] as const)
           const { source: opened, files } = openSource(source);
           for (const name of ["dropped", "again", "defined"])
             for (let n = 0; n < 20; n++) await app.post(name, { n });
+          await app.request("/defined/secret", json("PUT", { text: "forgotten words" }));
+          await upload(app, "kept");
+          const deleted = ["/defined/secret", `/docs/${await upload(app, "forgotten")}`];
           const changing: Source = {
             holdWrites: () => opened.holdWrites(),
             async snapshot() {
               const snapshot = await opened.snapshot();
               // The second one is that of the rows.
-              if (++snapshots === 2) await change(app);
+              if (++snapshots === 2) await change(app, deleted);
               return snapshot;
             },
           };
@@ -234,6 +237,10 @@ for (const engine of ["sqlite", "postgres"] as const)
           return app.admin;
         });
         assert.equal(snapshots, 4);
+        const files = await filesIn(join(target, "files"));
+        assert.deepEqual(await Promise.all(files.map((file) => readFile(file, "utf8"))), ["kept"]);
+        const database = await readFile(join(target, "restante.db"), "latin1");
+        assert.ok(!database.includes("forgotten words"));
         await withApp(
           { ...(await place.config("sqlite")), data: target },
           async (app) => {
@@ -247,7 +254,9 @@ for (const engine of ["sqlite", "postgres"] as const)
       }));
   });
 
-async function change(app: TestApp): Promise<void> {
+async function change(app: TestApp, deleted: readonly string[]): Promise<void> {
+  for (const path of deleted)
+    assert.equal((await app.request(path, { method: "DELETE" })).status, 204);
   for (const name of ["dropped", "again"])
     await app.request(`/-/collections/${name}?confirm=${name}`, { method: "DELETE" });
   await app.post("again", { n: "new" });

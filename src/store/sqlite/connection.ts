@@ -67,6 +67,8 @@ const pragmas = {
     journal_mode: "wal",
     synchronous: 1,
     wal_autocheckpoint: 4_000,
+    // What was erased at the source after it was copied must not stay.
+    secure_delete: 1,
     cache_size: -cacheKibibytes,
     temp_store: 2,
   },
