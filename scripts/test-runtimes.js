@@ -52,7 +52,6 @@ const onBun = [
   "/store/sqlite/",
   "/examples.test",
   "/folder-owner.test",
-  "/move.test",
   "/nodes.test",
   "/console-examples.test",
   "/http/browser.test",

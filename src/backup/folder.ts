@@ -25,6 +25,8 @@ export const recordPath = ({ createdAt }: BackupRecord): string =>
   `backups/${createdAt.replaceAll(":", "-")}.json`;
 
 export const folderRecordPath = "restante-backup.json";
+/** Where files are written before they get their name. Names with this prefix may be in a folder that counts as empty. */
+const incomingName = "restante.incoming";
 
 /** Reads the backups in a folder. Rejects when the folder has none. */
 export async function openBackupFolder(path: string): Promise<ObjectReader> {
@@ -58,7 +60,7 @@ export async function createBackupFolder(
   const folder = await readFolderRecord(path);
   if (folder.store !== store)
     throw new InvalidBackup(`${path} has the backups of another store: choose another folder`);
-  await rm(join(path, "incoming"), { recursive: true, force: true });
+  await rm(join(path, incomingName), { recursive: true, force: true });
   return new FolderWriter(path, isVerifying);
 }
 
@@ -153,7 +155,7 @@ class FolderWriter implements ObjectWriter {
   }
 
   async close(): Promise<void> {
-    await rm(join(this.#path, "incoming"), { recursive: true, force: true });
+    await rm(join(this.#path, incomingName), { recursive: true, force: true });
   }
 }
 
@@ -171,8 +173,8 @@ async function hashOfFile(path: string): Promise<string> {
 }
 
 async function newIncoming(folder: string): Promise<string> {
-  await mkdir(join(folder, "incoming"), { recursive: true, mode: 0o700 });
-  return join(folder, "incoming", randomBytes(16).toString("hex"));
+  await mkdir(join(folder, incomingName), { recursive: true, mode: 0o700 });
+  return join(folder, incomingName, randomBytes(16).toString("hex"));
 }
 
 async function writeWhole(folder: string, name: string, bytes: Uint8Array): Promise<void> {

@@ -359,6 +359,21 @@ describe("a damaged backup", () => {
   );
 
   it(
+    "goes on after one that was killed before anything was complete",
+    inPlace(async (place) => {
+      const source = await place.config("sqlite");
+      await withApp(source, (app) => app.post("things", {}).then(() => undefined));
+      const to = place.path("killed");
+      const left = join(to, "restante.incoming");
+      await mkdir(left, { recursive: true });
+      await writeFile(join(left, "0123"), "half");
+      await place.backUp(source, to);
+      await checkAt(to);
+      assert.ok(!existsSync(left));
+    }),
+  );
+
+  it(
     "of format 1 can always be restored",
     inPlace(async (place) => {
       const target = await place.config("sqlite");
