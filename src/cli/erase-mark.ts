@@ -9,16 +9,17 @@ import type { Config } from "../server/config.ts";
 export class EraseMark {
   /** Whether the same command was stopped before. On Postgres it is not known. */
   readonly isResumed: boolean;
+  /** Whether this or another one can have been stopped before its end. */
+  readonly isPending: boolean;
   readonly #path: string | undefined;
   readonly #hash: string;
 
   constructor({ store, data }: Config, names: readonly string[]) {
     this.#path = store === undefined ? join(data, "restante.erasing") : undefined;
     this.#hash = createHash("sha256").update(JSON.stringify(names)).digest("hex");
+    this.isPending = this.#path === undefined || existsSync(this.#path);
     this.isResumed =
-      this.#path !== undefined &&
-      existsSync(this.#path) &&
-      readFileSync(this.#path, "utf8") === this.#hash;
+      this.isPending && this.#path !== undefined && readFileSync(this.#path, "utf8") === this.#hash;
   }
 
   /** It stays until `remove`, unless nothing was erased. */

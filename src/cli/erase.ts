@@ -97,8 +97,11 @@ class Erase {
     const { full: isFull = false, json: isJson } = this.#flags;
     await this.#ask(named);
     const report = await mark.during(() => this.#erase(named, false));
-    await this.#app.sweep();
-    await scrubStore(this.#app, { isFull, waitMs, progress: new Progress({ isJson }) });
+    // A path that is wrong writes no file anew.
+    if (mark.isPending || !hasNothing(report)) {
+      await this.#app.sweep();
+      await scrubStore(this.#app, { isFull, waitMs, progress: new Progress({ isJson }) });
+    }
     mark.remove();
     return report;
   }

@@ -12,7 +12,14 @@ import { after, before, describe, it } from "node:test";
 import { sqliteSource } from "../../src/store/sqlite/snapshot.ts";
 import { sourceTableNames } from "../../src/store/transfer/source-tables.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { commandLine, firstToken, run, type ServerProcess, start } from "../process.ts";
+import {
+  commandLine,
+  firstToken,
+  run,
+  runOnFullDisk,
+  type ServerProcess,
+  start,
+} from "../process.ts";
 import { newSeed, randomNumbers } from "../seeds.ts";
 import { runsOn } from "../short-run.ts";
 
@@ -200,13 +207,8 @@ describe("restante copy", () => {
   });
 
   it("says what is wrong, and goes on when there is room again", only("bun"), async () => {
-    const script = `trap '' XFSZ; ulimit -f 600; exec "$@"`;
     const args = ["copy", "--from", data(), "--to", "full"];
-    const child = spawn("sh", ["-c", script, "sh", ...commandLine, ...args], { cwd: folder });
-    let stderr = "";
-    child.stderr.setEncoding("utf8").on("data", (text) => (stderr += text));
-    child.stdout.resume();
-    const [code] = await once(child, "close");
+    const { code, stderr } = await runOnFullDisk(600, args, folder);
     assert.equal(code, 1, stderr);
     assert.match(stderr, /^The copy failed: .*: run the same command again to go on\.$/m);
     assert.ok(!existsSync(join(folder, "full")));

@@ -127,6 +127,8 @@ for (const engine of storesHere("bun", ["sqlite", "postgres"] as const))
         again.stderr,
         /There was nothing of .*: it never existed, or it was erased before/,
       );
+      // It writes no file anew on SQLite.
+      assert.equal(/^rewrite/m.test(again.stderr), engine !== "sqlite", again.stderr);
     });
 
     it("erases what is left of a resource that was deleted", async () => {
