@@ -197,7 +197,11 @@ for (const engine of storesHere("bun", ["sqlite", "postgres"] as const))
         await ended;
       }
       const { stderr } = await erase(`/people/${history.id}`);
-      assert.match(stderr, /^rewrite: .*\n(?:There was nothing of .*\n)?$/);
+      // One of them can have ended in time. Then there is nothing left to do.
+      assert.match(
+        stderr,
+        /^rewrite: .*\n(?:There was nothing of .*\n)?$|^There was nothing of .*\n$/,
+      );
       assert.deepEqual(await traces(history.secrets), []);
       assert.ok((await client.idsOf("links")).isSupersetOf(history.links));
     });
