@@ -15,6 +15,8 @@ const busyMs = 5_000;
 const largestIdleWalBytes = 64 * 1024 * 1024;
 /** The page caches of all connections together are a large part of the memory of a process. */
 const cacheKibibytes = 16 * 1024;
+/** A copy has a limit for its memory, and writes most pages once. */
+const replicaCacheKibibytes = 8 * 1024;
 const scanCacheKibibytes = 4 * 1024;
 
 /** Each pragma is set and read back, because commits are not durable without them. */
@@ -69,7 +71,7 @@ const pragmas = {
     wal_autocheckpoint: 4_000,
     // What was erased at the source after it was copied must not stay.
     secure_delete: 1,
-    cache_size: -cacheKibibytes,
+    cache_size: -replicaCacheKibibytes,
     temp_store: 2,
   },
 } as const;

@@ -59,7 +59,7 @@ function requireSame(connection: Connection, storeId: string): void {
 }
 
 /** Index rows are all over the tables: a page that several writes change is written once for all of them. */
-const writesPerCommit = 16;
+const writesPerCommit = 4;
 
 class SqliteReplica implements Replica {
   readonly #file: DatabaseFile;
