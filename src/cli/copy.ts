@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import type { Copied } from "../copy/copy.ts";
-import { CliError } from "../lib/cli-error.ts";
+import { CliError, usageError } from "../lib/cli-error.ts";
 import { describeStore } from "../server/app.ts";
 import { copy, type FollowRequest } from "../server/copies.ts";
 import type { StorePlace } from "../server/open-transfer.ts";
@@ -20,8 +20,8 @@ export interface CopyOptions {
 }
 
 export async function runCopy(options: CopyOptions): Promise<void> {
-  const from = placeOf(options.from, options.fromFiles);
-  const to = placeOf(options.to, options.toFiles);
+  const from = placeOf("--from", options.from, options.fromFiles);
+  const to = placeOf("--to", options.to, options.toFiles);
   const endsStopped = options.follow === true && from.store === undefined;
   const copied = await withProgress(options, "The copy failed", (track, note) =>
     copy({
@@ -43,8 +43,10 @@ export async function runCopy(options: CopyOptions): Promise<void> {
   print(options, report, [held, ...linesOf(copied, names.to)]);
 }
 
-function placeOf(place: string, files: string | undefined): StorePlace {
+function placeOf(flag: string, place: string, files: string | undefined): StorePlace {
   const isUrl = /^postgres(?:ql)?:\/\//.test(place);
+  if (!isUrl && /^[a-z][a-z\d+.-]*:\/\//i.test(place))
+    throw usageError([{ where: flag, detail: "must be a folder or postgres://…" }]);
   return {
     store: isUrl ? place : undefined,
     data: isUrl ? "" : resolve(place),

@@ -200,6 +200,9 @@ describe("restante copy", () => {
       again.stderr,
       /^The copy failed: .*announced is not empty: choose another folder\.$/m,
     );
+    const other = await restante("copy", "--from", data(), "--to", "mysql://localhost/x");
+    assert.equal(other.code, 2);
+    assert.match(other.stderr, /^--to: must be a folder or postgres:/);
     const report = await restante("copy", "--from", "announced", "--to", "report", "--json");
     const { resources, rows, files, heldMs } = JSON.parse(report.stdout) as Record<string, unknown>;
     assert.deepEqual([resources, rows, files], [3_041, 3_042, 40]);
