@@ -7,7 +7,7 @@ import { readDuration } from "../lib/duration.ts";
 import { describeStore } from "../server/app.ts";
 import { backUp, checkOnly, type RestoreRequest, restore } from "../server/backups.ts";
 import type { Config } from "../server/config.ts";
-import { formatBytes, formatCount } from "./progress.ts";
+import { countOf, formatBytes } from "./progress.ts";
 import { print, withProgress } from "./with-progress.ts";
 
 export interface BackupOptions {
@@ -33,13 +33,13 @@ export async function runBackup(config: Config, options: BackupOptions): Promise
   const { record, lost, heldMs, pruned } = made;
   const { createdAt, resources, files, bytes, writtenBytes, seconds } = record;
   const report = { ...record, to, heldMs, pruned, lost };
-  const amount = `${counted(resources, "resource")} and ${counted(files, "file")}`;
+  const amount = `${countOf(resources, "resources")} and ${countOf(files, "files")}`;
   print(options, report, [
     `The backup of ${createdAt} in ${to} has ${amount}, ${formatBytes(bytes)}; ${formatBytes(writtenBytes)} are new. It took ${seconds.toFixed(1)} s.`,
     ...(heldMs === undefined ? [] : [`Writes waited ${Math.ceil(heldMs)} ms for it.`]),
     ...(pruned.backups === 0
       ? []
-      : [`Deleted ${counted(pruned.backups, "old backup")}, ${formatBytes(pruned.bytes)}.`]),
+      : [`Deleted ${countOf(pruned.backups, "old backups")}, ${formatBytes(pruned.bytes)}.`]),
   ]);
   if (lost.length > 0) throw new CliError(1, lostMessage(lost));
 }
@@ -90,7 +90,7 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
     );
     const { createdAt, resources, files } = record;
     print(options, { ...record }, [
-      `The backup of ${createdAt} is complete: ${counted(resources, "resource")} and ${counted(files, "file")}.`,
+      `The backup of ${createdAt} is complete: ${countOf(resources, "resources")} and ${countOf(files, "files")}.`,
     ]);
     return;
   }
@@ -101,10 +101,7 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
   const { createdAt } = backup.record;
   const lost = backup.manifest.lost.length;
   print(options, { ...counts, createdAt, to: target, lost }, [
-    `Restored ${counted(counts.resources, "resource")} and ${counted(counts.files, "file")} of ${createdAt} to ${target}.`,
-    ...(lost === 0 ? [] : [`The backup does not have ${counted(lost, "file")}, see its output.`]),
+    `Restored ${countOf(counts.resources, "resources")} and ${countOf(counts.files, "files")} of ${createdAt} to ${target}.`,
+    ...(lost === 0 ? [] : [`The backup does not have ${countOf(lost, "files")}, see its output.`]),
   ]);
 }
-
-const counted = (count: number, noun: string): string =>
-  `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;

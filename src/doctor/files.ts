@@ -38,7 +38,7 @@ export async function checkFiles(
   const { findings, track } = input;
   const total = collections.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
   const count = collections.reduce((sum, { files }) => sum + files, 0);
-  findings.checked("files", `${count} files are there, with the bytes that were uploaded.`);
+  findings.checked("files", `The bytes of all files (${count}) are those that were uploaded.`);
   const step = track("files", { total, unit: "bytes" });
   const missing: Missing[] = [];
   for (const { collection } of collections.filter(({ files }) => files > 0))
