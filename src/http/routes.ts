@@ -43,6 +43,7 @@ import {
 import { listSlowQueries } from "./admin/queries.ts";
 import { explainAccess, getOwnRights } from "./admin/rights.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
+import { getFile } from "./files/download.ts";
 import { replaceAccessDocument, showAccessDocument } from "./openapi/access.ts";
 import { anyAction } from "./openapi/actions.ts";
 import { define, drop } from "./openapi/definitions.ts";
@@ -63,7 +64,6 @@ import { json, jsonContent, noContent, notModified, page, response } from "./ope
 import { explain, showResourceRights, showRights } from "./openapi/rights.ts";
 import { type Routes, route } from "./request/route.ts";
 import { runBatch } from "./resources/batch.ts";
-import { getFile } from "./resources/download.ts";
 import { listResources, queryResources } from "./resources/list.ts";
 import {
   createResource,
