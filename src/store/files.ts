@@ -42,7 +42,59 @@ export interface Files {
   sweep(findReferenced: FindReferenced, olderThanMs: number): Promise<number>;
   /** Yields the keys of the files that a sweep removes. */
   orphans(findReferenced: FindReferenced, olderThanMs: number): AsyncIterable<readonly string[]>;
+  /** Uploads that arrive in several requests. */
+  readonly partial: PartialUploads;
 }
+
+/**
+ * Uploads that are not complete. Several processes may use one at the same time: an append of one
+ * process ends what another process is appending. An id has 32 hex digits and is never used again.
+ */
+export interface PartialUploads {
+  /** Creates an upload without bytes. Resolves when it is on disk. */
+  create(id: string, description: string): Promise<void>;
+  /** Replaces the description of an upload, if there is one. */
+  describe(id: string, description: string): Promise<void>;
+  /** Ends an append in progress, whose bytes so far are kept, so that the size is final. */
+  find(id: string): Promise<PartialUpload | undefined>;
+  /**
+   * Ends an append in progress, and appends bytes at `offset`. Resolves with the new size when they are on
+   * disk. When the source fails, what has arrived is kept, and the error is thrown. When `isValid` returns
+   * false after the last byte, nothing of this append is kept.
+   */
+  append(
+    id: string,
+    offset: number,
+    bytes: AsyncIterable<Uint8Array>,
+    isValid?: () => boolean,
+  ): Promise<number | NotAppended>;
+  /** Returns all bytes, or undefined when there is no such upload. */
+  open(id: string): Promise<OpenedFile | undefined>;
+  /** Removes the bytes, and stores this description of the finished upload for `find`. */
+  finish(id: string, description: string): Promise<void>;
+  /** Ignores uploads that do not exist. */
+  remove(id: string): Promise<void>;
+  /** Yields every upload that is not finished, and ends no append. */
+  list(): AsyncIterable<PartialUpload & { readonly id: string }>;
+  /** Removes what has not changed for so long. Resolves with the number of unfinished uploads removed. */
+  sweep(unfinishedMs: number, finishedMs: number): Promise<number>;
+}
+
+export interface PartialUpload {
+  readonly description: string;
+  /** 0 when the upload is finished. */
+  readonly size: number;
+  /** How many appends it consists of. */
+  readonly pieces: number;
+  readonly changedAt: number;
+  readonly isFinished: boolean;
+}
+
+/**
+ * `missing`: there is no such upload; `mismatch`: it has another size; `invalid`: the bytes are not
+ * valid; `superseded`: a later request has ended this append.
+ */
+export type NotAppended = "missing" | "mismatch" | "invalid" | "superseded";
 
 export type FindReferenced = (keys: readonly string[]) => Promise<ReadonlySet<string>>;
 

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Files } from "../../src/store/files.ts";
 import { bytesOf, hashOf, inChunks, read, saveFile } from "./disk/file-helpers.ts";
+import { partialContract } from "./partial-contract.ts";
 
 export interface FileStorage {
   readonly files: Files;
@@ -37,6 +38,7 @@ export function filesContract(name: string, open: () => Promise<FileStorage>): v
   describe(`${name}: a failed upload leaves nothing`, () => failures(test));
   describe(`${name}: a file that is set aside`, () => setAside(test));
   describe(`${name}: a sweep`, () => sweeps(test));
+  describe(`${name}: an incomplete upload`, () => partialContract(test));
 }
 
 type Test = (title: string, run: Case) => void;

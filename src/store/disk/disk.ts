@@ -6,9 +6,18 @@ import { type FileHandle, open, rename, stat, unlink, utimes } from "node:fs/pro
 import { dirname, join, resolve } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
-import type { FileBytes, Files, FindReferenced, OpenedFile, SavedFile } from "../files.ts";
+import type {
+  FileBytes,
+  Files,
+  FindReferenced,
+  OpenedFile,
+  PartialUploads,
+  SavedFile,
+} from "../files.ts";
 import { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
+import { bytesIn, piecesOf, writeAll } from "./handle.ts";
+import { DiskPartialUploads } from "./partial.ts";
 import { FilePaths, isKey, newKey } from "./paths.ts";
 import { RangeSource } from "./range.ts";
 import { orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
@@ -20,17 +29,16 @@ export type SendFile = (path: string, start: number, end: number) => Blob;
 export const openDisk = (folder: string, sendFile?: SendFile): Files =>
   new Disk(resolve(folder), sendFile);
 
-/** A larger chunk is hashed and written in pieces, so that it does not block the event loop. */
-const pieceBytes = 1024 * 1024;
-
 class Disk implements Files {
   readonly #paths: FilePaths;
   readonly #directories = new Directories();
   readonly #sendFile: SendFile | undefined;
+  readonly partial: PartialUploads;
 
   constructor(folder: string, sendFile: SendFile | undefined) {
     this.#paths = new FilePaths(folder);
     this.#sendFile = sendFile;
+    this.partial = new DiskPartialUploads(this.#paths, this.#directories);
   }
 
   save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {
@@ -183,21 +191,6 @@ class Disk implements Files {
   }
 }
 
-/** Reads in pieces, and closes the file at the end. */
-async function* bytesIn(handle: FileHandle): AsyncGenerator<Uint8Array> {
-  try {
-    for (;;) {
-      const { bytesRead, buffer } = await mapDiskError(
-        handle.read(Buffer.allocUnsafe(pieceBytes / 4), 0, pieceBytes / 4),
-      );
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await handle.close();
-  }
-}
-
 async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const hash = createHash("sha256");
   for await (const piece of bytes) hash.update(piece);
@@ -237,17 +230,5 @@ async function receive(
     return { size, sha256: hash.digest("hex") };
   } finally {
     await mapDiskError(handle.close());
-  }
-}
-
-function* piecesOf(chunk: Uint8Array): Iterable<Uint8Array> {
-  for (let start = 0; start < chunk.byteLength; start += pieceBytes)
-    yield chunk.subarray(start, start + pieceBytes);
-}
-
-async function writeAll(handle: FileHandle, piece: Uint8Array): Promise<void> {
-  for (let start = 0; start < piece.byteLength; ) {
-    const { bytesWritten } = await handle.write(piece, start, piece.byteLength - start);
-    start += bytesWritten;
   }
 }

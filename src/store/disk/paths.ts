@@ -20,11 +20,17 @@ export class FilePaths {
   readonly incoming: string;
   /** Holds files that a sweep is about to remove. */
   readonly removed: string;
+  /** Holds a directory for each upload that is not complete. */
+  readonly partial: string;
+  /** Holds the descriptions of uploads that were completed lately. */
+  readonly finished: string;
 
   constructor(folder: string) {
     this.folder = folder;
     this.incoming = join(folder, "incoming");
     this.removed = join(folder, "removed");
+    this.partial = join(folder, "partial");
+    this.finished = join(folder, "finished");
   }
 
   /** Returns undefined when the key is not valid, so that no input leads out of the folder. */

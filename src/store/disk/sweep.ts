@@ -114,14 +114,14 @@ async function moveAll(
   return moved;
 }
 
-async function removeIfOlder(path: string, before: number): Promise<number> {
+export async function removeIfOlder(path: string, before: number): Promise<number> {
   if (!(await isOlder(path, before))) return 0;
   await ignoreMissing(unlink(path));
   return 1;
 }
 
 /** Yields the names in a directory in batches; none when the directory does not exist. */
-async function* batchesOf(directory: string): AsyncIterable<readonly string[]> {
+export async function* batchesOf(directory: string): AsyncIterable<readonly string[]> {
   let names: string[] = [];
   const entries = await ignoreMissing(opendir(directory, { bufferSize: batchSize }));
   if (!entries) return;
@@ -134,7 +134,7 @@ async function* batchesOf(directory: string): AsyncIterable<readonly string[]> {
   if (names.length > 0) yield names;
 }
 
-async function isOlder(path: string, than: number): Promise<boolean> {
+export async function isOlder(path: string, than: number): Promise<boolean> {
   const stats = await ignoreMissing(lstat(path));
   return stats !== undefined && stats.mtimeMs <= than;
 }

@@ -1,0 +1,192 @@
+// Stores incomplete uploads on disk: each append is a file of its own, which is sealed when it ends.
+
+import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { syncPath } from "../../lib/sync-path.ts";
+import { Outage } from "../../model/outage.ts";
+import type { NotAppended, OpenedFile, PartialUpload, PartialUploads } from "../files.ts";
+import { Append } from "./append.ts";
+import type { Directories } from "./directories.ts";
+import { ignoreMissing, mapDiskError } from "./errors.ts";
+import { bytesIn } from "./handle.ts";
+import { type FilePaths, isKey, newKey } from "./paths.ts";
+import { type Piece, piecesIn, sealSynced, sizeOf } from "./pieces.ts";
+import { batchesOf, isOlder, removeIfOlder } from "./sweep.ts";
+
+const description = "description";
+const removed = ".removed";
+
+export class DiskPartialUploads implements PartialUploads {
+  readonly #paths: FilePaths;
+  readonly #directories: Directories;
+
+  constructor(paths: FilePaths, directories: Directories) {
+    this.#paths = paths;
+    this.#directories = directories;
+  }
+
+  async create(id: string, text: string): Promise<void> {
+    if (!isKey(id)) throw new Error(`${id} is not the id of an upload`);
+    await this.#ensure(this.#paths.partial);
+    await mapDiskError(mkdir(this.#directoryOf(id), { mode: 0o700 }));
+    await mapDiskError(replaceFile(this.#directoryOf(id), description, text));
+    await mapDiskError(syncPath(this.#paths.partial));
+  }
+
+  async describe(id: string, text: string): Promise<void> {
+    if (isKey(id))
+      await mapDiskError(ignoreMissing(replaceFile(this.#directoryOf(id), description, text)));
+  }
+
+  async find(id: string): Promise<PartialUpload | undefined> {
+    if (!isKey(id)) return undefined;
+    const finished = await mapDiskError(ignoreMissing(this.#readFinished(id)));
+    if (finished !== undefined) return finished;
+    const pieces = await mapDiskError(this.#endAppend(id));
+    return pieces && mapDiskError(this.#read(id, pieces));
+  }
+
+  async append(
+    id: string,
+    offset: number,
+    bytes: AsyncIterable<Uint8Array>,
+    isValid: () => boolean = () => true,
+  ): Promise<number | NotAppended> {
+    const pieces = isKey(id) ? await mapDiskError(this.#endAppend(id)) : undefined;
+    if (pieces === undefined) return "missing";
+    if (sizeOf(pieces) !== offset) return "mismatch";
+    const number = (pieces.at(-1)?.number ?? 0) + 1;
+    const size = await new Append(this.#directoryOf(id), number).run(bytes, isValid);
+    return typeof size === "number" ? offset + size : size;
+  }
+
+  async open(id: string): Promise<OpenedFile | undefined> {
+    const pieces = isKey(id) ? await mapDiskError(piecesIn(this.#directoryOf(id))) : undefined;
+    if (pieces === undefined) return undefined;
+    const sealed = pieces.filter(({ isOpen }) => !isOpen);
+    return { size: sizeOf(sealed), bytes: this.#bytesOf(id, sealed) };
+  }
+
+  async *#bytesOf(id: string, pieces: readonly Piece[]): AsyncGenerator<Uint8Array> {
+    for (const { name, size } of pieces) {
+      let left = size;
+      const handle = await mapDiskError(open(join(this.#directoryOf(id), name)));
+      for await (const chunk of bytesIn(handle, size)) {
+        left -= chunk.byteLength;
+        yield chunk;
+      }
+      if (left > 0) throw new Outage("damaged", "a part of an unfinished upload is missing");
+    }
+  }
+
+  async finish(id: string, text: string): Promise<void> {
+    if (!isKey(id)) return;
+    await this.#ensure(this.#paths.finished);
+    await mapDiskError(replaceFile(this.#paths.finished, id, text));
+    await this.#removeDirectory(id);
+  }
+
+  async remove(id: string): Promise<void> {
+    if (!isKey(id)) return;
+    await mapDiskError(rm(join(this.#paths.finished, id), { force: true }));
+    await this.#removeDirectory(id);
+  }
+
+  async *list(): AsyncGenerator<PartialUpload & { readonly id: string }> {
+    for await (const names of batchesOf(this.#paths.partial))
+      for (const id of names.filter(isKey)) {
+        const pieces = await mapDiskError(piecesIn(this.#directoryOf(id)));
+        const upload = pieces && (await mapDiskError(this.#read(id, pieces)));
+        if (upload !== undefined) yield { id, ...upload };
+      }
+  }
+
+  async sweep(unfinishedMs: number, finishedMs: number): Promise<number> {
+    const now = Date.now();
+    let count = 0;
+    for await (const names of batchesOf(this.#paths.finished))
+      for (const name of names)
+        await removeIfOlder(join(this.#paths.finished, name), now - finishedMs);
+    for await (const names of batchesOf(this.#paths.partial))
+      for (const name of names) count += await this.#sweepOne(name, now - unfinishedMs);
+    return count;
+  }
+
+  /** Also removes what a process that was killed has left while it created or removed an upload. */
+  async #sweepOne(name: string, before: number): Promise<number> {
+    const directory = join(this.#paths.partial, name);
+    if (name.endsWith(removed)) await rm(directory, { recursive: true, force: true });
+    if (!isKey(name) || !(await isOlder(directory, before))) return 0;
+    const open = (await piecesIn(directory))?.find(({ isOpen }) => isOpen);
+    if (open !== undefined && !(await isOlder(join(directory, open.name), before))) return 0;
+    await this.#removeDirectory(name);
+    return 1;
+  }
+
+  /** Renamed first, so that no append finds a part of the upload. */
+  async #removeDirectory(id: string): Promise<void> {
+    const directory = this.#directoryOf(id);
+    const isThere = await mapDiskError(
+      ignoreMissing(rename(directory, directory + removed).then(() => true)),
+    );
+    if (!isThere) return;
+    await mapDiskError(syncPath(this.#paths.partial));
+    await mapDiskError(rm(directory + removed, { recursive: true, force: true }));
+  }
+
+  /** Seals the piece that is being written. Returns undefined when there is no such upload. */
+  async #endAppend(id: string): Promise<readonly Piece[] | undefined> {
+    const directory = this.#directoryOf(id);
+    const pieces = await piecesIn(directory);
+    const open = pieces?.find(({ isOpen }) => isOpen);
+    if (open === undefined) return pieces;
+    await ignoreMissing(sealSynced(directory, open));
+    return this.#endAppend(id);
+  }
+
+  /** A directory without a description is of a process that was killed while it created the upload. */
+  async #read(id: string, pieces: readonly Piece[]): Promise<PartialUpload | undefined> {
+    const directory = this.#directoryOf(id);
+    const text = await ignoreMissing(readFile(join(directory, description), "utf8"));
+    const latest = pieces.findLast(({ isOpen }) => isOpen)?.name ?? "";
+    const times = [directory, join(directory, latest)].map((path) => ignoreMissing(stat(path)));
+    const changedAt = Math.max(...(await Promise.all(times)).map((each) => each?.mtimeMs ?? 0));
+    if (text === undefined) return undefined;
+    const more = { pieces: pieces.length, changedAt, isFinished: false };
+    return { description: text, size: sizeOf(pieces), ...more };
+  }
+
+  async #readFinished(id: string): Promise<PartialUpload> {
+    const path = join(this.#paths.finished, id);
+    const [text, { mtimeMs }] = await Promise.all([readFile(path, "utf8"), stat(path)]);
+    return { description: text, size: 0, pieces: 0, changedAt: mtimeMs, isFinished: true };
+  }
+
+  async #ensure(directory: string): Promise<void> {
+    try {
+      await this.#directories.ensure(this.#paths.folder);
+      await mapDiskError(this.#directories.ensure(directory));
+    } catch (error) {
+      this.#directories.forget();
+      throw error;
+    }
+  }
+
+  #directoryOf(id: string): string {
+    return join(this.#paths.partial, id);
+  }
+}
+
+/** The rename is atomic: a reader finds the former text or the new one. */
+async function replaceFile(directory: string, name: string, text: string): Promise<void> {
+  const path = join(directory, `${name}.${newKey()}`);
+  const handle = await open(path, "wx", 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(path, join(directory, name));
+  await syncPath(directory);
+}
