@@ -6,7 +6,7 @@ import { hasRules } from "../model/access/grant.ts";
 import { isActionName } from "../model/action-schema.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
-import type { Principal } from "../model/principal.ts";
+import { anonymous, type Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import {
   accessDocumentOf,
@@ -131,6 +131,18 @@ export class Access {
           ? principal
           : principalOf(current, document, version),
       );
+    });
+  }
+
+  /** Returns who holds the token with this hash now; the anonymous caller for none, undefined when it has ended. */
+  holder(hash: string): MaybePromise<Principal | undefined> {
+    if (hash === "") return anonymous;
+    const version = this.#store.tokenVersion?.();
+    return then(this.#store.token(hash), (token) => {
+      if (token === undefined || !isAlive(token, this.#clock())) return undefined;
+      return token.roles.length === 0
+        ? principalOf(token, undefined, version)
+        : then(this.#store.rules(accessName), (rules) => principalOf(token, rules, version));
     });
   }
 

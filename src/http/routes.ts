@@ -44,9 +44,11 @@ import { listSlowQueries } from "./admin/queries.ts";
 import { explainAccess, getOwnRights } from "./admin/rights.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
 import { getFile } from "./files/download.ts";
+import { signUrl } from "./files/signed-urls.ts";
 import { replaceAccessDocument, showAccessDocument } from "./openapi/access.ts";
 import { anyAction } from "./openapi/actions.ts";
 import { define, drop } from "./openapi/definitions.ts";
+import { signFileUrl } from "./openapi/files.ts";
 import { storedFileBytes } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
 import { conditions, parameters } from "./openapi/parameters.ts";
@@ -131,7 +133,11 @@ export const routes: Routes = {
     description:
       "The bytes as they were sent, with the media type that the client sent, such as `image/png`. The ETag is their hash. A caller who may read the resource may read its files. A single `Range` returns that part; several return the whole file.",
     path: { ...ofResource, name: fileNameSchema },
-    parameters: [...conditions, parameters.ifMatch, parameters.range, parameters.ifRange],
+    parameters: [
+      parameters.signature,
+      ...conditions,
+      ...[parameters.ifMatch, parameters.range, parameters.ifRange],
+    ],
     responses: {
       200: response("The whole file.", storedFileBytes, fileHeaders),
       206: response("The requested range.", storedFileBytes, {
@@ -142,6 +148,8 @@ export const routes: Routes = {
     },
     problems: [404, 412, 416],
   }),
+
+  signUrl: route("POST /-/signed-urls", "optional-token", signUrl, signFileUrl),
 
   runBatch: route("POST /-/batch", "token", runBatch, {
     summary: "Run several changes in one transaction",

@@ -16,7 +16,9 @@ export function encrypt(key: Buffer, context: Buffer, text: string, iv: Buffer):
 /** Returns undefined when it was encrypted with another key or context, or was changed. */
 export function decrypt(key: Buffer, context: Buffer, encrypted: string): string | undefined {
   const bytes = Buffer.from(encrypted, "base64url");
-  if (bytes.length <= ivBytes + tagBytes) return undefined;
+  // The decoder skips what it does not know, so that several texts would mean the same bytes.
+  if (bytes.length <= ivBytes + tagBytes || bytes.toString("base64url") !== encrypted)
+    return undefined;
   const decryption = createDecipheriv(cipher, key, bytes.subarray(0, ivBytes))
     .setAAD(context)
     .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));

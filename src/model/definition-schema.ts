@@ -240,6 +240,11 @@ const properties = {
     },
     additionalProperties: false,
   },
+  signedUrls: {
+    type: "boolean",
+    default: false,
+    description: "Whether callers who may read a file can sign its URL (POST /-/signed-urls).",
+  },
 } as const;
 
 const rules = Object.keys(properties).filter((name) => name !== "$schema");

@@ -37,6 +37,11 @@ export const problemKinds = {
     about:
       "The collection has rules, and none of them allows this caller to do this with this resource, with these fields, or with these values. Where single fields are the reason, `errors` lists them. Another token does not help unless the rules are for its subject, role or scope. Nothing was stored.",
   },
+  "invalid-signature": {
+    title: "The signature of the URL is not valid",
+    about:
+      "A signed URL reads one file for a short time. This one was changed, has expired, or the file was replaced; or the token that signed it was revoked, or may no longer read the file; or the definition of the collection no longer says `signedUrls`. Ask for a new URL with POST /-/signed-urls.",
+  },
   "tls-required": {
     title: "This server requires TLS",
     about:

@@ -12,6 +12,7 @@ import { Feeds } from "../domain/feeds.ts";
 import { Lists } from "../domain/lists.ts";
 import { Resources } from "../domain/resources.ts";
 import { Rights } from "../domain/rights/rights.ts";
+import { SignedUrls } from "../domain/signed-urls.ts";
 import { SlowQueries } from "../domain/slow-queries.ts";
 import { TokenUses } from "../domain/token-uses.ts";
 import { Tokens } from "../domain/tokens.ts";
@@ -149,6 +150,7 @@ function build(
     collections,
     writes,
     uploads,
+    signedUrls: new SignedUrls(store, access, clock),
     actions,
     unready: () => store.ready(),
     base,

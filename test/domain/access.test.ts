@@ -18,6 +18,7 @@ import { Feeds } from "../../src/domain/feeds.ts";
 import { Lists } from "../../src/domain/lists.ts";
 import { Resources } from "../../src/domain/resources.ts";
 import { Rights } from "../../src/domain/rights/rights.ts";
+import { SignedUrls } from "../../src/domain/signed-urls.ts";
 import { SlowQueries } from "../../src/domain/slow-queries.ts";
 import { Tokens } from "../../src/domain/tokens.ts";
 import { Uploads } from "../../src/domain/uploads.ts";
@@ -56,6 +57,7 @@ interface Domain {
   readonly feeds: Feeds;
   readonly resources: Resources;
   readonly rights: Rights;
+  readonly signedUrls: SignedUrls;
   readonly slowQueries: SlowQueries;
   readonly backups: Backups;
   readonly tokens: Tokens;
@@ -185,6 +187,9 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Uploads.save": onCollection("create", ({ uploads }, access) =>
     uploads.save(access, oneByte(), 10),
   ),
+  "SignedUrls.sign": onCollection("read", ({ signedUrls }, access) =>
+    signedUrls.sign(access, file, "/notes/a/a", 60),
+  ),
   "Uploads.read": onCollection("read", ({ uploads }, access) => uploads.read(access, file, 0, 1)),
   "Collections.list": admin(({ collections }, who) => collections.list(who)),
   "Collections.progress": admin(({ collections }, who) => collections.progress(who, "notes")),
@@ -232,6 +237,8 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
 const others: Readonly<Record<string, string>> = {
   "Access.identify": "finds the principal of a secret",
   "Access.use": "records a use of a principal's own token",
+  "Access.holder": "finds the principal of a token that has signed a URL",
+  "SignedUrls.open": "reads a signature; the signer's access is checked after it",
   "Access.renew": "returns the same principal with what it has now",
   "Resources.isCurrentFor": "asks Resources.find",
   "Lists.isCurrentFor": "asks Lists.target",
@@ -398,6 +405,7 @@ describe("a principal without the scope", () => {
       accessDocuments: new AccessDocuments(store, Date.now),
       lists: new Lists(store, access, 2 ** 20),
       feeds: new Feeds(store, 2 ** 20),
+      signedUrls: new SignedUrls(store, access, Date.now),
       slowQueries: new SlowQueries(Date.now),
       backups: new Backups(),
       tokens: new Tokens(store, Date.now),

@@ -86,6 +86,7 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
     const token = await app.token("ruled:*");
     return request("/ruled", { token, method: "POST", headers: json, body: '{"by":"nobody"}' });
   },
+  "invalid-signature": () => request("/people/1/photo?signature=x", { token: null }),
   "tls-required": () =>
     answerOf(broken.request("/people", { headers: { "x-forwarded-proto": "http" } })),
   "not-found": () => request("/people/no-such-id"),

@@ -11,6 +11,14 @@ export interface SampleResponse extends Answer {
 const json = { "content-type": "application/json" };
 const jsonPatch = { "content-type": "application/json-patch+json" };
 
+/** Returns the URL of a file of a new resource. */
+async function upload(app: TestApp, collection: string): Promise<string> {
+  const headers = { "content-type": "text/plain" };
+  const filed = await app.request(`/${collection}`, { method: "POST", headers, body: "post" });
+  const { id } = (await filed.json()) as { id: string };
+  return `/${collection}/${id}/file`;
+}
+
 /** Sends all requests with the same extra headers. */
 export async function requestEverything(
   app: TestApp,
@@ -39,13 +47,12 @@ export async function requestEverything(
     headers: json,
     body: '{"unique":["sku"]}',
   });
-  const filed = await app.request("/people", {
-    method: "POST",
-    headers: { "content-type": "text/plain" },
-    body: "post",
+  await app.request("/-/collections/scans", {
+    method: "PUT",
+    headers: json,
+    body: '{"signedUrls":true}',
   });
-  const { id: fileId } = (await filed.json()) as { id: string };
-  const file = `/people/${fileId}/file`;
+  const [file, scan] = [await upload(app, "people"), await upload(app, "scans")];
   const lines = { "content-type": "application/x-ndjson" };
 
   const requests: [string, (RequestInit & { token?: string | null })?][] = [
@@ -78,6 +85,10 @@ export async function requestEverything(
     [`GET ${file}`, { headers: { range: "bytes=4-" } }],
     [`GET ${file}`, { headers: { "if-none-match": "*" } }],
     [`GET ${file}.1`],
+    [`GET ${file}?signature=x`, { token: null }],
+    ["POST /-/signed-urls", { headers: json, body: JSON.stringify({ path: scan }) }],
+    ["POST /-/signed-urls", { headers: json, body: JSON.stringify({ path: file }) }],
+    ["POST /-/signed-urls", { headers: json, body: "{}" }],
     ["POST /people", { headers: json, body: "{}" }],
     ["POST /people", { headers: minimal, body: "{}" }],
     ["POST /people", { headers: key, body: "{}" }],

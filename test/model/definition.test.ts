@@ -29,6 +29,7 @@ describe("a definition", () => {
       cache: { maxAge: 0 },
       preconditions: "optional",
       idempotencyKey: "optional",
+      signedUrls: false,
     });
   });
 

@@ -2,6 +2,7 @@
 
 import { preconditionFailed } from "../../domain/problems.ts";
 import { fileAt } from "../../domain/resources.ts";
+import { fileReplaced, type Signed } from "../../domain/signed-urls.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
@@ -53,10 +54,12 @@ async function find(context: RequestContext): Promise<FoundFile | Problem> {
   if (shown instanceof Problem) return shown;
   const part = fileAt(shown, context.param("name"));
   if (part instanceof Problem) return part;
+  if (context.signed !== undefined && context.signed.fileKey !== part.key) return fileReplaced;
   const etag = `"${part.sha256}"`;
   const { createdAt: updatedAt, sharesDate } = shown.resource;
   const headers = new Headers(services.commonHeaders);
-  setCaching(headers, shown.mask);
+  if (context.signed === undefined) setCaching(headers, shown.mask);
+  else headers.set("Cache-Control", signedCache(context.signed));
   headers.set("ETag", etag);
   headers.set("Last-Modified", httpDate(updatedAt));
   headers.set("Accept-Ranges", "bytes");
@@ -65,6 +68,10 @@ async function find(context: RequestContext): Promise<FoundFile | Problem> {
   const isDateExact = shown.mask.showsUpdates && sharesDate !== true;
   return { part, etag, updatedAt, isDateExact, headers };
 }
+
+/** The same URL never has other bytes. */
+const signedCache = ({ expiresAt }: Signed): string =>
+  `private, max-age=${Math.max(0, Math.floor((expiresAt - Date.now()) / 1000))}, immutable`;
 
 async function answerBytes(context: RequestContext, found: FoundFile): Promise<Response | Problem> {
   const { request, services } = context;

@@ -104,6 +104,11 @@ export const parameters = {
       "^(?:0|x\\.[A-Za-z0-9_-]{40,200}|[0-9a-z]{1,11}\\.[0-9a-z]{1,11}-[0-9a-z]{1,11}-[0-9a-z]{1,11}(?:-[0-9a-z]{1,11})?)$",
     ),
   ),
+  signature: inQuery(
+    "signature",
+    "Of a signed URL (`POST /-/signed-urls`), which is used as it was given and without a token.",
+    matching("^[A-Za-z0-9.-]+$"),
+  ),
   version: inQuery(
     "version",
     "The version of OpenAPI. 3.2 also describes the method QUERY (RFC 10008).",

@@ -3,6 +3,7 @@
 import { requireActionScope, requireAdmin, requireToken } from "../../domain/access.ts";
 import type { CollectionPermission } from "../../domain/collection-access.ts";
 import { unauthenticated } from "../../domain/problems.ts";
+import { requireSignedUrls, signerLostAccess, wrongSignature } from "../../domain/signed-urls.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
 import { holdsSecret } from "../../model/token.ts";
@@ -11,6 +12,7 @@ import { isCsv, isNdjson } from "../headers/media-type.ts";
 import type { RequestContext } from "./context.ts";
 import { limitToken, limitWrongTokens } from "./rate-limit.ts";
 import { findCredential } from "./request-target.ts";
+import { signatureName, splitSignature, withQuery } from "./signature.ts";
 
 /**
  * `anyone` needs no token and `token` a valid one; with `optional-token` a token that is sent must be
@@ -32,6 +34,7 @@ export function authorize(
 ): MaybePromise<Problem | undefined> {
   const rejected = rejectCredentialInUrl(context);
   if (rejected !== undefined || permission === "anyone") return rejected;
+  if (permission === "read" && isSigned(context)) return authorizeSigned(context);
   const authorization = context.request.headers.get("authorization");
   if (permission === "optional-token" && authorization === null) return undefined;
   if (context.inClearText && context.services.tlsOnly) return tlsRequired;
@@ -44,6 +47,32 @@ export function authorize(
     context.principal = principal;
     const isLimited = context.services.rateLimits.perToken > 0;
     return (isLimited && limitToken(context)) || checkPermission(context, permission);
+  });
+}
+
+/** Only files have signed URLs. */
+const isSigned = ({ params, query, searchParams }: RequestContext): boolean =>
+  query !== "" &&
+  params.name !== undefined &&
+  searchParams.some(([name]) => name === signatureName);
+
+/** The request goes on as one of the signer, without the signature in its query. */
+function authorizeSigned(context: RequestContext): MaybePromise<Problem | undefined> {
+  const { services, request, path, query } = context;
+  if (request.headers.has("authorization")) return twoCredentials;
+  if (context.inClearText && services.tlsOnly) return tlsRequired;
+  const { parameters, signature } = splitSignature(query) ?? {};
+  if (parameters === undefined || signature === undefined) return wrongSignature;
+  return then(services.signedUrls.open(withQuery(path, parameters), signature), (signed) => {
+    if (signed instanceof Problem) return signed;
+    context.principal = signed.signer;
+    context.signed = signed;
+    context.query = parameters;
+    return then(checkPermission(context, "read"), (rejected) =>
+      (rejected ?? requireSignedUrls(context.collection)) === undefined
+        ? undefined
+        : signerLostAccess,
+    );
   });
 }
 
@@ -70,6 +99,11 @@ function isUpsert({ query, searchParams, request: { headers } }: RequestContext)
   const hasKey = query !== "" && searchParams.some(([name]) => name === "key");
   return hasKey && (isNdjson(headers) || isCsv(headers));
 }
+
+const twoCredentials = new Problem(
+  "malformed-request",
+  "The URL is signed. Send it without Authorization, or send the token with the URL of the file.",
+);
 
 const tlsRequired = new Problem(
   "tls-required",

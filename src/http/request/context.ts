@@ -12,6 +12,7 @@ import type { Lists, ReadOptions } from "../../domain/lists.ts";
 import type { Mask } from "../../domain/mask.ts";
 import type { Resources } from "../../domain/resources.ts";
 import type { Rights } from "../../domain/rights/rights.ts";
+import type { Signed, SignedUrls } from "../../domain/signed-urls.ts";
 import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries.ts";
 import type { Tokens } from "../../domain/tokens.ts";
 import type { Uploads } from "../../domain/uploads.ts";
@@ -38,6 +39,7 @@ export interface Services {
   readonly collections: Collections;
   readonly writes: Writes;
   readonly uploads: Uploads;
+  readonly signedUrls: SignedUrls;
   readonly actions: Actions;
   /** Returns why writes are not possible now, or undefined. */
   readonly unready: () => string | undefined | Promise<string | undefined>;
@@ -110,10 +112,12 @@ export class RequestContext {
   readonly startedAt: number;
   /** Empty until the request target is read. */
   path = "";
-  query = "";
+  #query = "";
   #searchParams: SearchParams | undefined;
   params: Readonly<Record<string, string>> = noParams;
   principal: Principal = anonymous;
+  /** Set when the request has no token but a signature in its URL. */
+  signed: Signed | undefined = undefined;
   #collection: CollectionAccess | undefined;
   /** The client's address behind trusted proxies. */
   clientAddress: string | undefined = undefined;
@@ -153,6 +157,15 @@ export class RequestContext {
 
   releaseMemory(): void {
     if (!this.isReadWhileAnswered) this.#memory?.release();
+  }
+
+  get query(): string {
+    return this.#query;
+  }
+
+  set query(query: string) {
+    this.#query = query;
+    this.#searchParams = undefined;
   }
 
   /** The parameters of the query string, parsed on first use. */

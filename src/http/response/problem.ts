@@ -18,6 +18,7 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   unauthenticated: 401,
   "insufficient-scope": 403,
   forbidden: 403,
+  "invalid-signature": 403,
   "tls-required": 403,
   "not-found": 404,
   "method-not-allowed": 405,

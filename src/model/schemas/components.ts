@@ -39,6 +39,7 @@ import {
   resourceSchema,
 } from "./resource.ts";
 import { healthSchema, homeSchema } from "./server.ts";
+import { signedUrlRequestSchema, signedUrlSchema } from "./signed-url.ts";
 import { slowQueryListSchema, slowQuerySchema } from "./slow-query.ts";
 import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
 
@@ -79,6 +80,8 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   BackupRun: backupRunSchema,
   SlowQuery: slowQuerySchema,
   SlowQueryList: slowQueryListSchema,
+  SignedUrlRequest: signedUrlRequestSchema,
+  SignedUrl: signedUrlSchema,
   TokenRequest: tokenRequestSchema,
   Token: tokenSchema,
   IssuedToken: issuedTokenSchema,
