@@ -1,6 +1,7 @@
 // Imports the lines of one input through the API's own import, and counts what becomes of them.
 
 import { CliError } from "../lib/cli-error.ts";
+import { pulledStream } from "../lib/pulled-stream.ts";
 import type { ProblemBody } from "../model/schemas/problem.ts";
 import type { App } from "../server/app.ts";
 import { type DataFormat, mediaTypes } from "./data-format.ts";
@@ -86,27 +87,12 @@ function requestFor(
       "content-type": `${mediaTypes[format.type]}${charset}`,
       "transfer-encoding": "chunked",
     },
-    body: bodyOf(chunks),
+    body: pulledStream(chunks),
     // A stream as a body needs it.
     duplex: "half",
     signal,
   };
   return new Request(localUrl(`/${encodeURIComponent(collection)}?${query}`), init);
-}
-
-/** Reads a chunk when the import asks for it. */
-function bodyOf(chunks: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
-  const source = {
-    async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
-      const { done, value } = await chunks.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await chunks.return(undefined);
-    },
-  };
-  return new ReadableStream(source, { highWaterMark: 0 });
 }
 
 const resultHead = /^\{"line":(\d{1,15}),"status":(\d{3})/;

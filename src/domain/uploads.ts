@@ -7,6 +7,8 @@ import type { FileBytes, Files, SavedFile } from "../store/files.ts";
 import type { Store } from "../store/store.ts";
 import type { CollectionAccess } from "./collection-access.ts";
 
+export type { FileBytes };
+
 export class Uploads {
   readonly #store: Store;
   readonly #files: Files;

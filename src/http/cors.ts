@@ -6,7 +6,16 @@ import type { RequestContext, Services } from "./request/context.ts";
 /** The response headers that a page may read besides the safelisted ones. */
 const exposed = [
   ...["ETag", "Location", "Link", "Content-Location", "Content-Encoding", "Content-Disposition"],
-  ...["Content-Range", "Accept-Ranges", "Retry-After", "WWW-Authenticate", "Allow", "Accept"],
+  ...[
+    "Content-Range",
+    "Accept-Ranges",
+    "Content-Digest",
+    "Repr-Digest",
+    "Retry-After",
+    "WWW-Authenticate",
+    "Allow",
+    "Accept",
+  ],
   ...["Accept-Encoding", "Accept-Patch", "Accept-Post", "Accept-Query", "Preference-Applied"],
   ...["Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "X-Total-Count", "X-Request-Id"],
   ...["Date", "Age", "Server-Timing"],
@@ -20,6 +29,7 @@ const allowedHeaders = [
   ...["Authorization", "Content-Type", "Content-Encoding", "Content-Disposition", "Content-Digest"],
   ...["Content-Language", "Accept", "Accept-Language", "If-Match", "If-None-Match"],
   ...["If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range", "Idempotency-Key", "Prefer"],
+  ...["Want-Content-Digest", "Want-Repr-Digest"],
   ...["Cache-Control", "Pragma", "Expires", "Last-Event-ID", "User-Agent", "X-Requested-With"],
   ...["X-Request-Id", "X-Correlation-Id", "X-Client-Version", "traceparent", "tracestate"],
   ...["baggage", "sentry-trace", "b3", "X-B3-TraceId", "X-B3-SpanId", "X-B3-ParentSpanId"],

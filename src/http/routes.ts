@@ -80,6 +80,7 @@ const fileHeaders = {
   ...validators,
   "Accept-Ranges": headers.acceptRanges,
   "Content-Disposition": headers.contentDisposition,
+  "Repr-Digest": headers.reprDigest,
 };
 
 const inCollection = { collection: collectionNameSchema };
@@ -131,16 +132,19 @@ export const routes: Routes = {
   getFile: route("GET /{collection}/{id}/{name}", "read", getFile, {
     summary: "The bytes of a file",
     description:
-      "The bytes as they were sent, with the media type that the client sent, such as `image/png`. The ETag is their hash. A caller who may read the resource may read its files. A single `Range` returns that part; several return the whole file.",
+      "The bytes as they were sent, with the media type that the client sent, such as `image/png`. The ETag is their hash. A caller who may read the resource may read its files. A `Range` returns that part, several return multipart/byteranges.",
     path: { ...ofResource, name: fileNameSchema },
     parameters: [
       parameters.signature,
       ...conditions,
-      ...[parameters.ifMatch, parameters.range, parameters.ifRange],
+      ...[parameters.ifMatch, parameters.range, parameters.ifRange, parameters.download],
     ],
     responses: {
-      200: response("The whole file.", storedFileBytes, fileHeaders),
-      206: response("The requested range.", storedFileBytes, {
+      200: response("The whole file.", storedFileBytes, {
+        ...fileHeaders,
+        "Content-Digest": headers.contentDigest,
+      }),
+      206: response("The requested ranges.", storedFileBytes, {
         ...fileHeaders,
         "Content-Range": headers.contentRange,
       }),

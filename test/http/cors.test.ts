@@ -158,9 +158,9 @@ describe("by default, for pages of any origin", () => {
     assert.equal(
       seen,
       [
-        "accept accept-patch accept-post accept-query accept-ranges allow content-disposition content-encoding",
+        "accept accept-patch accept-post accept-query accept-ranges allow content-digest content-disposition content-encoding",
         "content-location content-range etag idempotency-replayed link location",
-        "preference-applied www-authenticate x-request-id x-total-count",
+        "preference-applied repr-digest www-authenticate x-request-id x-total-count",
       ].join(" "),
     );
   });

@@ -51,3 +51,10 @@ const safe = /^(?:(?:image|audio|video)\/(?!.*(?:svg|xml))[a-z0-9.+-]+|text\/pla
 
 export const isSafeToShow = (type: string): boolean =>
   safe.test(type.split(";", 1)[0]?.trim().toLowerCase() ?? "");
+
+/**
+ * Returns the type that a file is sent with. Text without a charset is UTF-8: a browser that guesses can be
+ * made to see other characters than everyone else.
+ */
+export const servedType = (type: string): string =>
+  /^text\/(?!.*;\s*charset=)/i.test(type) ? `${type}; charset=utf-8` : type;

@@ -1,12 +1,13 @@
-// Handles GET of a file: sends all bytes or a range, with headers that make it safe to open.
+// Handles GET of a file: sends all bytes or ranges, with headers that make it safe to open.
 
 import { preconditionFailed } from "../../domain/problems.ts";
 import { fileAt } from "../../domain/resources.ts";
 import { fileReplaced, type Signed } from "../../domain/signed-urls.ts";
+import type { FileBytes } from "../../domain/uploads.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
-import { isSafeToShow } from "../body/file-type.ts";
+import { isSafeToShow, servedType } from "../body/file-type.ts";
 import {
   checkIfMatch,
   httpDate,
@@ -14,19 +15,21 @@ import {
   isPreconditionFailed,
   type Validators,
 } from "../headers/conditional.ts";
-import { writeDisposition } from "../headers/content-disposition.ts";
+import { declinesDigest, writeDigest } from "../headers/content-digest.ts";
+import { cleanFileName, writeDisposition } from "../headers/content-disposition.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
-import { isSameFile, readRange } from "../headers/range.ts";
+import { type ByteRange, contentRange, isSameFile, readRanges } from "../headers/range.ts";
 import type { RequestContext } from "../request/context.ts";
-import { rejectParameters } from "../request/request-target.ts";
+import { readParameters } from "../request/request-target.ts";
 import { setCaching, withDate } from "../response/response.ts";
+import { writeByteRanges } from "./byteranges.ts";
 
 /** Keeps a file from running scripts and from acting as a page of this origin. */
 const sandbox = "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'";
 
 export async function getFile(context: RequestContext): Promise<Response | Problem> {
-  const rejected = rejectParameters(context);
-  if (rejected !== undefined) return rejected;
+  const parameters = readParameters(context.searchParams, ["download"]);
+  if (parameters instanceof Problem) return parameters;
   const found = await find(context);
   if (found instanceof Problem) return found;
   const { headers: requestHeaders } = context.request;
@@ -36,7 +39,7 @@ export async function getFile(context: RequestContext): Promise<Response | Probl
   if (isPreconditionFailed(requestHeaders, found)) return preconditionFailed;
   const answer = isNotModified(requestHeaders, found)
     ? new Response(null, { status: 304, headers })
-    : await answerBytes(context, found);
+    : await answerBytes(context, found, parameters.download);
   return answer instanceof Problem ? answer : withDate(answer, updatedAt);
 }
 
@@ -73,31 +76,70 @@ async function find(context: RequestContext): Promise<FoundFile | Problem> {
 const signedCache = ({ expiresAt }: Signed): string =>
   `private, max-age=${Math.max(0, Math.floor((expiresAt - Date.now()) / 1000))}, immutable`;
 
-async function answerBytes(context: RequestContext, found: FoundFile): Promise<Response | Problem> {
-  const { request, services } = context;
+async function answerBytes(
+  context: RequestContext,
+  found: FoundFile,
+  download: string | undefined,
+): Promise<Response | Problem> {
+  const { request } = context;
   const { part, headers } = found;
-  const range = rangeOf(request, found);
-  if (range === "unsatisfiable") return unsatisfiable(part.size);
-  const { start, end } = range ?? { start: 0, end: part.size };
-  const isInline = isSafeToShow(part.type);
-  headers.set("Content-Type", part.type);
-  headers.set("Content-Length", String(end - start));
-  headers.set(
-    "content-disposition",
-    writeDisposition(isInline ? "inline" : "attachment", part.name),
-  );
-  if (range !== undefined) headers.set("Content-Range", `bytes ${start}-${end - 1}/${part.size}`);
-  const status = range === undefined ? 200 : 206;
+  const ranges = rangesOf(request, found);
+  if (ranges === "unsatisfiable") return unsatisfiable(part.size);
+  headers.set("Content-Type", servedType(part.type));
+  headers.set("Content-Disposition", dispositionOf(part, download));
+  if (!declinesDigest(request.headers, "want-repr-digest"))
+    headers.set("Repr-Digest", writeDigest(part.sha256));
+  if (ranges !== undefined && ranges.length > 1) return answerRanges(context, found, ranges);
+  const [range = { start: 0, end: part.size }] = ranges ?? [];
+  headers.set("Content-Length", String(range.end - range.start));
+  if (ranges !== undefined) headers.set("Content-Range", contentRange(range, part.size));
+  const status = ranges === undefined ? 200 : 206;
   if (request.method === "HEAD") return new Response(null, { status, headers });
-  const bytes = await services.uploads.read(context.collection, part, start, end);
-  if (bytes instanceof Problem) return bytes;
-  return bytes === undefined ? explainMissing(context) : new Response(bytes, { status, headers });
+  if (ranges === undefined && !declinesDigest(request.headers, "want-content-digest"))
+    headers.set("Content-Digest", writeDigest(part.sha256));
+  const bytes = await open(context, part, range);
+  return bytes instanceof Problem ? bytes : new Response(bytes, { status, headers });
+}
+
+async function answerRanges(
+  context: RequestContext,
+  { part, headers }: FoundFile,
+  ranges: readonly ByteRange[],
+): Promise<Response | Problem> {
+  // A file that is missing can be explained only before the response has begun.
+  const last = await open(context, part, { start: part.size - 1, end: part.size });
+  if (last instanceof Problem) return last;
+  if (last instanceof ReadableStream) await last.cancel();
+  const file = { type: servedType(part.type), size: part.size };
+  const { type, length, body } = writeByteRanges(ranges, file, (range) => {
+    context.extendTimeout();
+    return open(context, part, range);
+  });
+  headers.set("Content-Type", type);
+  headers.set("Content-Length", String(length));
+  return new Response(body, { status: 206, headers });
+}
+
+async function open(
+  context: RequestContext,
+  part: StoredFile,
+  { start, end }: ByteRange,
+): Promise<FileBytes | Problem> {
+  const bytes = await context.services.uploads.read(context.collection, part, start, end);
+  return bytes ?? explainMissing(context);
+}
+
+/** The name that is asked for with `?download=`, or else the stored one. */
+function dispositionOf({ name, type }: StoredFile, download: string | undefined): string {
+  if (download !== undefined)
+    return writeDisposition("attachment", cleanFileName(download) || name);
+  return writeDisposition(isSafeToShow(type) ? "inline" : "attachment", name);
 }
 
 /** Only GET supports ranges (RFC 9110 §14.2). */
-function rangeOf({ method, headers }: Request, found: FoundFile) {
+function rangesOf({ method, headers }: Request, found: FoundFile) {
   const isRangeRequest = method === "GET" && isSameFile(headers, found);
-  return isRangeRequest ? readRange(headers, found.part.size) : undefined;
+  return isRangeRequest ? readRanges(headers, found.part.size) : undefined;
 }
 
 const unsatisfiable = (size: number): Problem =>

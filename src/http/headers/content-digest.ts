@@ -1,4 +1,4 @@
-// Reads Content-Digest (RFC 9530) and verifies the received bytes.
+// Reads Content-Digest (RFC 9530) and verifies the received bytes; writes the digests of responses.
 
 import { createHash, type Hash } from "node:crypto";
 import { Problem } from "../../model/problem.ts";
@@ -54,6 +54,19 @@ export function readDigest(headers: Headers): DigestCheck | Problem | undefined 
   }
   return expected.size === 0 ? undefined : new DigestCheck(expected);
 }
+
+/** Writes a digest from the hash in hex. */
+export const writeDigest = (sha256: string): string =>
+  `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`;
+
+/** Returns whether the client excludes sha-256 (§4); any other preference cannot be met. */
+export const declinesDigest = (
+  headers: Headers,
+  field: "want-content-digest" | "want-repr-digest",
+): boolean =>
+  splitField(headers.get(field) ?? "", ",").some(
+    (piece) => splitField(piece, ";")[0]?.trim() === "sha-256=0",
+  );
 
 const malformed = new Problem(
   "malformed-request",

@@ -83,7 +83,7 @@ export function writeDisposition(kind: "inline" | "attachment", name: string): s
   const ascii = name
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
-    .replace(/[^ -~]|["%\\]/gu, "_");
+    .replace(/[^ -~]|["%/\\]/gu, "_");
   const extended = encodeURIComponent(name).replace(
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,

@@ -1,6 +1,7 @@
 // Reads byte ranges (RFC 9110 §14).
 
 import { readHttpDate, type Validators } from "./conditional.ts";
+import { trimField } from "./field-list.ts";
 
 export interface ByteRange {
   readonly start: number;
@@ -8,14 +9,30 @@ export interface ByteRange {
   readonly end: number;
 }
 
-const single = /^bytes=\s*(?:(\d+)-(\d*)|-(\d+))\s*$/i;
+/** Clients that ask for more get the whole file. */
+const maxRanges = 10;
+const field = /^bytes=(.*)$/i;
+const single = /^(?:(\d+)-(\d*)|-(\d+))$/;
 
 /**
- * Returns the requested range; undefined for the whole file. Several ranges, other units and malformed
- * ranges get the whole file, as §14.2 allows.
+ * Returns the requested ranges; undefined for the whole file. Other units, malformed ranges and too many get
+ * the whole file, as §14.2 allows. Ranges that overlap or touch become one, so that no byte is sent twice.
  */
-export function readRange(headers: Headers, size: number): ByteRange | "unsatisfiable" | undefined {
-  const [, first, last, suffix] = single.exec(headers.get("range") ?? "") ?? [];
+export function readRanges(
+  headers: Headers,
+  size: number,
+): readonly ByteRange[] | "unsatisfiable" | undefined {
+  const [, list] = field.exec(headers.get("range") ?? "") ?? [];
+  const pieces = list?.split(",", maxRanges + 1) ?? [];
+  if (pieces.length === 0 || pieces.length > maxRanges) return undefined;
+  const ranges = pieces.map((piece) => readRange(trimField(piece), size));
+  if (ranges.includes(undefined)) return undefined;
+  const satisfiable = ranges.filter((range) => typeof range === "object");
+  return satisfiable.length === 0 ? "unsatisfiable" : coalesced(satisfiable);
+}
+
+function readRange(text: string, size: number): ByteRange | "unsatisfiable" | undefined {
+  const [, first, last, suffix] = single.exec(text) ?? [];
   if (suffix !== undefined) {
     const length = Math.min(Number(suffix), size);
     return length === 0 ? "unsatisfiable" : { start: size - length, end: size };
@@ -27,13 +44,27 @@ export function readRange(headers: Headers, size: number): ByteRange | "unsatisf
   return start >= size ? "unsatisfiable" : { start, end: Math.min(end, size) };
 }
 
+/** Keeps the order of the client when no ranges become one (§15.3.7.2). */
+function coalesced(ranges: readonly ByteRange[]): readonly ByteRange[] {
+  const result: ByteRange[] = [];
+  for (const { start, end } of ranges.toSorted((one, other) => one.start - other.start)) {
+    const last = result.at(-1);
+    if (last === undefined || start > last.end) result.push({ start, end });
+    else result.splice(-1, 1, { start: last.start, end: Math.max(last.end, end) });
+  }
+  return result.length === ranges.length ? ranges : result;
+}
+
+export const contentRange = ({ start, end }: ByteRange, size: number): string =>
+  `bytes ${start}-${end - 1}/${size}`;
+
 /** Returns whether If-Range matches this file (§13.1.5); true without If-Range. */
 export function isSameFile(headers: Headers, validators: Validators): boolean {
   const { etag, updatedAt, isDateExact } = validators;
-  const field = headers.get("if-range");
-  if (field === null) return true;
-  if (field.includes('"')) return field.trim() === etag;
-  const date = readHttpDate(field);
+  const condition = headers.get("if-range");
+  if (condition === null) return true;
+  if (condition.includes('"')) return condition.trim() === etag;
+  const date = readHttpDate(condition);
   if (date === undefined || updatedAt === undefined || !isDateExact) return false;
   return date === Math.floor(updatedAt / 1000) * 1000;
 }

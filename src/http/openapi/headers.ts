@@ -46,7 +46,15 @@ export const headers = {
     "Where requests are limited: how many (`q`) in how many seconds (`w`).",
   ),
   acceptRanges: always("`bytes`."),
-  contentRange: always("Which part it is, and of how many bytes."),
+  contentDigest: sometimes(
+    "The SHA-256 of the content (RFC 9530), unless `sha-256=0` declines it.",
+  ),
+  reprDigest: sometimes(
+    "The SHA-256 of the whole file (RFC 9530), unless `sha-256=0` declines it.",
+  ),
+  contentRange: sometimes(
+    "Which part it is, and of how many bytes; of several ranges, each part has its own.",
+  ),
   fileSize: always("`bytes */` and the number of bytes of the file."),
   contentDisposition: always(
     "The name of the file, and whether it is to be saved or may be shown.",

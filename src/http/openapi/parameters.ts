@@ -175,10 +175,15 @@ export const parameters = {
     "Like If-Match, by time and to the second only; ignored with If-Match.",
     httpDate,
   ),
+  download: inQuery(
+    "download",
+    "Makes browsers save the file, under this name; empty: under its own.",
+    { type: "string" },
+  ),
   range: inHeader(
     "Range",
-    "`bytes=0-499`, `bytes=500-` or `bytes=-500` (RFC 9110 §14.2).",
-    matching("^bytes=(?:[0-9]+-[0-9]*|-[0-9]+)$"),
+    "`bytes=0-499`, `bytes=500-` or `bytes=-500` (RFC 9110 §14.2), or up to 10 of them: `bytes=0-99,-100`.",
+    matching("^bytes=(?:[0-9]+-[0-9]*|-[0-9]+)(?:, ?(?:[0-9]+-[0-9]*|-[0-9]+)){0,9}$"),
   ),
   ifRange: inHeader(
     "If-Range",
