@@ -51,6 +51,8 @@ describe("defaults", () => {
       trustProxy: [],
       adminToken: undefined,
       corsOrigins: "*",
+      metricsPort: undefined,
+      metricsHost: "localhost",
       logLevel: "info",
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 2_147_483_648,
@@ -132,6 +134,7 @@ describe("the config file", () => {
       ...{ files: "uploads", maxUploadBytes: 20, maxInFlightBytes: 33_554_432 },
       ...{ rateLimitPerAddress: 5, rateLimitPerToken: 6, keepRemovedDays: 7, keepKeysHours: 8 },
       ...{ queryDeadline: 9, maxCounted: 10, maxCascade: 11, actions: "deeds" },
+      ...{ metricsPort: 9, metricsHost: "0.0.0.0" },
       ...{ backupTo: "kept", backupEvery: "6h", backupKeep: "7d" },
     };
     writeFileSync(path, JSON.stringify(values));
@@ -238,6 +241,20 @@ describe("values", () => {
     adminToken: {
       allowed: [[secret, secret]],
       rejected: ["admin", `${secret}x`, secret.slice(0, -1)],
+    },
+    metricsPort: {
+      allowed: [
+        ["0", 0],
+        ["9100", 9100],
+      ],
+      rejected: ["65536", "-1", "x"],
+    },
+    metricsHost: {
+      allowed: [
+        ["::1", "::1"],
+        ["localhost", "localhost"],
+      ],
+      rejected: ["a b", "[::1]"],
     },
     corsOrigins: {
       allowed: [

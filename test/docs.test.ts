@@ -78,6 +78,7 @@ const needed: Readonly<Record<Permission, string>> = {
   "optional-token": "anyone",
   token: "any token",
   admin: "admin",
+  metrics: "scope metrics",
   action: "scope of the action",
   read: "scope read",
   create: "scope create",

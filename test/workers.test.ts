@@ -13,6 +13,7 @@ import {
   AcknowledgedWrites,
   countConcurrently,
   createToken,
+  json,
   replaceAndRead,
   requestSender,
   type SendRequest,
@@ -116,6 +117,22 @@ async function killUnderLoad(): Promise<void> {
   assert.equal(ends.length, 1, "each line of the log is whole, and one tells of an end");
 }
 
+/** How many resources were created, as the metrics have it. */
+async function countCreated(): Promise<number> {
+  const { body } = await ask("/-/metrics");
+  const line =
+    /^restante_http_request_duration_seconds_count\{method="POST",route="\/\{collection\}",status="2xx"\} (\d+)$/m;
+  return Number(line.exec(body)?.[1] ?? 0);
+}
+
+async function countRequests(): Promise<void> {
+  const before = await countCreated();
+  for (let turn = 0; turn < 20; turn++) await ask("/counted", json("POST", {}));
+  assert.equal(await countCreated(), before + 20);
+  await killWorker(running);
+  assert.equal(await countCreated(), before + 20);
+}
+
 async function drain(): Promise<void> {
   const workers = await childrenOf(running.pid);
   assert.equal(workers.length, 2);
@@ -147,6 +164,7 @@ describe("two workers on the embedded store", { skip }, () => {
     patience,
     killUnderLoad,
   );
+  it("their metrics are added up, and survive the end of one", patience, countRequests);
   it("SIGTERM finishes requests in progress in all, and stops all", patience, drain);
 });
 

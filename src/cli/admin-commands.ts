@@ -52,7 +52,7 @@ function addTokenCommands(program: Command): void {
     .option("--name <text>", "What the token is for.", "")
     .option(
       "--scope <scopes...>",
-      "admin, {collection|*}:{read|create|update|delete|*} or action:{name|*}; separate several by spaces or commas",
+      "admin, metrics, {collection|*}:{read|create|update|delete|*} or action:{name|*}; separate several by spaces or commas",
       [],
     )
     .option(

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import type { Server } from "../runtime/runtime.ts";
 import { loadActions, logLateActionErrors } from "../server/actions-folder.ts";
-import { type App, describeStore } from "../server/app.ts";
+import { type App, type CollectMetrics, describeStore } from "../server/app.ts";
 import { BackupScheduler } from "../server/backup-schedule.ts";
 import type { Config } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
@@ -14,6 +14,7 @@ import { logConcerns } from "../server/doctor.ts";
 import { makeFirstToken, writeFirstToken } from "../server/first-token.ts";
 import { drain, listenFor, openApp, type Stoppable } from "../server/lifecycle.ts";
 import { createLog, type Log } from "../server/log.ts";
+import { serveMetrics } from "../server/metrics-server.ts";
 import { Supervisor } from "../server/supervisor.ts";
 import { version } from "../server/version.ts";
 import { bannerText } from "./banner.ts";
@@ -34,7 +35,8 @@ export async function serve(config: Config): Promise<void> {
   logLateActionErrors(config, app, log);
   const server = await start(config, app);
   const backups = scheduleBackups(config, log, app.showBackups);
-  stopOnSignal(withBackups(server, backups), app, log);
+  const metrics = await startMetrics(config, app, log, () => app.metrics.read());
+  stopOnSignal(together(server, backups, metrics), app, log);
   await announce(config, app, server.port, log);
   await backups?.start();
 }
@@ -49,10 +51,31 @@ function scheduleBackups(
   return to === undefined ? undefined : new BackupScheduler({ config, to, log, onChange });
 }
 
-const withBackups = (server: Stoppable, backups: BackupScheduler | undefined): Stoppable => ({
-  stop(graceMs) {
+async function startMetrics(
+  config: Config,
+  app: App,
+  log: Log,
+  collect: CollectMetrics,
+): Promise<Stoppable | undefined> {
+  try {
+    const server = await serveMetrics(config, collect);
+    if (server) log.info({ port: server.port, host: config.metricsHost }, "serving metrics");
+    return server;
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+const together = (
+  server: Stoppable,
+  backups: BackupScheduler | undefined,
+  metrics: Stoppable | undefined,
+): Stoppable => ({
+  async stop(graceMs) {
     backups?.stop();
-    return server.stop(graceMs);
+    await server.stop(graceMs);
+    await metrics?.stop(0);
   },
 });
 
@@ -80,9 +103,10 @@ async function sweepFiles(app: App, log: Log): Promise<void> {
 /** Starts workers that share a port. This process does their writes and answers no requests. */
 async function superviseWorkers(config: Config, app: App, log: Log): Promise<void> {
   const port = await claimPort(config, app);
-  const workers = new Supervisor({ ...config, port }, app.writer, log);
+  const workers = new Supervisor({ ...config, port }, app, log);
   const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
-  stopOnSignal(withBackups(workers, backups), app, log);
+  const metrics = await startMetrics(config, app, log, () => workers.collectMetrics());
+  stopOnSignal(together(workers, backups, metrics), app, log);
   try {
     await workers.start();
   } catch (cause) {

@@ -21,6 +21,7 @@ import {
   isAdmin,
   isAlive,
   isSecret,
+  readsMetrics,
   type Token,
 } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
@@ -237,6 +238,9 @@ export const requireToken = ({ kind }: Principal): Problem | undefined =>
 
 export const requireAdmin = (principal: Principal): Problem | undefined =>
   requireToken(principal) ?? (isAdmin(principal) ? undefined : insufficientScope("admin"));
+
+export const requireMetrics = (principal: Principal): Problem | undefined =>
+  requireToken(principal) ?? (readsMetrics(principal) ? undefined : insufficientScope("metrics"));
 
 /** Returns the same problem whether or not the action exists. A malformed name is 404 for every caller. */
 export function requireActionScope(principal: Principal, action: string): Problem | undefined {

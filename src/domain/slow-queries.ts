@@ -52,6 +52,9 @@ export class SlowQueries {
   /** When a line was logged, by collection and missing indexes. */
   readonly #loggedAt = new Map<string, number>();
 
+  /** How many queries were recorded since the start of this process. */
+  count = 0;
+
   constructor(clock: () => number) {
     this.#clock = clock;
   }
@@ -60,6 +63,7 @@ export class SlowQueries {
   record(run: QueryRun): SlowQuery | undefined {
     const { collection, query, milliseconds, checked = 0, isStopped } = run;
     if (!isStopped && milliseconds < slowMs && checked < manyChecked) return undefined;
+    this.count++;
     const shape = shapeOf(query);
     const key = JSON.stringify([collection.name, shape]);
     const earlier = this.#byShape.get(key);

@@ -131,6 +131,7 @@ function routeRequest(context: RequestContext): MaybePromise<Response | Problem>
   if (method === "OPTIONS") return options(context, endpoint.allow);
   const route = endpoint.routes[method === "HEAD" ? "GET" : method];
   if (route === undefined) return methodProblem(method, endpoint);
+  context.route = route;
   return then(authorize(context, route.permission), (rejected) => rejected ?? run(context, route));
 }
 
@@ -162,18 +163,23 @@ function redirect(context: RequestContext): Response {
 
 /** Adds the request id to a new response. */
 function finish(context: RequestContext, result: Response | Problem): Response {
-  const response = result instanceof Problem ? answerProblem(context, result) : result;
+  const isProblem = result instanceof Problem;
+  if (isProblem) context.problem = result.kind;
+  const response = isProblem ? answerProblem(context, result) : result;
   response.headers.set("X-Request-Id", context.requestId);
   return complete(context, response);
 }
 
-/** Adds what depends on the caller and logs the request. The runtime removes the body for HEAD. */
+/** Adds what depends on the caller, and measures and logs the request. The runtime removes the body for HEAD. */
 function complete(context: RequestContext, response: Response): Response {
   // HSTS must not be sent over plain HTTP, where anyone could change it (RFC 6797 §7.2).
   if (context.inClearText) response.headers.delete("strict-transport-security");
   if (context.quotas.length > 0) setRateLimitFields(response.headers, context.quotas);
   if (context.services.corsOrigins !== "*") allowOrigin(context, response.headers);
-  context.services.logRequest?.(context, response.status);
+  const { requestMetrics, logRequest } = context.services;
+  const ms = performance.now() - context.startedAt;
+  requestMetrics.add(context.route, response.status, ms);
+  logRequest?.(context, response.status, ms);
   context.releaseMemory();
   return response;
 }

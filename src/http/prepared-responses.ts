@@ -10,6 +10,7 @@ import type { Scope } from "../model/token.ts";
 import { readBearer } from "./request/authorize.ts";
 import type { RequestContext, Services } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
+import type { Route } from "./request/route.ts";
 import { keepsHeaders, withDate } from "./response/response.ts";
 
 /** The limit for all responses, whose bodies the store's own cache holds in part. */
@@ -32,6 +33,7 @@ interface RequestFields {
 interface PreparedResponse {
   readonly fields: RequestFields;
   readonly path: string;
+  readonly route: Route | undefined;
   readonly collection: string;
   readonly body: string | Uint8Array<ArrayBuffer> | null;
   readonly status: number;
@@ -101,6 +103,7 @@ export class PreparedResponses {
     const prepared = this.#find(context, request.url) ?? this.#find(context, ownKey(request));
     if (prepared === undefined) return undefined;
     context.path = prepared.path;
+    context.route = prepared.route;
     return countRequest(context) ?? repeat(prepared, context.requestId);
   }
 
@@ -122,7 +125,7 @@ export class PreparedResponses {
 
   /** Keeps the response of a request that was run, if it can be repeated. */
   add(context: RequestContext): void {
-    const { request, path, repeatable } = context;
+    const { request, path, route, repeatable } = context;
     if (repeatable === undefined || request.method !== "GET") return;
     const { collection } = context;
     const { headers } = request;
@@ -131,7 +134,7 @@ export class PreparedResponses {
     const { body, updatedAt, isCurrentFor, isOfOneCollection = false, mask, isOwn } = made;
     const added: PreparedResponse = {
       fields: this.#sharedFields(headers),
-      ...{ path, collection: collection.name, body, updatedAt, isCurrentFor, mask },
+      ...{ path, route, collection: collection.name, body, updatedAt, isCurrentFor, mask },
       ...{ status, shared: this.#shareHeaders(responseHeaders) },
       etag: responseHeaders.get("etag"),
       lastModified: responseHeaders.get("last-modified"),

@@ -1,6 +1,6 @@
 // Collects a log line per request and writes the lines in batches.
 
-import { redactSecrets } from "../model/token.ts";
+import { redactSecrets, type Token } from "../model/token.ts";
 import { addressOf, withoutIpv4Prefix } from "./request/client-address.ts";
 import type { RequestContext } from "./request/context.ts";
 
@@ -18,8 +18,8 @@ export class RequestLog {
     this.#write = write;
   }
 
-  add(context: RequestContext, status: number): void {
-    this.#lines += lineOf(context, status);
+  add(context: RequestContext, status: number, ms: number): void {
+    this.#lines += lineOf(context, status, ms);
     if (++this.#count === maxBatchedLines) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), maxDelayMs);
   }
@@ -35,14 +35,19 @@ export class RequestLog {
 }
 
 /** Has the path but never the query, which may contain secrets. */
-function lineOf(context: RequestContext, status: number): string {
-  const { request, requestId, path, principal, startedAt } = context;
-  const ms = decimal(performance.now() - startedAt);
-  const token = principal.token === undefined ? "" : `,"token":"${principal.token.id}"`;
+function lineOf(context: RequestContext, status: number, ms: number): string {
+  const { request, requestId, path, principal, problem } = context;
+  const kind = problem === undefined ? "" : `,"problem":"${problem}"`;
+  const { token } = principal;
+  const caller = token === undefined ? "" : `,"token":"${token.id}"${subjectOf(token)}`;
   const address = withoutIpv4Prefix(addressOf(context));
   const client = address === "" ? "" : `,"client":"${address}"`;
-  return `${lineStart()}${requestId}","method":${quoted(request.method)},"path":${quotedPath(path)},"status":${status},"ms":${ms}${token}${client}}\n`;
+  return `${lineStart()}${requestId}","method":${quoted(request.method)},"path":${quotedPath(path)},"status":${status}${kind},"ms":${decimal(ms)}${caller}${client}}\n`;
 }
+
+/** Most tokens have no subject of their own. */
+const subjectOf = ({ id, subject }: Token): string =>
+  subject === id ? "" : `,"subject":${quoted(subject)}`;
 
 let startTime = 0;
 let start = "";

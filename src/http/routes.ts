@@ -30,6 +30,7 @@ import {
   listCollections,
   putCollection,
 } from "./admin/collections.ts";
+import { getMetrics } from "./admin/metrics.ts";
 import {
   apiCatalog,
   createdPage,
@@ -206,6 +207,17 @@ export const routes: Routes = {
     description:
       "Queries that took a second or more, that checked 1,000 resources or more one by one, or that were stopped at the deadline: the 100 latest shapes, without values, the longest total time first. With several processes, each has its own.",
     responses: { 200: json("With the indexes that would help.", slowQueryListSchema) },
+  }),
+
+  getMetrics: route("GET /-/metrics", "metrics", getMetrics, {
+    summary: "Metrics for Prometheus",
+    description:
+      "What is counted since the start, in the text format of Prometheus, added up over all processes of the server. It needs the scope `metrics`; `--metrics-port` opens it on another port, without a token.",
+    responses: {
+      200: response("In the text format, version 0.0.4.", {
+        "text/plain": { schema: { type: "string" } },
+      }),
+    },
   }),
 
   listBackups: route("GET /-/backups", "admin", listBackups, {

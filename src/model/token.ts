@@ -28,11 +28,11 @@ export const subjectMessage = "must have 1 to 128 printable ASCII characters";
 export const verbs = ["read", "create", "update", "delete"] as const;
 export type Verb = (typeof verbs)[number];
 
-/** `admin`, `{collection|*}:{verb|*}`, or `action:{name|*}`. No action has the name of a verb. */
+/** `admin`, `metrics`, `{collection|*}:{verb|*}`, or `action:{name|*}`. No action has the name of a verb. */
 export type Scope = string;
 
 export const scopePattern =
-  /^(?:admin|action:(?:\*|[a-z0-9][a-z0-9-]{0,62})|(?:\*|[a-z0-9][a-z0-9_-]{0,62}):(?:\*|read|create|update|delete))$/;
+  /^(?:admin|metrics|action:(?:\*|[a-z0-9][a-z0-9-]{0,62})|(?:\*|[a-z0-9][a-z0-9_-]{0,62}):(?:\*|read|create|update|delete))$/;
 
 /** Allows every action. It does not allow every verb on a collection named `action`. */
 const everyAction = "action:*";
@@ -43,6 +43,9 @@ interface Scoped {
 }
 
 export const isAdmin = ({ scopes }: Scoped): boolean => scopes.includes("admin");
+
+export const readsMetrics = (scoped: Scoped): boolean =>
+  isAdmin(scoped) || scoped.scopes.includes("metrics");
 
 /** Whether the scopes allow the verb on the collection. */
 export function allows({ scopes }: Scoped, collection: string, verb: Verb): boolean {

@@ -26,16 +26,22 @@ import { createFetch, createSystemFetch, type Fetch, type SystemFetch } from "..
 import type { Services } from "../http/request/context.ts";
 import { RateLimitBuckets } from "../http/request/rate-limit-buckets.ts";
 import { RequestLog } from "../http/request-log.ts";
+import { RequestMetrics } from "../http/request-metrics.ts";
 import { createParserErrorResponder, type ParserErrorResponder } from "../http/response/problem.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { MemoryBudget } from "../lib/memory-budget.ts";
+import { type MetricFamily, Metrics } from "../lib/metrics.ts";
 import type { Action } from "../model/action.ts";
 import { redactSecrets } from "../model/token.ts";
 import { openDisk } from "../store/disk/disk.ts";
 import { isKeyDirectory } from "../store/disk/paths.ts";
 import type { Committer, Owner } from "../store/remote-committer.ts";
+import type { Report } from "../store/sqlite/writer-client.ts";
 import type { Config } from "./config.ts";
 import { type Log, lineWriter } from "./log.ts";
 import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
+import { measureProcess } from "./process-metrics.ts";
+import { measureServices } from "./service-metrics.ts";
 import { version } from "./version.ts";
 
 export interface App {
@@ -50,6 +56,10 @@ export interface App {
   readonly rights: Rights;
   readonly actions: Actions;
   readonly erasures: Erasures;
+  /** The metrics of this process. */
+  readonly metrics: Metrics;
+  /** Sets how the metrics of all processes are collected. */
+  readonly showMetrics: (collect: CollectMetrics) => void;
   /** Sets what is shown of scheduled backups. */
   readonly showBackups: (status: BackupStatus) => void;
   /** Writes for other processes. An empty list of changes checks that writing works. */
@@ -65,6 +75,8 @@ export interface App {
   announce(address: string | undefined): Promise<void>;
   close(): Promise<void>;
 }
+
+export type CollectMetrics = () => MaybePromise<readonly MetricFamily[]>;
 
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
@@ -84,12 +96,14 @@ export async function assemble(
   loaded: readonly Action[] = [],
 ): Promise<App> {
   const openedAt = Date.now();
-  const store = await openStore(config, committer, (level, message) => log[level](message));
+  const metrics = new Metrics();
+  const report: Report = (level, message) => log[level](message);
+  const store = await openStore(config, committer, report, metrics);
   try {
     // What another process has uploaded can be without a row for a while.
     const isShared = config.store !== undefined || committer !== undefined;
     const sweepAge = () => (isShared ? dayMs : Date.now() - openedAt);
-    return build(config, log, store, loaded, sweepAge);
+    return build(config, log, store, loaded, sweepAge, metrics);
   } catch (error) {
     await store.close();
     throw error;
@@ -102,6 +116,7 @@ function build(
   store: OpenStore,
   loaded: readonly Action[],
   sweepAge: () => number,
+  metrics: Metrics,
 ): App {
   const clock = Date.now;
   const uses = new TokenUses(store);
@@ -136,12 +151,16 @@ function build(
   });
   const rights = new Rights(store, clock, access, resources, writes);
   const requests = new RequestLog(lineWriter(log));
+  const slowQueries = new SlowQueries(clock);
   const backups = new Backups();
+  const stopMeasuring = measureProcess(metrics);
+  measureServices(metrics, { memory, slowQueries, backups });
+  let collect: CollectMetrics = () => metrics.read();
   const services: Services = {
     ...{ access, accessDocuments },
     lists: new Lists(store, access, config.maxBodyBytes),
     expander: new Expander(store, access, base),
-    slowQueries: new SlowQueries(clock),
+    slowQueries,
     backups,
     feeds: new Feeds(store, config.maxBodyBytes),
     resources,
@@ -170,6 +189,8 @@ function build(
     keyLifetimeMs: config.keepKeysHours * hourMs,
     maxUploadBytes: config.maxUploadBytes,
     version,
+    requestMetrics: new RequestMetrics(metrics),
+    metrics: () => collect(),
     ...logging(log, requests),
   };
   return {
@@ -183,6 +204,10 @@ function build(
     actions,
     erasures: new Erasures(store, access, uploads, { clock, maxBytes: config.maxBodyBytes, base }),
     hasFiles: () => hasFiles(filesFolder(config)),
+    metrics,
+    showMetrics: (collectAll) => {
+      collect = collectAll;
+    },
     showBackups: (status) => backups.update(status),
     sweep: () => uploads.sweep(sweepAge()),
     writer: store.writer,
@@ -191,6 +216,7 @@ function build(
         log.warn({ err: error }, "commands such as token create cannot reach this process");
       }),
     async close() {
+      stopMeasuring();
       requests.flush();
       await uses.flush();
       await store.close();
@@ -207,7 +233,7 @@ function logging(
 ): Pick<Services, "logRequest" | "logRefusal" | "logFailure" | "logSlowQuery"> {
   return {
     logRequest: log.isLevelEnabled("info")
-      ? (context, status) => requests.add(context, status)
+      ? (context, status, ms) => requests.add(context, status, ms)
       : undefined,
     logRefusal: (requestId, status, detail, cause) =>
       cause === undefined

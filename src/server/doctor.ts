@@ -9,7 +9,7 @@ import type { Log } from "./log.ts";
 import { type OpenRebuilder, openExaminer, openRebuilder } from "./open-repair.ts";
 import { filesFolder } from "./open-store.ts";
 import { openSource } from "./open-transfer.ts";
-import { version } from "./version.ts";
+import { runtimeVersion, version } from "./version.ts";
 
 export interface DoctorRequest {
   readonly isQuick: boolean;
@@ -33,11 +33,6 @@ const quickInput = (config: Config): QuickInput => ({
   versions: [`Restante ${version}`, runtimeVersion()],
   now: Date.now,
 });
-
-function runtimeVersion(): string {
-  const { bun, node } = process.versions;
-  return bun === undefined ? `Node ${node}` : `Bun ${bun}`;
-}
 
 export const examine = (config: Config, { isQuick, track }: DoctorRequest): Promise<Examined> =>
   examineStore({

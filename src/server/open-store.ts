@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { mapFile } from "#runtime";
+import type { Metrics } from "../lib/metrics.ts";
 import { Outage } from "../model/outage.ts";
 import { type CommitListener, listenForCommits } from "../store/commit-socket.ts";
 import { withGroupCommit } from "../store/group-commit.ts";
@@ -45,12 +46,14 @@ export async function openStore(
   config: Config,
   committer?: Committer,
   report?: Report,
+  metrics?: Metrics,
 ): Promise<OpenStore> {
   const { store: url, readStore: readUrl, data: path } = config;
   const retention = { removalsMs: config.keepRemovedDays * dayMs };
   const queries = {
     queryDeadlineMs: config.queryDeadline * 1_000,
     maxCounted: config.maxCounted,
+    metrics,
   };
   if (url !== undefined) {
     const options = { url, readUrl, retention, ...queries };
@@ -67,7 +70,7 @@ export async function openStore(
     for (const folder of folders) locks.push(await FolderLock.take(folder));
     const store = await openSqlite({ path, mapFile, report, retention, ...queries });
     writeVersionFile(path);
-    return withOwner(withGroupCommit(store), path, locks, () => {
+    return withOwner(withGroupCommit(store, { metrics }), path, locks, () => {
       finishStart(path, report);
       writeVersionFile(path);
     });
@@ -80,7 +83,9 @@ export async function openStore(
 /** A writer that waits for one collection does not hold up the others. */
 async function openGroupedPostgres(options: PostgresOptions, report?: Report): Promise<Store> {
   const onProgress = (message: string) => report?.("info", message);
-  return withGroupCommit(await openPostgres({ ...options, onProgress }), { isByCollection: true });
+  const { metrics } = options;
+  const store = await openPostgres({ ...options, onProgress });
+  return withGroupCommit(store, { isByCollection: true, metrics });
 }
 
 function withOwner(

@@ -36,6 +36,9 @@ export interface Config {
   readonly trustProxy: readonly string[];
   readonly adminToken: string | undefined;
   readonly corsOrigins: "*" | readonly string[];
+  /** The port of the metrics without a token. Undefined means none. */
+  readonly metricsPort: number | undefined;
+  readonly metricsHost: string;
   readonly logLevel: LogLevel;
   readonly maxBodyBytes: number;
   /** The limit of a body with files. */
@@ -75,6 +78,9 @@ export interface Config {
   readonly backupKeep: number | undefined;
 }
 
+const address = (text: string): string | undefined =>
+  isIP(text) > 0 || hostName.test(text) ? text : undefined;
+
 export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> } = {
   host: {
     flag: "--host",
@@ -85,7 +91,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
       "The address to listen on. With localhost only this machine can connect; with 0.0.0.0 or :: any machine can.",
     allowed: "a host name or an IP address, without port and brackets",
     fallback: "localhost",
-    read: (text) => (isIP(text) > 0 || hostName.test(text) ? text : undefined),
+    read: address,
   },
   port: {
     flag: "--port",
@@ -162,6 +168,27 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     allowed: "*, none, or origins separated by commas, such as https://app.example.org",
     fallback: "*",
     read: (text) => (text === "*" ? text : text === "none" ? [] : listOf(text, isOrigin)),
+  },
+  metricsPort: {
+    flag: "--metrics-port",
+    variable: "RESTANTE_METRICS_PORT",
+    type: "number",
+    placeholder: "number",
+    about:
+      "A second port that serves only the metrics, without a token; 0 selects a free one. Default: none.",
+    allowed: "a whole number from 0 to 65535",
+    fallback: undefined,
+    read: (text) => wholeNumber(text, 0, 65_535),
+  },
+  metricsHost: {
+    flag: "--metrics-host",
+    variable: "RESTANTE_METRICS_HOST",
+    type: "string",
+    placeholder: "host",
+    about: "The address to listen on for --metrics-port.",
+    allowed: "a host name or an IP address, without port and brackets",
+    fallback: "localhost",
+    read: address,
   },
   logLevel: {
     flag: "--log-level",

@@ -5,24 +5,35 @@ import { extname } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { BackupStatus } from "../domain/backups.ts";
+import type { MetricFamily } from "../lib/metrics.ts";
 import {
   type Answer,
   type CommitRequest,
   type Owner,
   runCommitRequest,
 } from "../store/remote-committer.ts";
+import type { App } from "./app.ts";
 import type { Config } from "./config.ts";
 import { type Log, lineWriter } from "./log.ts";
+import { WorkerMetrics } from "./worker-metrics.ts";
 
 /** A message from the supervisor to a worker. */
 export type SupervisorMessage =
   | { readonly kind: "work"; readonly config: Config }
   | { readonly kind: "backups"; readonly status: BackupStatus }
+  | { readonly kind: "send-metrics" }
+  | {
+      readonly kind: "all-metrics";
+      readonly id: number;
+      readonly families: readonly MetricFamily[];
+    }
   | Answer;
 /** A message from a worker to the supervisor. */
 export type WorkerMessage =
   | { readonly kind: "listening" }
   | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "metrics"; readonly families: readonly MetricFamily[] }
+  | { readonly kind: "collect-metrics"; readonly id: number }
   | CommitRequest;
 
 /** A worker that exits sooner is replaced after this delay, so that the machine does not only start workers. */
@@ -38,15 +49,25 @@ export class Supervisor {
   readonly #log: Log;
   readonly #writeLine: (line: string) => void;
   readonly #workers = new Set<ChildProcess>();
+  readonly #metrics: WorkerMetrics<ChildProcess>;
   #backups: BackupStatus | undefined;
   #isStopping = false;
 
   /** `config.port` is the port that all workers share, not 0. */
-  constructor(config: Config, writer: Owner, log: Log) {
+  constructor(config: Config, { writer, metrics }: Pick<App, "writer" | "metrics">, log: Log) {
     this.#config = config;
     this.#writer = writer;
     this.#log = log;
     this.#writeLine = lineWriter(log);
+    this.#metrics = new WorkerMetrics(
+      () => metrics.read(),
+      (worker) => send(worker, { kind: "send-metrics" }),
+    );
+  }
+
+  /** Returns the metrics of all processes. */
+  collectMetrics(): Promise<readonly MetricFamily[]> {
+    return this.#metrics.collect();
   }
 
   /** Resolves when all workers listen. When one cannot start, it stops the others and rejects. */
@@ -84,6 +105,7 @@ export class Supervisor {
     const listening = Promise.withResolvers<void>();
     let listensSince: number | undefined;
     this.#workers.add(worker);
+    this.#metrics.add(worker);
     passLines(worker.stdout, this.#writeLine);
     worker.on("message", (message: WorkerMessage) => {
       if (message.kind === "listening") {
@@ -91,6 +113,8 @@ export class Supervisor {
         if (this.#backups) send(worker, { kind: "backups", status: this.#backups });
         return listening.resolve();
       }
+      if (message.kind === "metrics") return this.#metrics.receive(worker, message.families);
+      if (message.kind === "collect-metrics") return void this.#sendMetrics(worker, message.id);
       if (message.kind !== "failed") return void this.#write(worker, message);
       listening.reject(new Error(message.message));
       worker.kill("SIGKILL");
@@ -98,6 +122,7 @@ export class Supervisor {
     worker.on("error", (error) => listening.reject(error));
     worker.once("close", (code, signal) => {
       this.#workers.delete(worker);
+      this.#metrics.remove(worker);
       if (this.#isStopping) return;
       const end = signal ?? `exit code ${code}`;
       listening.reject(new Error(`it exited at once (${end})`));
@@ -119,6 +144,10 @@ export class Supervisor {
     };
     if (wasStable) again();
     else setTimeout(again, shortLifeMs);
+  }
+
+  async #sendMetrics(worker: ChildProcess, id: number): Promise<void> {
+    send(worker, { kind: "all-metrics", id, families: await this.#metrics.collect() });
   }
 
   async #write(worker: ChildProcess, request: CommitRequest): Promise<void> {

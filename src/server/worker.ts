@@ -1,12 +1,16 @@
 // Runs one of the processes that share a port: it serves requests, and the supervisor does its writes.
 
 import { CliError, messageOf } from "../lib/cli-error.ts";
+import type { MetricFamily } from "../lib/metrics.ts";
 import { RemoteCommitter } from "../store/remote-committer.ts";
 import { loadActions, logLateActionErrors } from "./actions-folder.ts";
 import type { App } from "./app.ts";
 import { drain, listenFor, openApp } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import type { SupervisorMessage, WorkerMessage } from "./supervisor.ts";
+
+/** How often a worker sends its metrics without being asked. What it counts after that is lost if it crashes. */
+const sendMetricsMs = 5_000;
 
 /** Runs a worker. Only the supervisor starts it, and it exits with the supervisor. */
 export async function work(): Promise<void> {
@@ -23,6 +27,8 @@ export async function work(): Promise<void> {
     process.on("message", (message: SupervisorMessage) => {
       if (message.kind === "work") resolve(message);
       else if (message.kind === "backups") app?.showBackups(message.status);
+      else if (message.kind === "send-metrics") sendMetrics(app);
+      else if (message.kind === "all-metrics") collected.get(message.id)?.(message.families);
       else committer.receive(message);
     });
   });
@@ -30,6 +36,8 @@ export async function work(): Promise<void> {
     const log = createLog(config.logLevel);
     const opened = await openApp(config, log, committer, await loadActions(config));
     app = opened;
+    opened.showMetrics(collectMetrics);
+    setInterval(() => sendMetrics(opened), sendMetricsMs).unref();
     logLateActionErrors(config, opened, log);
     const server = await listenFor(config, opened);
     process.once("SIGTERM", () => void drain(server, opened, log).then(() => process.exit(0)));
@@ -40,6 +48,23 @@ export async function work(): Promise<void> {
     // The supervisor kills this process when it has read the message. Exiting here could lose the message.
     send({ kind: "failed", message: messageOf(error) });
   }
+}
+
+/** The collections that the supervisor makes now, by id. */
+const collected = new Map<number, (families: readonly MetricFamily[]) => void>();
+let lastCollection = 0;
+
+/** The supervisor adds up the metrics of all workers. */
+function collectMetrics(): Promise<readonly MetricFamily[]> {
+  const id = ++lastCollection;
+  return new Promise<readonly MetricFamily[]>((resolve) => {
+    collected.set(id, resolve);
+    send({ kind: "collect-metrics", id });
+  }).finally(() => collected.delete(id));
+}
+
+function sendMetrics(app: App | undefined): void {
+  send({ kind: "metrics", families: app?.metrics.read() ?? [] });
 }
 
 /** Ignores a failure to send: when the supervisor is gone, `disconnect` follows. */

@@ -1,5 +1,6 @@
 // Groups commits: calls that arrive while a commit is in progress are committed together in the next one.
 
+import { type Metrics, secondsBounds } from "../lib/metrics.ts";
 import { Outage } from "../model/outage.ts";
 import type { Change, Outcome, Store } from "./store.ts";
 
@@ -9,12 +10,15 @@ export interface GroupOptions {
   readonly maxWaitingBytes: number;
   /** Whether calls for different collections are committed separately, at the same time. */
   readonly isByCollection: boolean;
+  /** Where commits are counted. */
+  readonly metrics: Metrics | undefined;
 }
 
 const defaultOptions: GroupOptions = {
   maxWaiting: 4_096,
   maxWaitingBytes: 64 * 1024 * 1024,
   isByCollection: false,
+  metrics: undefined,
 };
 
 /** Batches are small enough that the calls in them do not wait long for each other. */
@@ -22,6 +26,9 @@ const maxBatchChanges = 1_024;
 const maxBatchBytes = 8 * 1024 * 1024;
 /** So few calls are not divided. */
 const minBatchCalls = 8;
+
+/** The changes in a commit, for the metrics. */
+const changesBounds = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000];
 
 /** Wraps a store so that its commits are grouped: one at a time, in order, without timers. */
 export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {}): Store {
@@ -76,10 +83,34 @@ class CommitQueue {
   #waiting = 0;
   #waitingBytes = 0;
   #isClosed = false;
+  readonly #measure: (changes: number, ms: number) => void;
 
   constructor(store: Store, options: GroupOptions) {
     this.#store = store;
     this.#options = options;
+    this.#measure = options.metrics ? this.#measureIn(options.metrics) : () => undefined;
+  }
+
+  #measureIn(metrics: Metrics): (changes: number, ms: number) => void {
+    const seconds = metrics.histogram(
+      "restante_commit_duration_seconds",
+      "How long commits took until they were on disk.",
+      secondsBounds,
+    );
+    const sizes = metrics.histogram(
+      "restante_commit_changes",
+      "How many changes a commit had.",
+      changesBounds,
+    );
+    metrics.gauge(
+      "restante_commit_waiting_changes",
+      "How many changes wait for the next commit.",
+      () => this.#waiting,
+    );
+    return (changes, ms) => {
+      sizes.add(changes);
+      seconds.add(ms / 1_000);
+    };
   }
 
   /** Not an async function: returning its promise would take three more turns of the microtask queue. */
@@ -139,7 +170,10 @@ class CommitQueue {
   /** Returns a function that settles the calls. */
   async #commitSome(calls: readonly Call[]): Promise<() => void> {
     try {
-      const outcomes = await this.#store.commit(calls.flatMap((call) => call.changes));
+      const startedAt = performance.now();
+      const sent = calls.flatMap((call) => call.changes);
+      const outcomes = await this.#store.commit(sent);
+      this.#measure(sent.length, performance.now() - startedAt);
       return () => {
         let start = 0;
         for (const { changes, resolve } of calls) {

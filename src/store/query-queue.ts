@@ -1,6 +1,7 @@
 // Runs queries that can be long: a few at a time, the callers in turn, each one with a deadline.
 
 import { FairQueue } from "../lib/fair-queue.ts";
+import type { Metrics } from "../lib/metrics.ts";
 import { Outage } from "../model/outage.ts";
 import type { ReadOptions } from "./store.ts";
 
@@ -40,8 +41,18 @@ export class QueryQueue {
   #running = 0;
   #onIdle: (() => void)[] = [];
 
-  constructor(limits: QueueLimits) {
+  constructor(limits: QueueLimits, metrics?: Metrics) {
     this.#limits = limits;
+    metrics?.gauge(
+      "restante_queries_running",
+      "How many queries that can be long run now.",
+      () => this.#running,
+    );
+    metrics?.gauge(
+      "restante_queries_waiting",
+      "How many queries wait for another one to end.",
+      () => this.#waiting.size,
+    );
   }
 
   /** Rejects as soon as the deadline is reached or the client has left, even if the job still ends its work. */

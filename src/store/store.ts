@@ -1,6 +1,7 @@
 // Defines the contract of every storage engine. Expected results are values; thrown errors are outages or bugs.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { Metrics } from "../lib/metrics.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../model/feed.ts";
 import type { FeedPosition } from "../model/feed-position.ts";
@@ -126,8 +127,9 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The limits of queries that can be long. */
+/** The limits of queries that can be long, and where they are counted. */
 export interface QueryOptions {
+  readonly metrics?: Metrics | undefined;
   /** How long a query may take, including its wait. */
   readonly queryDeadlineMs?: number | undefined;
   /** The total is exact while a query looks at no more index entries and resources than this. */

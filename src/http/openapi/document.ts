@@ -94,7 +94,7 @@ const bearer = {
   scheme: "bearer",
   bearerFormat: "rst_ and 49 letters and digits",
   description:
-    "A token, in the Authorization header only; credentials in a URL are rejected. Scopes: `{collection}:{read|create|update|delete}`, where `*` stands for every collection or every verb; `action:{name}`, where `*` stands for every action; `admin` may do everything, including creating tokens and collections.",
+    "A token, in the Authorization header only; credentials in a URL are rejected. Scopes: `{collection}:{read|create|update|delete}`, where `*` stands for every collection or every verb; `action:{name}`, where `*` stands for every action; `metrics` reads the metrics; `admin` may do everything, including creating tokens and collections.",
 };
 
 /** Component names differ in more than case and kind: the parameter `page` is `PageParameter`. */

@@ -22,6 +22,7 @@ export function verbsOf(permission: Permission): readonly Verb[] {
     case "optional-token":
     case "token":
     case "admin":
+    case "metrics":
     case "action":
       return [];
     case "put":
@@ -42,6 +43,8 @@ export function securityOf(permission: Permission): readonly object[] {
       return [{ bearer: [] }];
     case "admin":
       return [{ bearer: ["admin"] }];
+    case "metrics":
+      return [{ bearer: ["metrics"] }];
     case "action":
       return [{ bearer: [actionScope("{name}")] }];
     default:

@@ -1,6 +1,11 @@
 // Authenticates the bearer token of a request, and asks the domain whether its caller may use the route.
 
-import { requireActionScope, requireAdmin, requireToken } from "../../domain/access.ts";
+import {
+  requireActionScope,
+  requireAdmin,
+  requireMetrics,
+  requireToken,
+} from "../../domain/access.ts";
 import type { CollectionPermission } from "../../domain/collection-access.ts";
 import { unauthenticated } from "../../domain/problems.ts";
 import { requireSignedUrls, signerLostAccess, wrongSignature } from "../../domain/signed-urls.ts";
@@ -17,13 +22,14 @@ import { signatureName, splitSignature, withQuery } from "./signature.ts";
 /**
  * `anyone` needs no token and `token` a valid one; with `optional-token` a token that is sent must be
  * valid. A verb needs its scope on the collection in the path, unless the collection is public for it;
- * `action` needs the scope of the action in the path.
+ * `action` needs the scope of the action in the path, `metrics` the scope of that name.
  */
 export type Permission =
   | "anyone"
   | "optional-token"
   | "token"
   | "admin"
+  | "metrics"
   | "action"
   | CollectionPermission;
 
@@ -84,6 +90,7 @@ function checkPermission(
   const { principal, services } = context;
   if (permission === "token" || permission === "optional-token") return requireToken(principal);
   if (permission === "admin") return requireAdmin(principal);
+  if (permission === "metrics") return requireMetrics(principal);
   if (permission === "action") return requireActionScope(principal, context.param("name"));
   const asked = permission === "create" && isUpsert(context) ? "put" : permission;
   const { collection = "", id } = context.params;

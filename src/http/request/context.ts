@@ -17,12 +17,17 @@ import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries
 import type { Tokens } from "../../domain/tokens.ts";
 import type { Uploads } from "../../domain/uploads.ts";
 import type { Writes } from "../../domain/write/writes.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
+import type { MetricFamily } from "../../lib/metrics.ts";
 import { anonymous, type Principal } from "../../model/principal.ts";
+import type { ProblemKind } from "../../model/problem.ts";
 import type { Proxies } from "../headers/forwarded.ts";
 import type { AllowedHosts } from "../headers/host.ts";
+import type { RequestMetrics } from "../request-metrics.ts";
 import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
 import { readSearchParams, type SearchParams } from "./request-target.ts";
+import type { Route } from "./route.ts";
 
 /** The services and settings that all requests share. */
 export interface Services {
@@ -64,7 +69,10 @@ export interface Services {
   /** The limit of a body with files. */
   readonly maxUploadBytes: number;
   readonly version: string;
-  readonly logRequest: ((context: RequestContext, status: number) => void) | undefined;
+  readonly requestMetrics: RequestMetrics;
+  /** The metrics of all processes. */
+  readonly metrics: () => MaybePromise<readonly MetricFamily[]>;
+  readonly logRequest: ((context: RequestContext, status: number, ms: number) => void) | undefined;
   readonly logRefusal: (requestId: string, status: number, detail: string, cause?: unknown) => void;
   readonly logFailure: (context: RequestContext, thrown: unknown) => void;
   readonly logSlowQuery: (
@@ -109,12 +117,16 @@ export class RequestContext {
   readonly services: Services;
   readonly request: Request;
   readonly requestId: string;
-  readonly startedAt: number;
+  readonly startedAt = performance.now();
   /** Empty until the request target is read. */
   path = "";
   #query = "";
   #searchParams: SearchParams | undefined;
   params: Readonly<Record<string, string>> = noParams;
+  /** Undefined when none was found. */
+  route: Route | undefined = undefined;
+  /** The kind of the problem that the response is. */
+  problem: ProblemKind | undefined = undefined;
   principal: Principal = anonymous;
   /** Set when the request has no token but a signature in its URL. */
   signed: Signed | undefined = undefined;
@@ -146,7 +158,6 @@ export class RequestContext {
     this.services = services;
     this.request = request;
     this.requestId = requestId;
-    this.startedAt = services.logRequest === undefined ? 0 : performance.now();
   }
 
   /** The memory of this request, released with its response. */

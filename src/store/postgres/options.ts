@@ -38,6 +38,7 @@ const defaults = {
   queries: 4,
   queryDeadlineMs: defaultDeadlineMs,
   maxCounted,
+  metrics: undefined,
   onProgress: () => undefined,
 };
 

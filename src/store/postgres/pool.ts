@@ -1,5 +1,6 @@
 // Pools the connections for reads: uses the least busy one, and replaces lost ones.
 
+import type { Metrics } from "../../lib/metrics.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Connection, Sql } from "./connection.ts";
 import { isConnectionLost, outageOf } from "./errors.ts";
@@ -17,9 +18,19 @@ export class Pool {
   #growAt = 0;
   #isClosed = false;
 
-  constructor(open: () => Promise<Connection>, size: number) {
+  constructor(open: () => Promise<Connection>, size: number, metrics?: Metrics) {
     this.#open = open;
     this.#size = size;
+    metrics?.gauge(
+      "restante_postgres_read_connections",
+      "How many connections for short reads are open.",
+      () => this.#connections.length,
+    );
+    metrics?.gauge(
+      "restante_postgres_reads_in_flight",
+      "How many short reads wait for the database.",
+      () => this.#connections.reduce((sum, { inFlight }) => sum + inFlight, 0),
+    );
   }
 
   get size(): number {

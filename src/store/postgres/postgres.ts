@@ -89,6 +89,7 @@ class PostgresStore implements Store {
     const pool = new Pool(
       () => Connection.open({ ...settings, url: readUrl ?? url }),
       settings.readers,
+      settings.metrics,
     );
     const { size } = pool;
     this.#pool = pool;

@@ -24,11 +24,11 @@ export class QueryPool {
 
   /** `pool` is for short reads. */
   constructor(settings: Settings, pool: Pool) {
-    const { url, readUrl, queries, queryDeadlineMs, maxCounted: most } = settings;
+    const { url, readUrl, queries, queryDeadlineMs, maxCounted: most, metrics } = settings;
     const deadlineMs = queryDeadlineMs ?? defaultDeadlineMs;
     this.#open = () => Connection.open({ ...settings, url: readUrl ?? url, deadlineMs });
     this.#pool = pool;
-    this.#queue = new QueryQueue(queueLimits(queries, deadlineMs));
+    this.#queue = new QueryQueue(queueLimits(queries, deadlineMs), metrics);
     this.maxCounted = most ?? maxCounted;
   }
 

@@ -13,12 +13,14 @@ const dueUncopiedFrames = 256;
 
 export class Checkpoints {
   readonly #connection: Connection;
+  readonly #count: Int32Array | undefined;
   readonly #state: Query<StateRow>;
   readonly #passive: Query<StateRow>;
   readonly #truncate: Query<StateRow>;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, count?: Int32Array) {
     this.#connection = connection;
+    this.#count = count;
     this.#state = connection.query("PRAGMA wal_checkpoint(NOOP)");
     this.#passive = connection.query("PRAGMA wal_checkpoint(PASSIVE)");
     this.#truncate = connection.query("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -32,6 +34,7 @@ export class Checkpoints {
     const [, frames, copied] = this.#state.one() ?? [0, 0, 0];
     const due = isInBackground ? dueFramesInBackground : dueFrames;
     if (frames < due || frames - copied < dueUncopiedFrames) return false;
+    if (this.#count !== undefined) Atomics.add(this.#count, 0, 1);
     try {
       this.#passive.one();
     } catch (error) {

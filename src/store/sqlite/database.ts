@@ -27,6 +27,8 @@ export interface DatabaseOptions {
   /** How long deleted content can stay in the files before it is erased. */
   readonly eraseAfterMs?: number | undefined;
   readonly retention?: Retention | undefined;
+  /** The number of checkpoints, in memory that several threads share. */
+  readonly checkpointCount?: Int32Array | undefined;
 }
 
 export class Database {
@@ -46,7 +48,7 @@ export class Database {
 
   constructor(
     file: DatabaseFile,
-    { eraseAfterMs = defaultEraseAfterMs, retention }: DatabaseOptions = {},
+    { eraseAfterMs = defaultEraseAfterMs, retention, checkpointCount }: DatabaseOptions = {},
   ) {
     this.#file = file;
     this.copyLock = new Connection(file.path, "copy");
@@ -57,7 +59,7 @@ export class Database {
       this.#connection = connection;
       // Again, because the file may have switched to WAL mode only now.
       holdLock(this.copyLock);
-      this.#checkpoints = new Checkpoints(connection);
+      this.#checkpoints = new Checkpoints(connection, checkpointCount);
       const eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
       this.#eraser = eraser;
       this.#purger = new Purger(connection, retention, () => eraser.schedule());

@@ -2,6 +2,7 @@
 
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import type { Metrics } from "../../lib/metrics.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Query } from "../../model/query/query.ts";
 import { Damage, type StoredResource } from "../core/stored-resource.ts";
@@ -23,17 +24,22 @@ export interface ReaderPoolOptions {
   readonly path: string;
   readonly limits: QueueLimits;
   readonly maxCounted: number | undefined;
+  readonly metrics?: Metrics | undefined;
 }
 
 export class ReaderPool {
   readonly #options: ReaderPoolOptions;
   readonly #queue: QueryQueue;
   #idle: ReaderThread[] = [];
+  /** The number of threads, idle and busy. */
+  #size = 0;
   #isClosed = false;
 
   constructor(options: ReaderPoolOptions) {
     this.#options = options;
-    this.#queue = new QueryQueue(options.limits);
+    const { limits, metrics } = options;
+    this.#queue = new QueryQueue(limits, metrics);
+    metrics?.gauge("restante_reader_threads", "How many threads answer queries.", () => this.#size);
   }
 
   query(
@@ -60,12 +66,18 @@ export class ReaderPool {
 
   async #run(read: LongRead, signal: AbortSignal): Promise<LongResult | undefined> {
     if (this.#isClosed) throw new Outage("unavailable", "the store is closed");
-    const thread = this.#idle.pop() ?? new ReaderThread(this.#options);
+    const thread = this.#idle.pop() ?? this.#start();
     try {
       return await thread.read(read, signal);
     } finally {
-      if (!thread.hasExited) this.#idle.push(thread);
+      if (thread.hasExited) this.#size--;
+      else this.#idle.push(thread);
     }
+  }
+
+  #start(): ReaderThread {
+    this.#size++;
+    return new ReaderThread(this.#options);
   }
 }
 

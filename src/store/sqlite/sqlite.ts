@@ -1,5 +1,6 @@
 // Implements the store on one SQLite file, with a writer thread and synchronous reads.
 
+import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { extname } from "node:path";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
@@ -60,7 +61,7 @@ const writerScript = new URL(`./writer${extname(import.meta.url)}`, import.meta.
 /** Opens or creates the database. Rejects with a readable message when it cannot be used. */
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const file = await openFile(options);
-  const writerClient = options.committer ?? new WriterClient(file, writerScript, options);
+  const writerClient = options.committer ?? openWriter(file, options);
   try {
     // With another writer this process only reads, which also works when the disk is full.
     if (writerClient instanceof WriterClient) await checkWrites(writerClient, file);
@@ -72,7 +73,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       () => new Reader(new Connection(file.path, "read"), commitCounter, limits),
     );
     const queue = queueLimits(readers, queryDeadlineMs);
-    const pool = new ReaderPool({ path: file.path, limits: queue, maxCounted });
+    const { metrics } = options;
+    const pool = new ReaderPool({ path: file.path, limits: queue, maxCounted, metrics });
     const listeners = new CommitListeners((onCommit) =>
       followCommits(file.commitCounter, onCommit),
     );
@@ -82,6 +84,25 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     throw cannotOpen(file, error);
   }
 }
+
+function openWriter(file: DatabaseFile, options: SqliteOptions): WriterClient {
+  const { metrics } = options;
+  const checkpointCount = new Int32Array(new SharedArrayBuffer(4));
+  metrics?.count(
+    "restante_checkpoints_total",
+    "How often the WAL was copied into the database file.",
+    () => Atomics.load(checkpointCount, 0),
+  );
+  metrics?.gauge("restante_wal_bytes", "The size of the WAL.", () => sizeOf(`${file.path}-wal`));
+  metrics?.gauge("restante_database_bytes", "The size of the database file.", () =>
+    sizeOf(file.path),
+  );
+  return new WriterClient(file, writerScript, { ...options, checkpointCount });
+}
+
+/** Undefined when there is no such file now. */
+const sizeOf = (path: string): number | undefined =>
+  statSync(path, { throwIfNoEntry: false })?.size;
 
 /** Creates the file when it does not exist, and migrates an old one. A process that only reads cannot. */
 async function openFile({ path, committer, report = () => undefined }: SqliteOptions) {

@@ -1,0 +1,44 @@
+// Measures requests by route and class of status.
+
+import { Histogram, type Labels, type Metrics, secondsBounds } from "../lib/metrics.ts";
+import type { Route } from "./request/route.ts";
+
+/** The statuses 100 to 599. */
+const classes = 6;
+
+/** A request for which no route was found, or that was rejected before that. */
+const noRoute: Pick<Route, "method" | "path"> = { method: "other", path: "none" } as never;
+
+export class RequestMetrics {
+  /** By route; one histogram for each class of status that occurred. */
+  readonly #byRoute = new Map<Pick<Route, "method" | "path">, (Histogram | undefined)[]>();
+
+  constructor(metrics: Metrics) {
+    metrics.histograms(
+      "restante_http_request_duration_seconds",
+      "How long requests took until their response began, by route and class of status.",
+      () => this.#all(),
+    );
+  }
+
+  add(route: Route | undefined, status: number, ms: number): void {
+    const key = route ?? noRoute;
+    const known = this.#byRoute.get(key);
+    const histogram = known?.[(status / 100) | 0];
+    (histogram ?? this.#create(key, status)).add(ms / 1_000);
+  }
+
+  #create(route: Pick<Route, "method" | "path">, status: number): Histogram {
+    const own = this.#byRoute.get(route) ?? new Array<Histogram | undefined>(classes);
+    this.#byRoute.set(route, own);
+    const histogram = new Histogram(secondsBounds);
+    own[(status / 100) | 0] = histogram;
+    return histogram;
+  }
+
+  *#all(): Iterable<readonly [Labels, Histogram]> {
+    for (const [{ method, path }, own] of this.#byRoute)
+      for (const [index, histogram] of own.entries())
+        if (histogram) yield [{ method, route: path, status: `${index}xx` }, histogram];
+  }
+}

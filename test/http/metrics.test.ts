@@ -1,0 +1,91 @@
+// Metrics: who may read them, what they count, and that no request can add labels.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { routes } from "../../src/http/routes.ts";
+import { startApp, type TestApp } from "./app.ts";
+import { answerOf } from "./expect.ts";
+
+let app: TestApp;
+before(async () => {
+  app = await startApp();
+});
+after(() => app.stop());
+
+async function readMetrics(): Promise<ReadonlyMap<string, number>> {
+  const response = await app.request("/-/metrics");
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  const lines = (await response.text()).split("\n").filter((line) => /^[a-z]/.test(line));
+  return new Map(
+    lines.map((line) => {
+      const space = line.lastIndexOf(" ");
+      return [line.slice(0, space), Number(line.slice(space + 1))];
+    }),
+  );
+}
+
+const requests = (method: string, route: string, status: string): string =>
+  `restante_http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`;
+
+describe("GET /-/metrics", () => {
+  it("needs the scope metrics", async () => {
+    const scoped = await app.token("metrics");
+    assert.equal((await app.request("/-/metrics", { token: scoped })).status, 200);
+    const other = await app.token("*:*");
+    assert.equal((await answerOf(await app.request("/-/metrics", { token: other }))).status, 403);
+    assert.equal((await answerOf(await app.request("/-/metrics", { token: null }))).status, 401);
+  });
+
+  it("gives the scope metrics nothing else", async () => {
+    const token = await app.token("metrics");
+    await app.post("people", { name: "Ada" });
+    for (const path of ["/people", "/metrics", "/-/tokens", "/-/collections", "/-/queries"])
+      assert.equal((await app.request(path, { token })).status, 403, path);
+  });
+
+  it("counts requests by route and class of status", async () => {
+    const before = await readMetrics();
+    const { id } = await app.post("books", { title: "Emma" });
+    // The second one is repeated from the first.
+    for (let times = 0; times < 3; times++) await app.request(`/books/${id}`);
+    await app.request("/books/none");
+    await app.request("/books?limit=abc");
+    const after = await readMetrics();
+    const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+    assert.equal(grown(requests("POST", "/{collection}", "2xx")), 1);
+    assert.equal(grown(requests("GET", "/{collection}/{id}", "2xx")), 3);
+    assert.equal(grown(requests("GET", "/{collection}/{id}", "4xx")), 1);
+    assert.equal(grown(requests("GET", "/{collection}", "4xx")), 1);
+    assert.equal(grown("restante_commit_changes_count"), 1);
+  });
+
+  it("has values of the store, the queries and the process", async () => {
+    const metrics = await readMetrics();
+    const expected = [
+      ...["restante_wal_bytes", "restante_database_bytes", "restante_checkpoints_total"],
+      ...["restante_queries_running", "restante_queries_waiting", "restante_reader_threads"],
+      ...["restante_commit_waiting_changes", "restante_slow_queries_total"],
+      ...["restante_in_flight_bytes", "restante_event_loop_lag_seconds_count"],
+      ...["process_resident_memory_bytes", "process_cpu_seconds_total"],
+    ];
+    for (const name of expected) {
+      const value = metrics.get(name);
+      assert.ok(value !== undefined && value >= 0, `${name} is ${value}`);
+    }
+    assert.ok((metrics.get("process_resident_memory_bytes") ?? 0) > 1_000_000);
+  });
+
+  it("has one label for all paths and methods that it does not know", async () => {
+    for (let number = 0; number < 50; number++) {
+      await app.request(`/-/unknown-${number}`);
+      await app.request(`/wrong/${number}/path/here`);
+      await app.direct(new Request(`${app.url}/books`, { method: `ODD${number}` }));
+    }
+    const known = new Set(Object.values(routes).map(({ path }) => path));
+    for (const name of (await readMetrics()).keys()) {
+      const route = /route="([^"]*)"/.exec(name)?.[1];
+      if (route !== undefined) assert.ok(known.has(route) || route === "none", name);
+    }
+  });
+});
