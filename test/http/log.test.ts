@@ -55,7 +55,23 @@ describe("the log", () => {
     assert.ok(typeof token === "string" && typeof ms === "number" && ms >= 0);
     assert.ok(level && time && requestId);
     assert.equal(client, "127.0.0.1");
-    assert.deepEqual(rest, {});
+    assert.deepEqual(rest, { problem: "invalid-parameter" });
+  });
+
+  it("says why a request was rejected, and who the caller is", async () => {
+    const made = await app.request("/-/tokens", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"name":"named","subject":"ann \\"1\\"","scopes":["people:read"]}',
+    });
+    const { id, token } = (await made.json()) as { id: string; token: string };
+    await app.post("people", { name: "Ada" });
+    const answer = await answerOf(app.request("/people?limit=abc", { token }));
+    const line = await lineOf(answer.headers.get("x-request-id") ?? undefined);
+    assert.equal(line?.status, 400);
+    assert.equal(line?.problem, "invalid-parameter");
+    assert.equal(line?.token, id);
+    assert.equal(line?.subject, 'ann "1"');
   });
 
   it("has a line for what the parser rejects, where the runtime allows it", async () => {
