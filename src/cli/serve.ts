@@ -12,9 +12,14 @@ import type { Config } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
 import { logConcerns } from "../server/doctor.ts";
 import { makeFirstToken, writeFirstToken } from "../server/first-token.ts";
-import { drain, listenFor, openApp, type Stoppable } from "../server/lifecycle.ts";
+import {
+  drain,
+  listenFor,
+  listenForMetrics,
+  openApp,
+  type Stoppable,
+} from "../server/lifecycle.ts";
 import { createLog, type Log } from "../server/log.ts";
-import { serveMetrics } from "../server/metrics-server.ts";
 import { Supervisor } from "../server/supervisor.ts";
 import { version } from "../server/version.ts";
 import { bannerText } from "./banner.ts";
@@ -58,7 +63,7 @@ async function startMetrics(
   collect: CollectMetrics,
 ): Promise<Stoppable | undefined> {
   try {
-    const server = await serveMetrics(config, collect);
+    const server = await listenForMetrics(config, collect);
     if (server) log.info({ port: server.port, host: config.metricsHost }, "serving metrics");
     return server;
   } catch (error) {

@@ -176,9 +176,9 @@ function complete(context: RequestContext, response: Response): Response {
   if (context.inClearText) response.headers.delete("strict-transport-security");
   if (context.quotas.length > 0) setRateLimitFields(response.headers, context.quotas);
   if (context.services.corsOrigins !== "*") allowOrigin(context, response.headers);
-  const { requestMetrics, logRequest } = context.services;
+  const { measureRequest, logRequest } = context.services;
   const ms = performance.now() - context.startedAt;
-  requestMetrics.add(context.route, response.status, ms);
+  measureRequest(context, response.status, ms);
   logRequest?.(context, response.status, ms);
   context.releaseMemory();
   return response;

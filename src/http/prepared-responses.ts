@@ -8,9 +8,8 @@ import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
 import type { Scope } from "../model/token.ts";
 import { readBearer } from "./request/authorize.ts";
-import type { RequestContext, Services } from "./request/context.ts";
+import type { RequestContext, RouteName, Services } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
-import type { Route } from "./request/route.ts";
 import { keepsHeaders, withDate } from "./response/response.ts";
 
 /** The limit for all responses, whose bodies the store's own cache holds in part. */
@@ -33,7 +32,7 @@ interface RequestFields {
 interface PreparedResponse {
   readonly fields: RequestFields;
   readonly path: string;
-  readonly route: Route | undefined;
+  readonly route: RouteName | undefined;
   readonly collection: string;
   readonly body: string | Uint8Array<ArrayBuffer> | null;
   readonly status: number;

@@ -1,17 +1,17 @@
 // Measures requests by route and class of status.
 
 import { Histogram, type Labels, type Metrics, secondsBounds } from "../lib/metrics.ts";
-import type { Route } from "./request/route.ts";
+import type { RequestContext, RouteName } from "./request/context.ts";
 
 /** The statuses 100 to 599. */
 const classes = 6;
 
 /** A request for which no route was found, or that was rejected before that. */
-const noRoute: Pick<Route, "method" | "path"> = { method: "other", path: "none" } as never;
+const noRoute: RouteName = { method: "other", path: "none" };
 
 export class RequestMetrics {
   /** By route; one histogram for each class of status that occurred. */
-  readonly #byRoute = new Map<Pick<Route, "method" | "path">, (Histogram | undefined)[]>();
+  readonly #byRoute = new Map<RouteName, (Histogram | undefined)[]>();
 
   constructor(metrics: Metrics) {
     metrics.histograms(
@@ -21,14 +21,14 @@ export class RequestMetrics {
     );
   }
 
-  add(route: Route | undefined, status: number, ms: number): void {
-    const key = route ?? noRoute;
+  add(context: RequestContext, status: number, ms: number): void {
+    const key = context.route ?? noRoute;
     const known = this.#byRoute.get(key);
     const histogram = known?.[(status / 100) | 0];
     (histogram ?? this.#create(key, status)).add(ms / 1_000);
   }
 
-  #create(route: Pick<Route, "method" | "path">, status: number): Histogram {
+  #create(route: RouteName, status: number): Histogram {
     const own = this.#byRoute.get(route) ?? new Array<Histogram | undefined>(classes);
     this.#byRoute.set(route, own);
     const histogram = new Histogram(secondsBounds);

@@ -1,9 +1,7 @@
 // Lists every route: method, path, permission, handler, request and responses.
 
 import { actionListSchema, actionNameSchema } from "../model/action-schema.ts";
-import { backupListSchema } from "../model/schemas/backup.ts";
 import { batchLimits, batchResultsSchema, batchSchema } from "../model/schemas/batch.ts";
-import { collectionListSchema, collectionSchema } from "../model/schemas/collection.ts";
 import { problemKindSchema } from "../model/schemas/problem.ts";
 import { querySchema } from "../model/schemas/query.ts";
 import {
@@ -13,24 +11,7 @@ import {
   resourceIdSchema,
 } from "../model/schemas/resource.ts";
 import { healthSchema, homeSchema } from "../model/schemas/server.ts";
-import { slowQueryListSchema } from "../model/schemas/slow-query.ts";
-import {
-  issuedTokenSchema,
-  tokenIdSchema,
-  tokenListSchema,
-  tokenRequestSchema,
-  tokenSchema,
-} from "../model/schemas/token.ts";
 import { listActions, runAction } from "./actions/actions.ts";
-import { getAccessDocument, putAccessDocument } from "./admin/access.ts";
-import { listBackups } from "./admin/backups.ts";
-import {
-  deleteCollection,
-  getCollection,
-  listCollections,
-  putCollection,
-} from "./admin/collections.ts";
-import { getMetrics } from "./admin/metrics.ts";
 import {
   apiCatalog,
   createdPage,
@@ -41,14 +22,10 @@ import {
   problemPage,
   ready,
 } from "./admin/pages.ts";
-import { listSlowQueries } from "./admin/queries.ts";
-import { explainAccess, getOwnRights } from "./admin/rights.ts";
-import { createToken, getToken, listTokens, revokeToken } from "./admin/tokens.ts";
+import { adminRoutes } from "./admin/routes.ts";
 import { getFile } from "./files/download.ts";
 import { signUrl } from "./files/signed-urls.ts";
-import { replaceAccessDocument, showAccessDocument } from "./openapi/access.ts";
 import { anyAction } from "./openapi/actions.ts";
-import { define, drop } from "./openapi/definitions.ts";
 import { signFileUrl } from "./openapi/files.ts";
 import { storedFileBytes } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
@@ -64,7 +41,6 @@ import {
   upsert,
 } from "./openapi/resources.ts";
 import { json, jsonContent, noContent, notModified, page, response } from "./openapi/responses.ts";
-import { explain, showResourceRights, showRights } from "./openapi/rights.ts";
 import { type Routes, route } from "./request/route.ts";
 import { runBatch } from "./resources/batch.ts";
 import { listResources, queryResources } from "./resources/list.ts";
@@ -178,86 +154,7 @@ export const routes: Routes = {
     path: { name: actionNameSchema },
   }),
 
-  listCollections: route("GET /-/collections", "admin", listCollections, {
-    summary: "All collections",
-    responses: { 200: json("Their names, definitions and sizes.", collectionListSchema) },
-  }),
-  getCollection: route("GET /-/collections/{name}", "admin", getCollection, {
-    summary: "A collection",
-    path: { name: collectionNameSchema },
-    responses: { 200: json("The collection.", collectionSchema) },
-    problems: [404],
-  }),
-  putCollection: route("PUT /-/collections/{name}", "admin", putCollection, define),
-  deleteCollection: route("DELETE /-/collections/{name}", "admin", deleteCollection, drop),
-
-  getRights: route("GET /-/access/{collection}", "optional-token", getOwnRights, showRights),
-  getResourceRights: route(
-    "GET /-/access/{collection}/{id}",
-    "optional-token",
-    getOwnRights,
-    showResourceRights,
-  ),
-
-  getAccessDocument: route("GET /-/access", "admin", getAccessDocument, showAccessDocument),
-  putAccessDocument: route("PUT /-/access", "admin", putAccessDocument, replaceAccessDocument),
-  explainAccess: route("QUERY /-/access", "admin", explainAccess, explain),
-  listSlowQueries: route("GET /-/queries", "admin", listSlowQueries, {
-    summary: "Slow queries since the start of the process",
-    description:
-      "Queries that took a second or more, that checked 1,000 resources or more one by one, or that were stopped at the deadline: the 100 latest shapes, without values, the longest total time first. With several processes, each has its own.",
-    responses: { 200: json("With the indexes that would help.", slowQueryListSchema) },
-  }),
-
-  getMetrics: route("GET /-/metrics", "metrics", getMetrics, {
-    summary: "Metrics for Prometheus",
-    description:
-      "What is counted since the start, in the text format of Prometheus, added up over all processes of the server. It needs the scope `metrics`; `--metrics-port` opens it on another port, without a token.",
-    responses: {
-      200: response("In the text format, version 0.0.4.", {
-        "text/plain": { schema: { type: "string" } },
-      }),
-    },
-  }),
-
-  listBackups: route("GET /-/backups", "admin", listBackups, {
-    summary: "Scheduled backups",
-    description:
-      "The last 20 backups of `--backup-to` and how they went, the newest first, and when the next one begins.",
-    responses: { 200: json("Also while one runs.", backupListSchema) },
-  }),
-
-  listTokens: route("GET /-/tokens", "admin", listTokens, {
-    summary: "List all tokens, revoked and expired ones included",
-    responses: { 200: json("Without their secrets.", tokenListSchema) },
-  }),
-  createToken: route("POST /-/tokens", "admin", createToken, {
-    summary: "Create a token",
-    description:
-      "With an `Idempotency-Key`, a repeated request creates no second token: it is 409, and its detail names the first.",
-    parameters: [parameters.idempotencyKey],
-    body: jsonContent(tokenRequestSchema),
-    responses: {
-      201: json("The token and its secret, which is shown only once.", issuedTokenSchema, {
-        Location: headers.location,
-      }),
-    },
-    problems: [409, 422],
-  }),
-  getToken: route("GET /-/tokens/{id}", "admin", getToken, {
-    summary: "A token",
-    path: { id: tokenIdSchema },
-    responses: { 200: json("Without its secret.", tokenSchema) },
-    problems: [404],
-  }),
-  revokeToken: route("DELETE /-/tokens/{id}", "admin", revokeToken, {
-    summary: "Revoke a token",
-    description:
-      "Takes effect at once. The record stays, with `revokedAt`; revoking again changes nothing.",
-    path: { id: tokenIdSchema },
-    responses: { 204: noContent("The token is revoked.") },
-    problems: [404],
-  }),
+  ...adminRoutes,
 
   getHome: route("GET /", "anyone", home, {
     summary: "Where to start",

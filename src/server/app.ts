@@ -36,7 +36,6 @@ import { redactSecrets } from "../model/token.ts";
 import { openDisk } from "../store/disk/disk.ts";
 import { isKeyDirectory } from "../store/disk/paths.ts";
 import type { Committer, Owner } from "../store/remote-committer.ts";
-import type { Report } from "../store/sqlite/writer-client.ts";
 import type { Config } from "./config.ts";
 import { type Log, lineWriter } from "./log.ts";
 import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
@@ -97,7 +96,7 @@ export async function assemble(
 ): Promise<App> {
   const openedAt = Date.now();
   const metrics = new Metrics();
-  const report: Report = (level, message) => log[level](message);
+  const report = (level: "error" | "info", message: string) => log[level](message);
   const store = await openStore(config, committer, report, metrics);
   try {
     // What another process has uploaded can be without a row for a while.
@@ -153,6 +152,7 @@ function build(
   const requests = new RequestLog(lineWriter(log));
   const slowQueries = new SlowQueries(clock);
   const backups = new Backups();
+  const requestMetrics = new RequestMetrics(metrics);
   const stopMeasuring = measureProcess(metrics);
   measureServices(metrics, { memory, slowQueries, backups });
   let collect: CollectMetrics = () => metrics.read();
@@ -189,7 +189,7 @@ function build(
     keyLifetimeMs: config.keepKeysHours * hourMs,
     maxUploadBytes: config.maxUploadBytes,
     version,
-    requestMetrics: new RequestMetrics(metrics),
+    measureRequest: (context, status, ms) => requestMetrics.add(context, status, ms),
     metrics: () => collect(),
     ...logging(log, requests),
   };

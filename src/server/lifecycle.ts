@@ -5,9 +5,10 @@ import { CliError, messageOf } from "../lib/cli-error.ts";
 import type { Action } from "../model/action.ts";
 import type { Server } from "../runtime/runtime.ts";
 import type { Committer } from "../store/remote-committer.ts";
-import { type App, assemble, describeStore } from "./app.ts";
+import { type App, assemble, type CollectMetrics, describeStore } from "./app.ts";
 import type { Config } from "./config.ts";
 import type { Log } from "./log.ts";
+import { metricsResponder } from "./metrics-server.ts";
 
 const maxHeaderBytes = 16_384;
 
@@ -36,6 +37,20 @@ export function listenFor(
   { fetch, errorResponse }: App,
 ): Promise<Server> {
   return serve({ host, port, fetch, errorResponse, maxHeaderBytes, isShared: workers > 1 });
+}
+
+/** Serves the metrics on their own port. Returns undefined when the config names none. */
+export async function listenForMetrics(
+  { metricsPort: port, metricsHost: host }: Config,
+  collect: CollectMetrics,
+): Promise<Server | undefined> {
+  if (port === undefined) return undefined;
+  try {
+    return await serve({ host, port, maxHeaderBytes, ...metricsResponder(collect) });
+  } catch (cause) {
+    const message = `Cannot serve the metrics on port ${port} of ${host}: ${messageOf(cause)}. Choose another --metrics-port.`;
+    throw new CliError(1, message, { cause });
+  }
 }
 
 /** Finishes the requests in flight, closes the store, logs the message if given, and flushes the log. */

@@ -129,6 +129,7 @@ export async function requestEverything(
     [`GET /-/access/people/${id}`, { token: scoped }],
     ["GET /-/queries"],
     ["GET /-/backups"],
+    ["GET /-/metrics"],
     ["GET /-/tokens"],
     ["POST /-/tokens", { headers: json, body: '{"name":"n","scopes":["*:read"]}' }],
     [`GET /-/tokens/${token}`],

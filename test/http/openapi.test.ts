@@ -46,6 +46,7 @@ function securityOf(who: Permission) {
   if (who === "optional-token") return [{}, { bearer: [] }];
   if (who === "token") return [{ bearer: [] }];
   if (who === "admin") return [{ bearer: ["admin"] }];
+  if (who === "metrics") return [{ bearer: ["metrics"] }];
   if (who === "action") return [{ bearer: ["action:{name}"] }];
   const verbs = who === "put" ? ["create", "update"] : [who];
   return verbs.map((verb) => ({ bearer: [`{collection}:${verb}`] }));

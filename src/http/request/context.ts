@@ -24,10 +24,8 @@ import { anonymous, type Principal } from "../../model/principal.ts";
 import type { ProblemKind } from "../../model/problem.ts";
 import type { Proxies } from "../headers/forwarded.ts";
 import type { AllowedHosts } from "../headers/host.ts";
-import type { RequestMetrics } from "../request-metrics.ts";
 import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
 import { readSearchParams, type SearchParams } from "./request-target.ts";
-import type { Route } from "./route.ts";
 
 /** The services and settings that all requests share. */
 export interface Services {
@@ -69,7 +67,7 @@ export interface Services {
   /** The limit of a body with files. */
   readonly maxUploadBytes: number;
   readonly version: string;
-  readonly requestMetrics: RequestMetrics;
+  readonly measureRequest: (context: RequestContext, status: number, ms: number) => void;
   /** The metrics of all processes. */
   readonly metrics: () => MaybePromise<readonly MetricFamily[]>;
   readonly logRequest: ((context: RequestContext, status: number, ms: number) => void) | undefined;
@@ -105,6 +103,12 @@ export interface Source {
   readonly isOwn?: boolean;
 }
 
+/** The method and path of a route, by which requests are measured. The same object for the same route. */
+export interface RouteName {
+  readonly method: string;
+  readonly path: string;
+}
+
 /** How a command imports lines. */
 export interface LineOptions {
   /** Returns the id of a new resource, so that a line that is imported again creates nothing. */
@@ -124,7 +128,7 @@ export class RequestContext {
   #searchParams: SearchParams | undefined;
   params: Readonly<Record<string, string>> = noParams;
   /** Undefined when none was found. */
-  route: Route | undefined = undefined;
+  route: RouteName | undefined = undefined;
   /** The kind of the problem that the response is. */
   problem: ProblemKind | undefined = undefined;
   principal: Principal = anonymous;

@@ -86,11 +86,8 @@ class PostgresStore implements Store {
 
   constructor(settings: Settings) {
     const { url, readUrl, cacheMs: maxAgeMs } = settings;
-    const pool = new Pool(
-      () => Connection.open({ ...settings, url: readUrl ?? url }),
-      settings.readers,
-      settings.metrics,
-    );
+    const open = () => Connection.open({ ...settings, url: readUrl ?? url });
+    const pool = new Pool(open, settings.readers, settings.metrics);
     const { size } = pool;
     this.#pool = pool;
     this.#guard = new SchemaGuard(() => pool.read(readWrittenBy), settings.onProgress);

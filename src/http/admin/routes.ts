@@ -1,0 +1,110 @@
+// Lists the routes of administrators: collections, access, queries, metrics, backups and tokens.
+
+import { backupListSchema } from "../../model/schemas/backup.ts";
+import { collectionListSchema, collectionSchema } from "../../model/schemas/collection.ts";
+import { collectionNameSchema } from "../../model/schemas/resource.ts";
+import { slowQueryListSchema } from "../../model/schemas/slow-query.ts";
+import {
+  issuedTokenSchema,
+  tokenIdSchema,
+  tokenListSchema,
+  tokenRequestSchema,
+  tokenSchema,
+} from "../../model/schemas/token.ts";
+import { replaceAccessDocument, showAccessDocument } from "../openapi/access.ts";
+import { define, drop } from "../openapi/definitions.ts";
+import { headers } from "../openapi/headers.ts";
+import { parameters } from "../openapi/parameters.ts";
+import { json, jsonContent, noContent, response } from "../openapi/responses.ts";
+import { explain, showResourceRights, showRights } from "../openapi/rights.ts";
+import { type Routes, route } from "../request/route.ts";
+import { getAccessDocument, putAccessDocument } from "./access.ts";
+import { listBackups } from "./backups.ts";
+import { deleteCollection, getCollection, listCollections, putCollection } from "./collections.ts";
+import { getMetrics } from "./metrics.ts";
+import { listSlowQueries } from "./queries.ts";
+import { explainAccess, getOwnRights } from "./rights.ts";
+import { createToken, getToken, listTokens, revokeToken } from "./tokens.ts";
+
+export const adminRoutes: Routes = {
+  listCollections: route("GET /-/collections", "admin", listCollections, {
+    summary: "All collections",
+    responses: { 200: json("Their names, definitions and sizes.", collectionListSchema) },
+  }),
+  getCollection: route("GET /-/collections/{name}", "admin", getCollection, {
+    summary: "A collection",
+    path: { name: collectionNameSchema },
+    responses: { 200: json("The collection.", collectionSchema) },
+    problems: [404],
+  }),
+  putCollection: route("PUT /-/collections/{name}", "admin", putCollection, define),
+  deleteCollection: route("DELETE /-/collections/{name}", "admin", deleteCollection, drop),
+
+  getRights: route("GET /-/access/{collection}", "optional-token", getOwnRights, showRights),
+  getResourceRights: route(
+    "GET /-/access/{collection}/{id}",
+    "optional-token",
+    getOwnRights,
+    showResourceRights,
+  ),
+
+  getAccessDocument: route("GET /-/access", "admin", getAccessDocument, showAccessDocument),
+  putAccessDocument: route("PUT /-/access", "admin", putAccessDocument, replaceAccessDocument),
+  explainAccess: route("QUERY /-/access", "admin", explainAccess, explain),
+  listSlowQueries: route("GET /-/queries", "admin", listSlowQueries, {
+    summary: "Slow queries since the start of the process",
+    description:
+      "Queries that took a second or more, that checked 1,000 resources or more one by one, or that were stopped at the deadline: the 100 latest shapes, without values, the longest total time first. With several processes, each has its own.",
+    responses: { 200: json("With the indexes that would help.", slowQueryListSchema) },
+  }),
+
+  getMetrics: route("GET /-/metrics", "metrics", getMetrics, {
+    summary: "Metrics for Prometheus",
+    description:
+      "What is counted since the start, in the text format of Prometheus, added up over all processes of the server. It needs the scope `metrics`; `--metrics-port` opens it on another port, without a token.",
+    responses: {
+      200: response("In the text format, version 0.0.4.", {
+        "text/plain": { schema: { type: "string" } },
+      }),
+    },
+  }),
+
+  listBackups: route("GET /-/backups", "admin", listBackups, {
+    summary: "Scheduled backups",
+    description:
+      "The last 20 backups of `--backup-to` and how they went, the newest first, and when the next one begins.",
+    responses: { 200: json("Also while one runs.", backupListSchema) },
+  }),
+
+  listTokens: route("GET /-/tokens", "admin", listTokens, {
+    summary: "List all tokens, revoked and expired ones included",
+    responses: { 200: json("Without their secrets.", tokenListSchema) },
+  }),
+  createToken: route("POST /-/tokens", "admin", createToken, {
+    summary: "Create a token",
+    description:
+      "With an `Idempotency-Key`, a repeated request creates no second token: it is 409, and its detail names the first.",
+    parameters: [parameters.idempotencyKey],
+    body: jsonContent(tokenRequestSchema),
+    responses: {
+      201: json("The token and its secret, which is shown only once.", issuedTokenSchema, {
+        Location: headers.location,
+      }),
+    },
+    problems: [409, 422],
+  }),
+  getToken: route("GET /-/tokens/{id}", "admin", getToken, {
+    summary: "A token",
+    path: { id: tokenIdSchema },
+    responses: { 200: json("Without its secret.", tokenSchema) },
+    problems: [404],
+  }),
+  revokeToken: route("DELETE /-/tokens/{id}", "admin", revokeToken, {
+    summary: "Revoke a token",
+    description:
+      "Takes effect at once. The record stays, with `revokedAt`; revoking again changes nothing.",
+    path: { id: tokenIdSchema },
+    responses: { 204: noContent("The token is revoked.") },
+    problems: [404],
+  }),
+};
