@@ -73,10 +73,20 @@ export const notFound = (access: CollectionAccess, id: string, verb: Verb): Mayb
 /** Returns the file in a slot of a resource that the caller may read. */
 export function fileAt({ resource, mask }: ShownResource, slot: string): StoredFile | Problem {
   const part = readFiles(resource.files).find((one) => one.slot === slot);
-  return part === undefined || !isShown(memberOf(part), mask) ? fileNotFound : part;
+  return part === undefined || !showsFile(mask, slot) ? fileNotFound : part;
 }
 
-const isShown = (member: string, mask: Mask): boolean =>
-  mask.shows(member) && !(mask.rules && validatorOf(definitionOf(mask.rules)).isHidden(member));
+/** When the bytes of a file came, and whether no other state has the same HTTP date. */
+export const dateOf = (resource: Resource, { uploadedAt, sharesDate }: StoredFile) =>
+  uploadedAt === undefined
+    ? { updatedAt: resource.createdAt, isDateExact: resource.sharesDate !== true }
+    : { updatedAt: uploadedAt, isDateExact: sharesDate !== true };
 
-const fileNotFound = new Problem("not-found", "The resource has no file at this address.");
+/** Whether a caller sees the member that a file is in. */
+export function showsFile(mask: Mask, slot: string): boolean {
+  const member = memberOf({ slot });
+  const validator = mask.rules && validatorOf(definitionOf(mask.rules));
+  return mask.shows(member) && validator?.isHidden(member) !== true;
+}
+
+export const fileNotFound = new Problem("not-found", "The resource has no file at this address.");

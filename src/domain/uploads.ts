@@ -5,9 +5,7 @@ import { Outage } from "../model/outage.ts";
 import { Problem } from "../model/problem.ts";
 import type { FileBytes, Files, SavedFile } from "../store/files.ts";
 import type { Store } from "../store/store.ts";
-import type { CollectionAccess } from "./collection-access.ts";
-
-export type { FileBytes };
+import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
 
 export class Uploads {
   readonly #store: Store;
@@ -18,13 +16,14 @@ export class Uploads {
     this.#files = files;
   }
 
-  /** Resolves when the bytes of a file for a new resource are on disk; rejects with the error of their source. */
+  /** Resolves when the bytes of a file are on disk; rejects with the error of their source. */
   async save(
     access: CollectionAccess,
+    permission: CollectionPermission,
     bytes: AsyncIterable<Uint8Array>,
     maxBytes: number,
   ): Promise<SavedFile | "too-large" | Problem> {
-    return access.require("create") ?? this.#files.save(bytes, maxBytes);
+    return access.require(permission) ?? this.#files.save(bytes, maxBytes);
   }
 
   /** Returns undefined when the file does not exist. */
@@ -33,8 +32,19 @@ export class Uploads {
     { key }: StoredFile,
     start: number,
     end: number,
-  ): Promise<FileBytes | Problem | undefined> {
+  ): Promise<ReadableStream<Uint8Array> | Problem | undefined> {
     return access.require("read") ?? this.#files.read(key, start, end);
+  }
+
+  /** The same for the body of a response that is returned at once. */
+  async send(
+    access: CollectionAccess,
+    file: StoredFile,
+    start: number,
+    end: number,
+  ): Promise<FileBytes | Problem | undefined> {
+    const send = this.#files.send ?? ((...range) => this.#files.read(...range));
+    return access.require("read") ?? send(file.key, start, end);
   }
 
   /** A file that cannot be removed now is left to the sweep, so that no request fails because of it. */

@@ -24,9 +24,10 @@ import {
 } from "./admin/pages.ts";
 import { adminRoutes } from "./admin/routes.ts";
 import { getFile } from "./files/download.ts";
+import { deleteFile, putFile } from "./files/replace.ts";
 import { signUrl } from "./files/signed-urls.ts";
 import { anyAction } from "./openapi/actions.ts";
-import { signFileUrl } from "./openapi/files.ts";
+import { removeFile, replaceFile, signFileUrl } from "./openapi/files.ts";
 import { storedFileBytes } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
 import { conditions, parameters } from "./openapi/parameters.ts";
@@ -129,6 +130,8 @@ export const routes: Routes = {
     },
     problems: [404, 412, 416],
   }),
+  putFile: route("PUT /{collection}/{id}/{name}", "update", putFile, replaceFile),
+  deleteFile: route("DELETE /{collection}/{id}/{name}", "update", deleteFile, removeFile),
 
   signUrl: route("POST /-/signed-urls", "optional-token", signUrl, signFileUrl),
 

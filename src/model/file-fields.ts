@@ -4,7 +4,7 @@ import { pointerTo } from "../lib/json/error-report.ts";
 import { jsonTypesOf } from "../lib/schema/types.ts";
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
-import { filePathPattern, type StoredFile } from "./file.ts";
+import { filePathPattern, memberOf, type StoredFile } from "./file.ts";
 import { formSchemaOf } from "./form-schema.ts";
 import { type FieldError, Problem } from "./problem.ts";
 import { ignoredMembers } from "./resource.ts";
@@ -25,11 +25,15 @@ export function memberFor(field: string, rules: Rules | undefined): Member | Pro
   const schema = rules && definitionOf(rules).schema;
   const { path, fields } = formSchemaOf(schema).find(field);
   const [name = "", ...inner] = path;
-  if (inner.length > 0 || !filePathPattern.test(name) || name.includes(".") || name === "__proto__")
-    return invalid({ pointer: pointerTo(path), detail: badName });
-  if (ignoredMembers.includes(name))
-    return invalid({ pointer: pointerTo(path), detail: serverMember });
+  const detail = inner.length > 0 || name.includes(".") ? badName : wrongName(name);
+  if (detail !== undefined) return invalid({ pointer: pointerTo(path), detail });
   return { name, isList: fields !== undefined && jsonTypesOf(fields)?.has("array") === true };
+}
+
+/** Says what is wrong with the last segment of a file's URL; undefined when nothing is. */
+export function wrongName(slot: string): string | undefined {
+  if (!filePathPattern.test(slot) || memberOf({ slot }) === "__proto__") return badName;
+  return ignoredMembers.includes(memberOf({ slot })) ? serverMember : undefined;
 }
 
 /** Assigns the files in order: one file becomes an object, several become a list. */

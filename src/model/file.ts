@@ -12,13 +12,17 @@ export interface StoredFile {
   readonly sha256: string;
   /** The key of the bytes in the file store. */
   readonly key: string;
+  /** When it came to an existing resource, in milliseconds. Other files are as old as their resource. */
+  readonly uploadedAt?: number;
+  /** The resource had another state within the same second, so an HTTP date cannot distinguish them. */
+  readonly sharesDate?: true;
 }
 
 /** A member name that is valid in a URL, with a number when there are several files. */
 export const filePathPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[1-9]\d{0,3})?$/;
 
 /** The member that represents the file. */
-export const memberOf = ({ slot }: StoredFile): string => slot.split(".", 1)[0] ?? "";
+export const memberOf = ({ slot }: Pick<StoredFile, "slot">): string => slot.split(".", 1)[0] ?? "";
 
 /** Whether the member is a list of files. */
 export const isNumbered = ({ slot }: StoredFile): boolean => slot.includes(".");

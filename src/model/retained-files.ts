@@ -1,6 +1,6 @@
 // Separates the files that a written representation retains from its fields: a member equal to a file's representation retains the file.
 
-import { isObject, readTree, sameTree, type Tree, writeTree } from "../lib/json/tree.ts";
+import { isObject, readTree, sameTree, type Tree, textOf, writeTree } from "../lib/json/tree.ts";
 import { isNumbered, memberOf, type StoredFile } from "./file.ts";
 
 export interface SeparatedFiles {
@@ -26,17 +26,20 @@ export function separateFiles(fields: string, candidates: readonly StoredFile[])
 /** The files that the value represents, in order. Returns none when the value contains anything else. */
 function filesIn(value: Tree | undefined, several: readonly StoredFile[]): readonly StoredFile[] {
   if (value === undefined || typeof value === "string") return [];
-  const isList = several.some(isNumbered);
-  if (isList !== (value.kind === "array")) return [];
-  const remaining = [...several];
+  const remaining = several.filter((file) => isNumbered(file) === (value.kind === "array"));
   const shown: StoredFile[] = [];
   for (const item of value.kind === "array" ? value.items : [value]) {
-    const at = remaining.findIndex((file) => isShownBy(item, file));
-    if (at < 0) return [];
-    shown.push(...remaining.splice(at, 1));
+    const same = remaining.filter((file) => isShownBy(item, file));
+    const file = same.find((each) => isAt(item, each)) ?? same[0];
+    if (file === undefined) return [];
+    shown.push(...remaining.splice(remaining.indexOf(file), 1));
   }
   return shown;
 }
+
+/** Tells equal files of a list apart. */
+const isAt = (tree: Tree, { slot }: StoredFile): boolean =>
+  isObject(tree) && textOf(tree, "url")?.endsWith(`/${slot}`) === true;
 
 /** Ignores the URL, because it depends on the host name that the client used. */
 function isShownBy(tree: Tree, { name, type, size, sha256 }: StoredFile): boolean {

@@ -6,8 +6,16 @@ export interface Files {
    * `maxBytes`, and rejects with the error of the source. In both cases nothing is left behind.
    */
   save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large">;
-  /** Returns the bytes from `start` to `end` (exclusive), or undefined when the file does not exist. */
-  read(key: string, start: number, end: number): Promise<FileBytes | undefined>;
+  /**
+   * Returns the bytes from `start` to `end` (exclusive), or undefined when the file does not exist. They can
+   * be read to the end also when the file is removed meanwhile.
+   */
+  read(key: string, start: number, end: number): Promise<ReadableStream<Uint8Array> | undefined>;
+  /**
+   * The same for a runtime that cannot set a stream's Content-Length. The Blob is the body of a response that
+   * is returned in the same turn of the event loop, and is good for nothing else.
+   */
+  readonly send?: (key: string, start: number, end: number) => Promise<Blob | undefined>;
   /** Returns all bytes of a file, or undefined when it does not exist. */
   open(key: string): Promise<OpenedFile | undefined>;
   /** Returns the size of a file in bytes, or undefined when it does not exist. */

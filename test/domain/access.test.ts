@@ -139,6 +139,9 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Writes.run put": onCollection("put", ({ writes }, access) =>
     writes.run(access, { kind: "put", id: "a", draft }),
   ),
+  "Writes.run file": onCollection("update", ({ writes }, access) =>
+    writes.run(access, { kind: "file", id: "a", slot: "a" }),
+  ),
   "Writes.run upsert": onCollection("put", ({ writes }, access) =>
     writes.run(access, { kind: "upsert", field: "sku", draft }),
   ),
@@ -185,12 +188,16 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
     writes.tryEach(access, [{ kind: "create", draft }]),
   ),
   "Uploads.save": onCollection("create", ({ uploads }, access) =>
-    uploads.save(access, oneByte(), 10),
+    uploads.save(access, "create", oneByte(), 10),
+  ),
+  "Uploads.save update": onCollection("update", ({ uploads }, access) =>
+    uploads.save(access, "update", oneByte(), 10),
   ),
   "SignedUrls.sign": onCollection("read", ({ signedUrls }, access) =>
     signedUrls.sign(access, file, "/notes/a/a", 60),
   ),
   "Uploads.read": onCollection("read", ({ uploads }, access) => uploads.read(access, file, 0, 1)),
+  "Uploads.send": onCollection("read", ({ uploads }, access) => uploads.send(access, file, 0, 1)),
   "Collections.list": admin(({ collections }, who) => collections.list(who)),
   "Collections.progress": admin(({ collections }, who) => collections.progress(who, "notes")),
   "Collections.find": admin(({ collections }, who) => collections.find(who, "notes")),

@@ -87,8 +87,8 @@ class RuledWrite {
     fields: string,
     place: Place,
   ) {
-    const { current, address, files = readFiles(current?.files) } = place;
-    const before = current && addFileMembers(current.fields, files, address);
+    const { current, address } = place;
+    const before = current && addFileMembers(current.fields, readFiles(current.files), address);
     this.#access = access;
     this.#bound = bound;
     this.#rules = rules;
@@ -97,7 +97,7 @@ class RuledWrite {
     this.#before = before === undefined ? undefined : objectIn(before);
     this.#seesAll = current === undefined || seenFields(access, current) === undefined;
     this.#seen = objectIn(current ? seenDraft(access, current, address) : "{}");
-    this.#sent = objectIn(current ? fields : addFileMembers(fields, files, address));
+    this.#sent = objectIn(fields);
     this.#changed = changedPaths(this.#seen, this.#sent);
   }
 

@@ -197,7 +197,7 @@ export class PlanCommitter {
     if (access === undefined || !access.isAdmin)
       return [{ index, problem: collectionNotFound(access?.name ?? "") }];
     const written = operations.filter(
-      ({ operation: { kind } }) => kind !== "patch" && kind !== "remove",
+      ({ operation: { kind } }) => kind !== "patch" && kind !== "remove" && kind !== "file",
     );
     await this.createCollections(new Set(written.map(({ access: { name } }) => name)));
     return undefined;

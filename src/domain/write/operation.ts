@@ -15,10 +15,9 @@ export interface Condition {
 }
 
 /** Creates a resource with an id of the server. Its files are already on disk. */
-export interface CreateOperation {
+export interface CreateOperation extends WithFiles {
   readonly kind: "create";
   readonly draft: Draft;
-  readonly files?: readonly StoredFile[];
 }
 
 interface Addressed {
@@ -26,13 +25,31 @@ interface Addressed {
   readonly condition?: Condition | undefined;
 }
 
-/** `put` creates or replaces, and never merges. */
+/** Files that were sent. They are already on disk. */
+interface WithFiles {
+  readonly files?: readonly StoredFile[];
+}
+
+interface Patching {
+  readonly patchKind: PatchKind;
+  readonly patch: string;
+}
+
+/** `put` creates or replaces, and never merges. The files of a patch replace those of their members. */
 export type AddressedOperation =
-  | (Addressed & { readonly kind: "put"; readonly draft: Draft })
-  | (Addressed & { readonly kind: "patch"; readonly patchKind: PatchKind; readonly patch: string })
+  | (Addressed & WithFiles & { readonly kind: "put"; readonly draft: Draft })
+  | (Addressed & WithFiles & Patching & { readonly kind: "patch" })
+  | FileOperation
   /** Computes with the stored values. `operations` is JSON. */
   | (Addressed & { readonly kind: "operate"; readonly operations: string })
   | (Addressed & { readonly kind: "remove" });
+
+/** Puts a file into its slot, or removes the file there. The condition is about the file. */
+export interface FileOperation extends Addressed {
+  readonly kind: "file";
+  readonly slot: string;
+  readonly file?: StoredFile | undefined;
+}
 
 export type PutOperation = Extract<AddressedOperation, { kind: "put" }>;
 
@@ -63,6 +80,14 @@ export type BulkOperation = CreateOperation | UpsertOperation | PutOperation;
 
 /** An operation of a batch, which can be for several collections. */
 export type TargetedOperation = Operation & { readonly collection: string };
+
+/** The files that an operation brings along. */
+export const filesOf = (operation: Operation): readonly StoredFile[] =>
+  "files" in operation
+    ? (operation.files ?? [])
+    : operation.kind === "file" && operation.file
+      ? [operation.file]
+      : [];
 
 export interface Written {
   readonly kind: "written";

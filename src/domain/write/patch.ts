@@ -1,7 +1,8 @@
 // Applies a patch to a resource and validates the result.
 
-import { isObject, textOf, writeTree } from "../../lib/json/tree.ts";
+import { isObject, type ObjectTree, readTree, textOf, writeTree } from "../../lib/json/tree.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
+import { memberOf, type StoredFile } from "../../model/file.ts";
 import { applyPatch } from "../../model/patch.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
 import { ignoredMembers, type Resource } from "../../model/resource.ts";
@@ -36,7 +37,8 @@ export function acceptPatch(
   const { draft, setOwner } = patched;
   // The patched resource contains the stored values, so equal values are not a guess of the client.
   const address = `${context.collectionUrl}/${current.id}`;
-  const place = { id: current.id, at: context.at, address, current };
+  const { files = [] } = patch;
+  const place = { id: current.id, at: context.at, address, current, files };
   const accepted = acceptWrite(access, draft.fields, place);
   if (accepted instanceof Problem) return isUnread ? hideStoredErrors(accepted, patch) : accepted;
   return setOwner === undefined ? accepted : { ...accepted, setOwner };
@@ -52,7 +54,7 @@ interface Patched {
 function applyPatchTo(
   access: CollectionAccess,
   current: Resource,
-  { kind, text: patch }: SentPatch,
+  { kind, text: patch, files = [] }: SentPatch,
   { maxBytes, collectionUrl }: PatchContext,
 ): Patched | Problem {
   const isOwnerNamed = namesOwner(kind, patch);
@@ -68,6 +70,7 @@ function applyPatchTo(
     if (tree.members.has("id") && textOf(tree, "id") !== current.id) return idMismatch;
     // The server sets these members, so they do not count as the client's.
     for (const name of ignoredMembers) tree.members.delete(name);
+    setFileMembers(tree, patch, files);
   }
   const text = writeTree(tree);
   const draft = isStrict ? { fields: text, id: undefined } : draftOf(text);
@@ -75,6 +78,16 @@ function applyPatchTo(
   const isTooLarge = Buffer.byteLength(draft.fields) > maxBytes;
   const detail = `it would be larger than ${maxBytes} bytes`;
   return isTooLarge ? invalidResult([{ pointer: "", detail }]) : { draft, setOwner };
+}
+
+/** A file is replaced as a whole, and not merged with what was there. */
+function setFileMembers(tree: ObjectTree, patch: string, files: readonly StoredFile[]): void {
+  const sent = files.length === 0 ? undefined : readTree(patch);
+  if (!isObject(sent)) return;
+  for (const member of files.map(memberOf)) {
+    const value = sent.members.get(member);
+    if (value !== undefined) tree.members.set(member, value);
+  }
 }
 
 const invalidResult = (errors: readonly FieldError[]): Problem =>

@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import { addFileMembers } from "../../model/file.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -9,6 +10,7 @@ import type { Outcome, ResourceChange, Store } from "../../store/store.ts";
 import type { Access } from "../access.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { preconditionFailed, resourceNotFound } from "../problems.ts";
+import { refuseFile } from "./accept-file.ts";
 import { acceptOperation } from "./accept-operation.ts";
 import { acceptWrite, refuse, takenByOther } from "./allow.ts";
 import type { BatchMemory } from "./batch-memory.ts";
@@ -47,7 +49,7 @@ export interface PlanContext {
 
 const permissions = {
   ...({ create: "create", patch: "update", remove: "delete" } as const),
-  ...({ put: "put", upsert: "put", operate: "update" } as const),
+  ...({ put: "put", upsert: "put", operate: "update", file: "update" } as const),
 };
 
 /** Plans each operation on the state that the operations before it will leave. */
@@ -196,7 +198,8 @@ export class Plan {
     const { draft, files = [] } = operation;
     const { at, base, key } = this.#context;
     const place = { id, at, address: `${base}/${access.name}/${id}`, current: undefined, files };
-    const accepted = access.requireKey(key) ?? acceptWrite(access, draft.fields, place);
+    const fields = addFileMembers(draft.fields, files, place.address);
+    const accepted = access.requireKey(key) ?? acceptWrite(access, fields, place);
     if (accepted instanceof Problem) return accepted;
     const full = this.#context.memory?.takeWritten(accepted.fields.length);
     if (full !== undefined) return full;
@@ -228,6 +231,7 @@ export class Plan {
           ? resourceNotFound
           : undefined) ??
       (current && refuse(access, verbOf(kind), current)) ??
+      (current && kind === "file" ? refuseFile(access, operation, current) : undefined) ??
       access.requirePrecondition(kind === "operate" || condition?.isByTag === true) ??
       (condition?.(current, access) === false ? preconditionFailed : undefined);
     if (rejected !== undefined) return rejected;
@@ -236,7 +240,8 @@ export class Plan {
       this.#noteHidden(state, index);
     }
     const isAnyState =
-      state.isWritten || (isFixed && condition === undefined && isPlain(kind, access, current));
+      state.isWritten ||
+      (isFixed && condition === undefined && isPlain(operation, access, current));
     const expect = isAnyState ? "anything" : current?.revision;
     if (state.isWritten && state.isExpected) this.firstRepeat ??= index;
     else if (!isAnyState) state.isExpected = true;

@@ -10,7 +10,7 @@ import { validatorOf } from "../../model/validator.ts";
 import { acceptFields, type Content, type WriteTarget } from "../../model/write/accept.ts";
 import type { Put } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
-import type { AddressedOperation } from "./operation.ts";
+import { type AddressedOperation, filesOf } from "./operation.ts";
 
 /** What will be stored. */
 export type Accepted = Content & Pick<Put, "setOwner"> & Named;
@@ -71,15 +71,15 @@ export const idMismatch = new Problem(
 
 /** Whether the change is right for any current state, so that it never has to be repeated. */
 export function isPlain(
-  kind: AddressedOperation["kind"],
+  operation: AddressedOperation,
   access: CollectionAccess,
   current: Resource | undefined,
 ): boolean {
+  if (operation.kind !== "put" && operation.kind !== "remove") return false;
   // The files of the former state must be known, because they are removed.
-  if (kind === "patch" || kind === "operate" || access.isOwned || current?.files !== undefined)
-    return false;
-  if (access.bound) return false;
-  if (kind === "remove") return true;
+  const hasFiles = current?.files !== undefined || filesOf(operation).length > 0;
+  if (access.isOwned || access.bound || hasFiles) return false;
+  if (operation.kind === "remove") return true;
   const isFreeToPut = (access.require("create") ?? access.require("update")) === undefined;
   return isFreeToPut && !needsCurrent(access.rules);
 }

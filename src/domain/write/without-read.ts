@@ -3,6 +3,7 @@
 import { pointerTo } from "../../lib/json/error-report.ts";
 import { memberOf } from "../../lib/own-property.ts";
 import { definitionOf } from "../../model/definition.ts";
+import type { StoredFile } from "../../model/file.ts";
 import type { PatchKind } from "../../model/patch.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
 import { adminOnlyChange, validatorOf } from "../../model/validator.ts";
@@ -36,6 +37,8 @@ export interface SentPatch {
   readonly kind: PatchKind;
   /** Strict JSON. */
   readonly text: string;
+  /** Files that were sent. A merge patch has a member for each. */
+  readonly files?: readonly StoredFile[];
 }
 
 /** Removes the errors about stored values from the problem of a patch. */

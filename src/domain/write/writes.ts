@@ -12,15 +12,16 @@ import { retryOnConflict } from "../retry.ts";
 import type { Uploads } from "../uploads.ts";
 import { BatchMemory } from "./batch-memory.ts";
 import { PlanCommitter } from "./commit.ts";
-import type {
-  AllDone,
-  BulkOperation,
-  Operation,
-  Refused,
-  Removed,
-  TargetedOperation,
-  WriteResult,
-  Written,
+import {
+  type AllDone,
+  type BulkOperation,
+  filesOf,
+  type Operation,
+  type Refused,
+  type Removed,
+  type TargetedOperation,
+  type WriteResult,
+  type Written,
 } from "./operation.ts";
 import { Plan, type PlanContext, type PlannedOperation } from "./plan.ts";
 
@@ -72,7 +73,7 @@ export class Writes {
 
   /**
    * Runs one operation; resolves when it is on disk. An admin's first write creates the collection. The
-   * files of a new resource are removed when the resource is not created.
+   * files that came with it are removed when it is not done.
    */
   run(access: CollectionAccess, operation: RemoveOperation): Promise<Removed | Problem>;
   run(
@@ -85,9 +86,9 @@ export class Writes {
     operation: Operation,
     once?: IdempotencyKey,
   ): Promise<WriteResult | Problem> {
-    const files = operation.kind === "create" ? (operation.files ?? []) : [];
+    const files = filesOf(operation);
     const write = () => this.#runOne(access, operation, once);
-    return files.length === 0 ? write() : this.#uploads.writeWithFiles(files, write, filesOf);
+    return files.length === 0 ? write() : this.#uploads.writeWithFiles(files, write, filesAfter);
   }
 
   /** Writes nothing, and returns the change that an operation would make. */
@@ -262,7 +263,7 @@ export class Writes {
   }
 }
 
-const filesOf = (result: WriteResult): string | undefined =>
+const filesAfter = (result: WriteResult): string | undefined =>
   result.kind === "written" ? result.resource.files : undefined;
 
 const firstOf = (done: AllDone | readonly Refused[] | Problem): AllDone | Refused | Problem => {

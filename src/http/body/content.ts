@@ -196,6 +196,14 @@ export const invalidBody = (errors: Problem["errors"]): Problem =>
     errors: errors ?? [],
   });
 
+export const rejectPartialPut = ({ request }: RequestContext): Problem | undefined =>
+  request.headers.has("content-range") ? partialPut : undefined;
+
+const partialPut = new Problem(
+  "malformed-request",
+  "PUT with Content-Range is not supported (RFC 9110 §14.5). Use PATCH to change a part of a resource.",
+);
+
 export const idInPost = new Problem(
   "invalid-body",
   "The server chooses the id of a resource created by POST.",

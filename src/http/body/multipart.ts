@@ -115,7 +115,7 @@ class Form {
     if (member instanceof Problem) throw new BodyError(member);
     if (++this.#fileCount > maxFiles) throw new BodyError(manyFiles);
     const { services, collection } = this.#context;
-    const saved = await services.uploads.save(collection, bytes, this.#maxBytes);
+    const saved = await services.uploads.save(collection, "create", bytes, this.#maxBytes);
     if (saved instanceof Problem) throw new BodyError(saved);
     if (saved === "too-large") throw new BodyError(uploadTooLarge(this.#maxBytes));
     const file = { field, name: cleanFileName(fileName), type: storedType(type), ...saved };

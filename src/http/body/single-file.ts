@@ -1,4 +1,4 @@
-// Stores a body of any other media type as the only file of a new resource.
+// Stores a body of any media type as a file: the only one of a new resource, or one of an existing resource.
 
 import type { Rules } from "../../model/collection.ts";
 import type { StoredFile } from "../../model/file.ts";
@@ -23,21 +23,40 @@ export async function readFile(
 ): Promise<ReceivedDraft | Problem> {
   const { headers } = context.request;
   const maxBytes = maxUploadBytesOf(context, rules);
-  const isFramed = headers.has("content-length") || headers.has("transfer-encoding");
   const rejected =
-    (isFramed ? undefined : emptyBody) ?? checkUpload(context, maxBytes, jsonTypes) ?? keyProblem;
+    (isFramed(headers) ? undefined : emptyBody) ??
+    checkUpload(context, maxBytes, jsonTypes) ??
+    keyProblem;
   if (rejected !== undefined) return rejected;
-  const name = readName(headers);
+  const isText = typeOf(headers) === "text/plain";
+  const { maxBodyBytes } = context.services;
+  const file = await saveBody(context, slot, "create", (content) =>
+    isText ? rejectJsonText(content, maxBodyBytes) : content,
+  );
+  return file instanceof Problem ? file : receivedFile(file);
+}
+
+/** Whether the headers say where the body ends. */
+export const isFramed = (headers: Headers): boolean =>
+  headers.has("content-length") || headers.has("transfer-encoding");
+
+/** Saves the body as the bytes of a file. `check` passes them on, or throws a `BodyError`. */
+export async function saveBody(
+  context: RequestContext,
+  slot: string,
+  permission: "create" | "update",
+  check: (content: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array> = (content) => content,
+): Promise<StoredFile | Problem> {
+  const { request, services, collection } = context;
+  const maxBytes = maxUploadBytesOf(context, collection.rules);
+  const name = readName(request.headers);
   if (name instanceof Problem) return name;
-  const type = storedType(headers.get("content-type"));
+  const type = storedType(request.headers.get("content-type"));
   try {
-    const content = uploadChunks(context, maxBytes);
-    const isText = typeOf(headers) === "text/plain";
-    const bytes = isText ? rejectJsonText(content, context.services.maxBodyBytes) : content;
-    const saved = await context.services.uploads.save(context.collection, bytes, maxBytes);
+    const bytes = check(uploadChunks(context, maxBytes));
+    const saved = await services.uploads.save(collection, permission, bytes, maxBytes);
     if (saved instanceof Problem) return saved;
-    if (saved === "too-large") return uploadTooLarge(maxBytes);
-    return receivedFile({ slot, name, type, ...saved });
+    return saved === "too-large" ? uploadTooLarge(maxBytes) : { slot, name, type, ...saved };
   } catch (thrown) {
     if (thrown instanceof BodyError) return thrown.problem;
     throw thrown;

@@ -1,7 +1,6 @@
 // Writes several ranges of a file as one body, multipart/byteranges (RFC 9110 §14.6).
 
 import { randomUUID } from "node:crypto";
-import type { FileBytes } from "../../domain/uploads.ts";
 import { pulledStream } from "../../lib/pulled-stream.ts";
 import { Problem } from "../../model/problem.ts";
 import { type ByteRange, contentRange } from "../headers/range.ts";
@@ -16,7 +15,7 @@ export interface ByteRanges {
 export function writeByteRanges(
   ranges: readonly ByteRange[],
   file: { readonly type: string; readonly size: number },
-  open: (range: ByteRange) => Promise<FileBytes | Problem>,
+  open: (range: ByteRange) => Promise<ReadableStream<Uint8Array> | Problem | undefined>,
 ): ByteRanges {
   // Nobody can upload a file that contains a boundary that is chosen now.
   const boundary = randomUUID();
@@ -31,9 +30,10 @@ export function writeByteRanges(
     for (const { range, head } of parts) {
       const bytes = await open(range);
       // The connection is cut, so that the client does not take a part for the whole.
-      if (bytes instanceof Problem) throw new Error(bytes.detail);
+      if (bytes === undefined || bytes instanceof Problem)
+        throw new Error(bytes?.detail ?? "the file was removed while it was sent");
       yield head;
-      yield* bytes instanceof Blob ? bytes.stream() : bytes;
+      yield* bytes;
     }
     yield tail;
   }

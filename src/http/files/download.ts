@@ -1,9 +1,8 @@
 // Handles GET of a file: sends all bytes or ranges, with headers that make it safe to open.
 
 import { preconditionFailed } from "../../domain/problems.ts";
-import { fileAt } from "../../domain/resources.ts";
+import { dateOf, fileAt } from "../../domain/resources.ts";
 import { fileReplaced, type Signed } from "../../domain/signed-urls.ts";
-import type { FileBytes } from "../../domain/uploads.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
@@ -45,7 +44,6 @@ export async function getFile(context: RequestContext): Promise<Response | Probl
 
 interface FoundFile extends Validators {
   readonly part: StoredFile;
-  /** A file never changes, so its date is that of the resource's creation. */
   readonly updatedAt: number;
   /** The headers of a 304; a 200 and a 206 add more. */
   readonly headers: Headers;
@@ -59,7 +57,7 @@ async function find(context: RequestContext): Promise<FoundFile | Problem> {
   if (part instanceof Problem) return part;
   if (context.signed !== undefined && context.signed.fileKey !== part.key) return fileReplaced;
   const etag = `"${part.sha256}"`;
-  const { createdAt: updatedAt, sharesDate } = shown.resource;
+  const { updatedAt, ...date } = dateOf(shown.resource, part);
   const headers = new Headers(services.commonHeaders);
   if (context.signed === undefined) setCaching(headers, shown.mask);
   else headers.set("Cache-Control", signedCache(context.signed));
@@ -68,7 +66,7 @@ async function find(context: RequestContext): Promise<FoundFile | Problem> {
   headers.set("Accept-Ranges", "bytes");
   headers.set("Content-Security-Policy", sandbox);
   // Whether changes share a second is shown only with their times.
-  const isDateExact = shown.mask.showsUpdates && sharesDate !== true;
+  const isDateExact = shown.mask.showsUpdates && date.isDateExact;
   return { part, etag, updatedAt, isDateExact, headers };
 }
 
@@ -97,8 +95,10 @@ async function answerBytes(
   if (request.method === "HEAD") return new Response(null, { status, headers });
   if (ranges === undefined && !declinesDigest(request.headers, "want-content-digest"))
     headers.set("Content-Digest", writeDigest(part.sha256));
-  const bytes = await open(context, part, range);
-  return bytes instanceof Problem ? bytes : new Response(bytes, { status, headers });
+  const { start, end } = range;
+  const bytes = await context.services.uploads.send(context.collection, part, start, end);
+  if (bytes instanceof Problem) return bytes;
+  return bytes === undefined ? findAgain(context, part) : new Response(bytes, { status, headers });
 }
 
 async function answerRanges(
@@ -109,7 +109,8 @@ async function answerRanges(
   // A file that is missing can be explained only before the response has begun.
   const last = await open(context, part, { start: part.size - 1, end: part.size });
   if (last instanceof Problem) return last;
-  if (last instanceof ReadableStream) await last.cancel();
+  if (last === undefined) return findAgain(context, part);
+  await last.cancel();
   const file = { type: servedType(part.type), size: part.size };
   const { type, length, body } = writeByteRanges(ranges, file, (range) => {
     context.extendTimeout();
@@ -120,14 +121,11 @@ async function answerRanges(
   return new Response(body, { status: 206, headers });
 }
 
-async function open(
-  context: RequestContext,
+const open = (
+  { services, collection }: RequestContext,
   part: StoredFile,
   { start, end }: ByteRange,
-): Promise<FileBytes | Problem> {
-  const bytes = await context.services.uploads.read(context.collection, part, start, end);
-  return bytes ?? explainMissing(context);
-}
+) => services.uploads.read(collection, part, start, end);
 
 /** The name that is asked for with `?download=`, or else the stored one. */
 function dispositionOf({ name, type }: StoredFile, download: string | undefined): string {
@@ -147,10 +145,14 @@ const unsatisfiable = (size: number): Problem =>
     "content-range": `bytes */${size}`,
   });
 
-/** The resource was deleted in the meantime, or its file is lost. */
-async function explainMissing(context: RequestContext): Promise<Problem> {
+/** The file was replaced or removed in the meantime, or it is lost. */
+async function findAgain(
+  context: RequestContext,
+  { key }: StoredFile,
+): Promise<Response | Problem> {
   const current = await find(context);
   if (current instanceof Problem) return current;
+  if (current.part.key !== key) return getFile(context);
   const [id, collection] = [context.param("id"), context.param("collection")];
   const resource = `the resource "${id}" in the collection "${collection}"`;
   throw new Outage("damaged", `the bytes of a file of ${resource} are missing: restore the files`);

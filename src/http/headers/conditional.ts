@@ -134,15 +134,40 @@ export function isNotModified(headers: Headers, validators: Validators): boolean
 }
 
 /** HTTP dates have a resolution of one second. */
-const wholeSecond = (ms: number): number => Math.floor(ms / 1000) * 1000;
+export const wholeSecond = (ms: number): number => Math.floor(ms / 1000) * 1000;
+
+/** What preconditions of a write compare. */
+export interface TargetState {
+  isTag(tag: string): boolean;
+  /** False when several states share the second. */
+  isUnmodifiedSince(since: number): boolean;
+}
+
+/** Finds the target of a write in the current state; undefined when there is none. */
+export type FindTarget = (
+  current: Resource | undefined,
+  access: CollectionAccess,
+) => TargetState | undefined;
+
+const resourceState: FindTarget = (current, access) =>
+  current && {
+    isTag: tagsOf(current, access),
+    isUnmodifiedSince: (since) =>
+      access.showsUpdates(current) &&
+      current.sharesDate !== true &&
+      wholeSecond(current.updatedAt) <= since,
+  };
 
 /** Reads the preconditions of a write in the order of §13.2.2; undefined without any. */
-export function readCondition(headers: Headers): Condition | Problem | undefined {
-  const match = ifMatch(headers.get("if-match"));
-  const noneMatch = ifNoneMatch(headers.get("if-none-match"));
+export function readCondition(
+  headers: Headers,
+  find: FindTarget = resourceState,
+): Condition | Problem | undefined {
+  const match = ifMatch(headers.get("if-match"), find);
+  const noneMatch = ifNoneMatch(headers.get("if-none-match"), find);
   if (match instanceof Problem) return match;
   if (noneMatch instanceof Problem) return noneMatch;
-  return allOf(match ?? ifUnmodifiedSince(headers.get("if-unmodified-since")), noneMatch);
+  return allOf(match ?? ifUnmodifiedSince(headers.get("if-unmodified-since"), find), noneMatch);
 }
 
 /** Combines two optional conditions. */
@@ -160,23 +185,29 @@ const condition = (
   holds: (current: Resource | undefined, access: CollectionAccess) => boolean,
 ): Condition => Object.assign(holds, { isByTag });
 
-export function ifMatch(field: string | null): Condition | Problem | undefined {
+export function ifMatch(
+  field: string | null,
+  find = resourceState,
+): Condition | Problem | undefined {
   if (field === null) return undefined;
-  if (field.trim() === "*") return condition(true, (current) => current !== undefined);
+  if (field.trim() === "*") return condition(true, (...state) => find(...state) !== undefined);
   if (!isTagList(field)) return invalidTags("If-Match");
-  return condition(
-    true,
-    (current, access) => current !== undefined && matchesStrongly(field, tagsOf(current, access)),
-  );
+  return condition(true, (...state) => {
+    const target = find(...state);
+    return target !== undefined && matchesStrongly(field, target.isTag);
+  });
 }
 
-export function ifNoneMatch(field: string | null): Condition | Problem | undefined {
+export function ifNoneMatch(
+  field: string | null,
+  find = resourceState,
+): Condition | Problem | undefined {
   if (field === null) return undefined;
   if (field.trim() !== "*" && !isTagList(field)) return invalidTags("If-None-Match");
-  return condition(
-    true,
-    (current, access) => current === undefined || !matchesWeakly(field, tagsOf(current, access)),
-  );
+  return condition(true, (...state) => {
+    const target = find(...state);
+    return target === undefined || !matchesWeakly(field, target.isTag);
+  });
 }
 
 /** Checks the syntax of If-Match on a read. A malformed If-None-Match on a read is harmless: it gives a 200. */
@@ -199,17 +230,10 @@ const invalidTags = (name: string): Problem =>
   );
 
 /** Ignores an invalid date (§13.1.4). A date fails when several changes share its second. */
-function ifUnmodifiedSince(field: string | null): Condition | undefined {
+function ifUnmodifiedSince(field: string | null, find: FindTarget): Condition | undefined {
   const since = field === null ? undefined : readHttpDate(field);
   if (since === undefined) return undefined;
-  return condition(false, (current, access) => {
-    if (current === undefined) return true;
-    return (
-      access.showsUpdates(current) &&
-      current.sharesDate !== true &&
-      wholeSecond(current.updatedAt) <= since
-    );
-  });
+  return condition(false, (...state) => find(...state)?.isUnmodifiedSince(since) ?? true);
 }
 
 /** The tag of a resource as it is shown. */

@@ -106,6 +106,8 @@ export const createTypes: AcceptedTypes = {
   field: "Accept-Post",
 };
 export const putTypes: AcceptedTypes = { types: "application/json", field: "Accept" };
+/** A file has any type but that of a form. */
+export const fileTypes: AcceptedTypes = { types: "*/*", field: "Accept" };
 export const queryTypes: AcceptedTypes = { types: "application/json", field: "Accept-Query" };
 export const patchTypes: AcceptedTypes = {
   types: `application/merge-patch+json, application/json-patch+json, ${operationsType}, application/json`,

@@ -203,6 +203,11 @@ export const parameters = {
     "`return=minimal` leaves the response body out (RFC 7240); `return=representation` is the default. Unknown preferences are ignored.",
     { type: "string", examples: ["return=minimal"] },
   ),
+  preferResource: inHeader(
+    "Prefer",
+    "`return=representation` responds with the resource (RFC 7240). Unknown preferences are ignored.",
+    { type: "string", examples: ["return=representation"] },
+  ),
 } satisfies Readonly<Record<string, object>>;
 
 /** The parameters of a conditional GET. */

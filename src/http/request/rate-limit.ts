@@ -25,6 +25,12 @@ export function limitAddress(context: RequestContext): Problem | undefined {
   return limitProblem(quota, `One address may send ${perAddress} requests a minute.`);
 }
 
+/** Rejects a write without a token when its address has sent too many to the collection. */
+export const limitAnonymous = (context: RequestContext): Problem | undefined =>
+  context.principal.kind === "anonymous"
+    ? limitCreation(context, context.collection.rules)
+    : undefined;
+
 /** Rejects a request when its token has sent too many. */
 export function limitToken(context: RequestContext): Problem | undefined {
   const { perToken, tokens } = context.services.rateLimits;

@@ -15,27 +15,25 @@ import {
   readBody,
   readFields,
   readText,
+  rejectPartialPut,
 } from "../body/content.ts";
 import { readDraftBody } from "../body/read-body.ts";
 import { readCondition } from "../headers/conditional.ts";
-import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
+import { idempotencyKeyOf, readKey } from "../headers/idempotency-key.ts";
 import {
   checkAccept,
   isCsv,
-  isForm,
   isNdjson,
   jsonTypes,
-  prefersHtml,
   putTypes,
   readPatchKind,
 } from "../headers/media-type.ts";
-import { readPreference } from "../headers/prefer.ts";
 import type { RequestContext } from "../request/context.ts";
-import { limitCreation } from "../request/rate-limit.ts";
+import { limitAnonymous } from "../request/rate-limit.ts";
 import { rejectParameters } from "../request/request-target.ts";
-import { answerCreated } from "../response/browser.ts";
 import { renderResource, sendPage } from "../response/representation.ts";
-import { createResponse, noCache, resourceHead, withDate } from "../response/response.ts";
+import { noCache } from "../response/response.ts";
+import { answerWritten } from "./answer-written.ts";
 import { sendExpanded } from "./expanded.ts";
 import {
   checkedRendererFactory,
@@ -150,7 +148,7 @@ async function readReplacement(
 ): Promise<Draft | Problem> {
   const rejected =
     limitAnonymous(context) ??
-    (context.request.headers.has("content-range") ? partialPut : undefined) ??
+    rejectPartialPut(context) ??
     checkJsonBody(context, putTypes) ??
     context.collection.requirePrecondition(condition?.isByTag === true);
   if (rejected !== undefined) return rejected;
@@ -213,11 +211,6 @@ export async function deleteResource(context: RequestContext): Promise<Response 
   return new Response(null, { status: 204, headers });
 }
 
-const limitAnonymous = (context: RequestContext): Problem | undefined =>
-  context.principal.kind === "anonymous"
-    ? limitCreation(context, context.collection.rules)
-    : undefined;
-
 const everything: ShownRequest = { fields: [], expand: [], isFromUrl: true };
 
 const noFields: readonly NamedField[] = [];
@@ -241,46 +234,3 @@ const factoryOf = (
   access: CollectionAccess,
 ): RendererFactory | Problem =>
   fields.length === 0 ? wholeRenderer : checkedRendererFactory(fields, principal, access);
-
-/** Responds with the resource; without a body when the client prefers that or may not read it. */
-async function answerWritten(
-  context: RequestContext,
-  written: Written,
-  rendererFor: RendererFactory,
-  query = context.query,
-): Promise<Response> {
-  const { request } = context;
-  const { resource, access, isNew, isReplay } = written;
-  if (isNew && isForm(request.headers) && prefersHtml(request.headers))
-    return answerCreated(context, written);
-  const mask = await access.mask(resource);
-  const { headers, updatedAt } = resourceHead(context, resource, mask ?? access.writtenMask);
-  headers.set("Cache-Control", noCache);
-  const address = `${context.collectionUrl}/${resource.id}`;
-  if (isNew) headers.set("Location", address);
-  if (isReplay) headers.set(replayedHeader, "true");
-  // The stored bytes differ from the sent ones, so a PUT gets no validator (RFC 9110 §9.3.4).
-  if (request.method === "PUT") dropValidators(headers);
-  const preference = readPreference(request.headers);
-  const isMinimal = preference === "minimal" || mask === undefined;
-  if (preference !== undefined && isMinimal === (preference === "minimal"))
-    headers.set("Preference-Applied", `return=${preference}`);
-  const status = isNew ? 201 : isMinimal ? 204 : 200;
-  if (isMinimal) headers.delete("content-type");
-  // With `fields`, the body equals that of a GET with the same parameter.
-  else headers.set("Content-Location", query === "" ? address : `${address}?${query}`);
-  // Without it Node would send an empty chunked body; a 204 must not have it.
-  if (isMinimal && isNew) headers.set("Content-Length", "0");
-  const body = isMinimal ? null : rendererFor(mask)(resource, context.collectionUrl);
-  return withDate(createResponse(context, body, { status, headers }), updatedAt);
-}
-
-function dropValidators(headers: Headers): void {
-  headers.delete("etag");
-  headers.delete("last-modified");
-}
-
-const partialPut = new Problem(
-  "malformed-request",
-  "PUT with Content-Range is not supported (RFC 9110 §14.5). Use PATCH to change a part of a resource.",
-);

@@ -20,7 +20,7 @@ export interface WriteTarget {
   readonly address: string;
   /** The current state. */
   readonly current: Content | undefined;
-  /** The files that were sent with the fields. */
+  /** The files that were sent. The fields have a member for each. */
   readonly files?: readonly StoredFile[];
   /** Whether the caller may not read the current state. */
   readonly isUnread?: boolean;
@@ -46,14 +46,16 @@ export function acceptFields(
   fields: string,
   target: WriteTarget,
 ): Content | RejectedFields {
-  const { isAdmin, address, current, isUnread = false, set } = target;
-  const { files = readFiles(current?.files) } = target;
+  const { isAdmin, address, current, files: sent = [], isUnread = false, set } = target;
+  const stored = readFiles(current?.files);
   const writer = { isAdmin, isUnread, set };
+  const isReplaced = ({ slot }: StoredFile) => sent.some((file) => file.slot === slot);
+  const files = [...sent, ...stored.filter((file) => !isReplaced(file))];
   if (files.length === 0) return validate(writer, rules, fields, current?.fields);
   // The schema validates the whole representation, with files as they are shown.
-  const shown = current === undefined ? { fields, files } : separateFiles(fields, files);
+  const shown = separateFiles(fields, files);
   const whole = addFileMembers(shown.fields, shown.files, address);
-  const before = current && addFileMembers(current.fields, files, address);
+  const before = current && addFileMembers(current.fields, stored, address);
   return validate(writer, rules, whole, before, files);
 }
 

@@ -6,17 +6,11 @@ import { type FileHandle, open, rename, stat, unlink, utimes } from "node:fs/pro
 import { dirname, join, resolve } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
-import type {
-  FileBytes,
-  Files,
-  FindReferenced,
-  OpenedFile,
-  PartialUploads,
-  SavedFile,
-} from "../files.ts";
+import type { Files, FindReferenced, OpenedFile, PartialUploads, SavedFile } from "../files.ts";
 import { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { bytesIn, piecesOf, writeAll } from "./handle.ts";
+import { HeldFiles } from "./held-files.ts";
 import { DiskPartialUploads } from "./partial.ts";
 import { FilePaths, isKey, newKey } from "./paths.ts";
 import { RangeSource } from "./range.ts";
@@ -29,15 +23,18 @@ export type SendFile = (path: string, start: number, end: number) => Blob;
 export const openDisk = (folder: string, sendFile?: SendFile): Files =>
   new Disk(resolve(folder), sendFile);
 
+type RangeStream = ReadableStream<Uint8Array>;
+
 class Disk implements Files {
   readonly #paths: FilePaths;
   readonly #directories = new Directories();
-  readonly #sendFile: SendFile | undefined;
+  readonly #held = new HeldFiles();
+  readonly send?: NonNullable<Files["send"]>;
   readonly partial: PartialUploads;
 
   constructor(folder: string, sendFile: SendFile | undefined) {
     this.#paths = new FilePaths(folder);
-    this.#sendFile = sendFile;
+    if (sendFile) this.send = (...range) => this.#send(sendFile, ...range);
     this.partial = new DiskPartialUploads(this.#paths, this.#directories);
   }
 
@@ -59,12 +56,8 @@ class Disk implements Files {
   }
 
   async open(key: string): Promise<OpenedFile | undefined> {
-    const path = this.#paths.parse(key);
-    if (path === undefined) return undefined;
-    const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
-    const found = await this.#find(path, key, (location) => open(location, flags));
-    if (found === undefined) return undefined;
-    const [, handle] = found;
+    const [, handle] = (await this.#open(key)) ?? [];
+    if (handle === undefined) return undefined;
     const { size } = await mapDiskError(handle.stat());
     return { size, bytes: bytesIn(handle) };
   }
@@ -100,17 +93,26 @@ class Disk implements Files {
     }
   }
 
-  async read(key: string, start: number, end: number): Promise<FileBytes | undefined> {
+  async read(key: string, start: number, end: number): Promise<RangeStream | undefined> {
+    const [, handle] = (await this.#open(key)) ?? [];
+    return handle && new ReadableStream(new RangeSource(handle, start, end));
+  }
+
+  async #send(
+    sendFile: SendFile,
+    ...[key, start, end]: Parameters<Files["read"]>
+  ): Promise<Blob | undefined> {
+    const [location, handle] = (await this.#open(key)) ?? [];
+    if (handle === undefined || location === undefined) return undefined;
+    await assertLength(handle, end);
+    return sendFile(await this.#held.pathOf(handle, location), start, end);
+  }
+
+  async #open(key: string): Promise<[string, FileHandle] | undefined> {
     const path = this.#paths.parse(key);
     if (path === undefined) return undefined;
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
-    const found = await this.#find(path, key, (location) => open(location, flags));
-    if (found === undefined) return undefined;
-    const [location, handle] = found;
-    if (this.#sendFile === undefined)
-      return new ReadableStream(new RangeSource(handle, start, end));
-    await assertLength(handle, end);
-    return this.#sendFile(location, start, end);
+    return this.#find(path, key, (location) => open(location, flags));
   }
 
   /** Also looks in the folder where a sweep moves files before it removes them or puts them back. */
@@ -202,8 +204,9 @@ async function assertLength(handle: FileHandle, end: number): Promise<void> {
   try {
     const { size } = await mapDiskError(handle.stat());
     if (size < end) throw new Error("a file on disk is shorter than its recorded size");
-  } finally {
+  } catch (error) {
     await handle.close();
+    throw error;
   }
 }
 

@@ -1,0 +1,82 @@
+// Puts one file at its URL among the files of a resource, or takes one away.
+
+import { pointerTo } from "../lib/json/error-report.ts";
+import { isObject, readTree } from "../lib/json/tree.ts";
+import type { Rules } from "./collection.ts";
+import { isNumbered, memberOf, type StoredFile } from "./file.ts";
+import { memberFor } from "./file-fields.ts";
+import { Problem } from "./problem.ts";
+import type { Resource } from "./resource.ts";
+
+/** A list that grows longer belongs into resources of its own. */
+export const maxFilesOfMember = 1_000;
+
+/** What decides where a file can be put. */
+export interface FilePlace {
+  readonly rules: Rules | undefined;
+  readonly current: Pick<Resource, "fields">;
+  /** The files of its member so far. */
+  readonly stored: readonly StoredFile[];
+}
+
+/** Returns the files of the member with the new one in its place. A replaced file keeps its name if none was sent. */
+export function placeFile(file: StoredFile, place: FilePlace): readonly StoredFile[] | Problem {
+  const { stored } = place;
+  const at = stored.findIndex(({ slot }) => slot === file.slot);
+  const former = stored[at];
+  if (former !== undefined) return stored.with(at, { ...file, name: file.name || former.name });
+  return refuseNew(file, place) ?? [...stored, file];
+}
+
+function refuseNew(file: StoredFile, place: FilePlace): Problem | undefined {
+  const { stored, rules, current } = place;
+  const member = memberOf(file);
+  if (isTaken(current.fields, member)) return taken(member);
+  const known = memberFor(member, rules);
+  if (known instanceof Problem) return known;
+  const [first] = stored;
+  const isList = first ? isNumbered(first) : known.isList || isNumbered(file);
+  if (!isList) return isNumbered(file) ? oneFile(member) : undefined;
+  const next = 1 + Math.max(0, ...stored.map(numberOf));
+  if (!isNumbered(file) || numberOf(file) > next) return notNext(member, next);
+  return stored.length >= maxFilesOfMember ? full(member) : undefined;
+}
+
+const numberOf = ({ slot }: StoredFile): number => Number(slot.split(".")[1]);
+
+/** An empty value gives way to a file. */
+function isTaken(fields: string, member: string): boolean {
+  const tree = readTree(fields);
+  const value = isObject(tree) ? tree.members.get(member) : undefined;
+  const isEmptyList = typeof value === "object" && value.kind === "array" && !value.items.length;
+  return value !== undefined && value !== "null" && !isEmptyList;
+}
+
+const conflict = (member: string, detail: string, error: string): Problem =>
+  new Problem("conflict", `${detail} Nothing was changed.`, {
+    errors: [{ pointer: pointerTo([member]), detail: error }],
+  });
+
+const taken = (member: string): Problem =>
+  conflict(
+    member,
+    `"${member}" is a field of the resource, not a file. Remove the field, or choose another name.`,
+    "this is not a file",
+  );
+
+const oneFile = (member: string): Problem =>
+  conflict(member, `"${member}" is one file. PUT it without a number.`, "this is not a list");
+
+const notNext = (member: string, next: number): Problem =>
+  conflict(
+    member,
+    `"${member}" is a list of files. PUT a new one to "${member}.${next}".`,
+    `the next file of this list is number ${next}`,
+  );
+
+const full = (member: string): Problem =>
+  conflict(
+    member,
+    `"${member}" has ${maxFilesOfMember} files, which is the most. Remove one first.`,
+    `a list has at most ${maxFilesOfMember} files`,
+  );
