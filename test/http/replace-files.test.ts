@@ -230,6 +230,46 @@ for (const store of storesHere("bun", ["sqlite", "postgres"]))
       });
     });
 
+    describe("a download", () => {
+      it("that has begun ends with the bytes that it began with", async () => {
+        const old = randomBytes(900_000);
+        const { id } = await app.post("people", {});
+        const path = `/people/${id}/photo`;
+        for (const change of [() => put(path, "new"), () => client.remove(path)]) {
+          assert.ok((await put(path, old)).status < 300);
+          const connection = await openConnection(app.port);
+          connection.write(
+            `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.admin}\r\n\r\n`,
+          );
+          assert.equal((await change()).status, 204);
+          const { status = 0, bytes = Buffer.alloc(0) } = (await connection.response()) ?? {};
+          connection.destroy();
+          // It may have begun only after the change.
+          const expected = status === 200 ? [hashOf(old), hashOf("new")] : [];
+          assert.ok(status === 404 || expected.includes(hashOf(bytes)), `${status}`);
+        }
+      });
+
+      it("is whole while the file is replaced again and again", async () => {
+        const { id } = await made([file("photo", "a", "0".repeat(1_000))]);
+        const path = `/people/${id}/photo`;
+        let isOver = false;
+        const writing = (async () => {
+          for (let round = 1; round <= 60; round++)
+            assert.equal((await put(path, String(round % 10).repeat(1_000 + round))).status, 204);
+          isOver = true;
+        })();
+        const reading = concurrently(4, async () => {
+          while (!isOver) {
+            const { status, headers, body } = await client.get(path);
+            assert.equal(status, 200, body);
+            assert.equal(headers.get("etag"), tagOf(body));
+          }
+        });
+        await Promise.all([writing, reading]);
+      });
+    });
+
     describe("a list of files", () => {
       const names = async (path: string) => {
         const { docs } = await client.json<{ docs?: readonly Shown[] }>(path);

@@ -1,12 +1,14 @@
 // Files on disk: a saved file has the same bytes, and a failed one leaves nothing behind.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, unlinkSync } from "node:fs";
 import { mkdir, mkdtemp, rm, stat, symlink, truncate, utimes, writeFile } from "node:fs/promises";
 import { platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openDisk } from "../../../src/store/disk/disk.ts";
+import { maxHeld } from "../../../src/store/disk/held-files.ts";
 import type { Files } from "../../../src/store/files.ts";
 import { filesContract } from "../files-contract.ts";
 import { inDirectory } from "../sqlite/test-directory.ts";
@@ -112,11 +114,34 @@ describe("a file that is sent by the runtime", () => {
     onDisk(async (files, folder) => {
       const { key } = await saveFile(files, bytesOf(1_000));
       const sending = openDisk(folder, send);
-      assert.ok((await sending.read(key, 0, 1)) instanceof Blob);
-      assert.deepEqual(await read(sending, key, 10, 990), bytesOf(1_000).slice(10, 990));
-      assert.equal(await sending.read("0".repeat(32), 0, 1), undefined);
+      assert.ok(sending.send);
+      const bytes = await (await sending.send(key, 10, 990))?.bytes();
+      assert.deepEqual(bytes, bytesOf(1_000).slice(10, 990));
+      assert.equal(await sending.send("0".repeat(32), 0, 1), undefined);
       await truncate(pathOf(folder, key), 500);
-      await assert.rejects(sending.read(key, 0, 1_000), /shorter/);
+      await assert.rejects(sending.send(key, 0, 1_000), /shorter/);
+    }));
+
+  it("can be removed before the runtime opens it, and is closed after that", () =>
+    onDisk(async (files, folder) => {
+      if (platform() !== "linux") return;
+      const many = await Promise.all(
+        Array.from({ length: maxHeld + 5 }, (_, size) => saveFile(files, bytesOf(size))),
+      );
+      const paths: string[] = [];
+      const sending = openDisk(folder, (path) => {
+        paths.push(path);
+        return new Blob();
+      });
+      // A file that is opened right after it was removed.
+      for (const { key, size } of many.slice(0, 3)) {
+        await sending.send?.(key, 0, size);
+        unlinkSync(pathOf(folder, key));
+        assert.deepEqual(new Uint8Array(readFileSync(paths.at(-1) ?? "")), bytesOf(size));
+      }
+      await Promise.all(many.slice(3).map(({ key }) => sending.send?.(key, 0, 0)));
+      assert.ok(countOpen(folder) <= maxHeld);
+      while (countOpen(folder) > 0) await sleep(20);
     }));
 });
 
