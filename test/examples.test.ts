@@ -146,6 +146,7 @@ describe("the examples", () => {
       "aggregates",
       "cookbook",
       "definitions",
+      "files",
       "formats",
       "import",
       "lists",
@@ -153,7 +154,6 @@ describe("the examples", () => {
       "operations",
       "relations",
       "rules",
-      "uploads",
       "validation",
     ]) {
       assert.ok(found.includes(`docs/${guide}.md`), guide);
