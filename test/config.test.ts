@@ -56,6 +56,7 @@ describe("defaults", () => {
       logLevel: "info",
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 2_147_483_648,
+      maxUnfinishedBytes: 10_737_418_240,
       maxInFlightBytes: 134_217_728,
       rateLimitPerAddress: 0,
       rateLimitPerToken: 0,
@@ -64,6 +65,7 @@ describe("defaults", () => {
       maxCascade: 1_000,
       keepRemovedDays: 30,
       keepKeysHours: 24,
+      keepUploadsHours: 24,
       files: undefined,
       store: undefined,
       readStore: undefined,
@@ -135,6 +137,7 @@ describe("the config file", () => {
       ...{ rateLimitPerAddress: 5, rateLimitPerToken: 6, keepRemovedDays: 7, keepKeysHours: 8 },
       ...{ queryDeadline: 9, maxCounted: 10, maxCascade: 11, actions: "deeds" },
       ...{ metricsPort: 9, metricsHost: "0.0.0.0" },
+      ...{ keepUploadsHours: 12, maxUnfinishedBytes: 2_097_152 },
       ...{ backupTo: "kept", backupEvery: "6h", backupKeep: "7d" },
     };
     writeFileSync(path, JSON.stringify(values));
@@ -292,6 +295,8 @@ describe("values", () => {
     maxCounted: { allowed: [["1000000000", 1_000_000_000]], rejected: ["0", "1000000001", "1M"] },
     keepRemovedDays: { allowed: [["1", 1]], rejected: ["0", "36501", "1d"] },
     keepKeysHours: { allowed: [["8760", 8_760]], rejected: ["0", "8761", "24h"] },
+    keepUploadsHours: { allowed: [["8760", 8_760]], rejected: ["0", "8761", "24h"] },
+    maxUnfinishedBytes: { allowed: [["1048576", 1_048_576]], rejected: ["0", "1048575", "1G"] },
     files: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
     store: { allowed: databases, rejected: notDatabases },
     readStore: { allowed: databases, rejected: notDatabases },

@@ -26,6 +26,7 @@ import { bannerText } from "./banner.ts";
 
 /** One Ctrl-C arrives twice: from the terminal, and again from npm, which passes it on. */
 const samePressMs = 500;
+const sweepEveryMs = 600_000;
 
 /** Runs until a signal ends the process. */
 export async function serve(config: Config): Promise<void> {
@@ -35,6 +36,7 @@ export async function serve(config: Config): Promise<void> {
   const app = await openApp(config, log, undefined, actions);
   await prepare(config, app, log);
   void sweepFiles(app, log);
+  sweepUploads(app, log);
   void logConcerns(config, log);
   if (config.workers > 1) return superviseWorkers(config, app, log);
   logLateActionErrors(config, app, log);
@@ -103,6 +105,18 @@ async function sweepFiles(app: App, log: Log): Promise<void> {
   } catch (error) {
     log.warn({ err: error }, "cannot remove unused files");
   }
+}
+
+/** Removes unfinished uploads that have expired, now and regularly. */
+function sweepUploads(app: App, log: Log): void {
+  const sweep = async () => {
+    const count = await app.sweepUploads();
+    if (count > 0) log.info({ count }, "removed unfinished uploads that have expired");
+  };
+  const run = () =>
+    sweep().catch((error) => log.warn({ err: error }, "cannot remove expired uploads"));
+  void run();
+  setInterval(run, sweepEveryMs).unref();
 }
 
 /** Starts workers that share a port. This process does their writes and answers no requests. */

@@ -1,6 +1,7 @@
 // Responds to OPTIONS and sets the CORS headers (Fetch standard).
 
 import { createTypes, patchTypes, postTypes, queryTypes } from "./headers/media-type.ts";
+import { limitField, partialType } from "./headers/upload-fields.ts";
 import type { RequestContext, Services } from "./request/context.ts";
 
 /** The response headers that a page may read besides the safelisted ones. */
@@ -19,6 +20,7 @@ const exposed = [
   ...["Accept-Encoding", "Accept-Patch", "Accept-Post", "Accept-Query", "Preference-Applied"],
   ...["Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "X-Total-Count", "X-Request-Id"],
   ...["Date", "Age", "Server-Timing"],
+  ...["Upload-Offset", "Upload-Complete", "Upload-Length", "Upload-Limit"],
 ].join(", ");
 
 /**
@@ -33,7 +35,8 @@ const allowedHeaders = [
   ...["Cache-Control", "Pragma", "Expires", "Last-Event-ID", "User-Agent", "X-Requested-With"],
   ...["X-Request-Id", "X-Correlation-Id", "X-Client-Version", "traceparent", "tracestate"],
   ...["baggage", "sentry-trace", "b3", "X-B3-TraceId", "X-B3-SpanId", "X-B3-ParentSpanId"],
-  ...["X-B3-Sampled"],
+  ...["X-B3-Sampled", "Upload-Offset", "Upload-Complete", "Upload-Length", "Repr-Digest"],
+  "Upload-Draft-Interop-Version",
 ].join(", ");
 
 const preflightMaxAgeS = "7200";
@@ -54,6 +57,19 @@ export function allowOrigin(context: RequestContext, headers: Headers): void {
     headers.set("Access-Control-Allow-Origin", origin);
 }
 
+/** Where an upload can begin, its media type is listed even if the address takes no PATCH itself. */
+function setPatchTypes(context: RequestContext, headers: Headers, allow: string): void {
+  const { collection } = context.params;
+  const isUpload = collection === undefined && context.path.startsWith("/-/uploads/");
+  const begins = collection !== undefined && /POST|PUT/.test(allow);
+  const types = [
+    ...(allow.includes("PATCH") && !isUpload ? [patchTypes.types] : []),
+    ...(begins || isUpload ? [partialType] : []),
+  ];
+  if (types.length > 0) headers.set("Accept-Patch", types.join(", "));
+  if (begins || isUpload) headers.set("Upload-Limit", limitField(context.services.maxUploadBytes));
+}
+
 /** Responds to a CORS preflight, which has no token, and to a plain OPTIONS. */
 export function options(context: RequestContext, allow: string): Response {
   const headers = new Headers(context.services.commonHeaders);
@@ -62,7 +78,7 @@ export function options(context: RequestContext, allow: string): Response {
   const isCollection = context.params.collection !== undefined;
   const { types } = isCollection ? createTypes : postTypes;
   if (allow.includes("POST")) headers.set("Accept-Post", types);
-  if (allow.includes("PATCH")) headers.set("Accept-Patch", patchTypes.types);
+  setPatchTypes(context, headers, allow);
   if (allow.includes("QUERY")) headers.set("Accept-Query", queryTypes.types);
   if (context.request.headers.has("access-control-request-method")) {
     headers.set("Access-Control-Allow-Methods", allow);

@@ -6,6 +6,7 @@ import { Problem } from "../model/problem.ts";
 import { skipBody } from "./body/content.ts";
 import { isChunked } from "./body/framing.ts";
 import { allowOrigin, options } from "./cors.ts";
+import { runResumable } from "./files/resumable.ts";
 import { isHost } from "./headers/host.ts";
 import { HttpProblem } from "./headers/http-problem.ts";
 import { queryTypes } from "./headers/media-type.ts";
@@ -15,6 +16,7 @@ import {
   type LineOptions,
   RequestContext,
   requestIdGenerator,
+  type SendInterim,
   type Services,
 } from "./request/context.ts";
 import { limitAddress, setRateLimitFields } from "./request/rate-limit.ts";
@@ -29,6 +31,7 @@ export type Fetch = (
   request: Request,
   peerAddress: () => string,
   extendTimeout?: () => void,
+  sendInterim?: SendInterim,
 ) => MaybePromise<Response>;
 
 export function createFetch(services: Services): Fetch {
@@ -38,10 +41,11 @@ export function createFetch(services: Services): Fetch {
     prepared.add(context);
     return finish(context, result);
   };
-  return (request, peerAddress, extendTimeout) => {
+  return (request, peerAddress, extendTimeout, sendInterim) => {
     const context = new RequestContext(services, request, nextRequestId());
     context.peerAddress = peerAddress;
     if (extendTimeout !== undefined) context.extendTimeout = extendTimeout;
+    context.sendInterim = sendInterim;
     try {
       const repeated = prepared.find(context);
       if (repeated !== undefined)
@@ -118,7 +122,8 @@ const knownMethods = new Set(
   "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY".split(" "),
 );
 
-function routeRequest(context: RequestContext): MaybePromise<Response | Problem> {
+/** Finds the route of the request, authorizes it and runs its handler. */
+export function routeRequest(context: RequestContext): MaybePromise<Response | Problem> {
   const { path, request } = context;
   const { method } = request;
   const isSlashed = path.length > 1 && path.endsWith("/") && !path.includes("//");
@@ -138,6 +143,7 @@ function routeRequest(context: RequestContext): MaybePromise<Response | Problem>
 /** DELETE ignores its body, but reads a chunked one first to find errors in it. */
 function run(context: RequestContext, route: Route): MaybePromise<Response | Problem> {
   const { method, headers } = context.request;
+  if (headers.has("upload-complete")) return runResumable(context, route);
   if (method !== "DELETE" || !isChunked(headers)) return route.handler(context);
   return skipBody(context).then((rejected) => rejected ?? route.handler(context));
 }

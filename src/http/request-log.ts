@@ -73,6 +73,11 @@ function decimal(ms: number): string {
 /** Most texts need no escaping. */
 const plain = /^[\w/.~-]*$/;
 
+/** The id of an upload is like a credential: where anyone may create, whoever knows it may continue. */
+const uploadPath = /^(\/-\/uploads\/.{6}).+/;
+
+export const loggedPath = (path: string): string => path.replace(uploadPath, "$1…");
+
 const quoted = (text: string): string =>
   plain.test(text) && !text.includes("rst_") ? `"${text}"` : JSON.stringify(redactSecrets(text));
 
@@ -83,7 +88,7 @@ let lastQuoted = '""';
 function quotedPath(path: string): string {
   if (path !== lastPath) {
     lastPath = path;
-    lastQuoted = quoted(path);
+    lastQuoted = quoted(loggedPath(path));
   }
   return lastQuoted;
 }

@@ -26,6 +26,7 @@ import { adminRoutes } from "./admin/routes.ts";
 import { getFile } from "./files/download.ts";
 import { deleteFile, putFile } from "./files/replace.ts";
 import { signUrl } from "./files/signed-urls.ts";
+import { uploadRoutes } from "./files/upload-routes.ts";
 import { anyAction } from "./openapi/actions.ts";
 import { removeFile, replaceFile, signFileUrl } from "./openapi/files.ts";
 import { storedFileBytes } from "./openapi/formats.ts";
@@ -134,6 +135,7 @@ export const routes: Routes = {
   deleteFile: route("DELETE /{collection}/{id}/{name}", "update", deleteFile, removeFile),
 
   signUrl: route("POST /-/signed-urls", "optional-token", signUrl, signFileUrl),
+  ...uploadRoutes,
 
   runBatch: route("POST /-/batch", "token", runBatch, {
     summary: "Run several changes in one transaction",

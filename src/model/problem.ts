@@ -66,6 +66,21 @@ export const problemKinds = {
     about:
       "The Accept field excludes every media type that this address can answer with; the detail lists them. Leave Accept out, or include `application/json`.",
   },
+  "mismatching-upload-offset": {
+    title: "The upload has another offset",
+    about:
+      "Upload-Offset is not the number of bytes that the upload has. The Upload-Offset field of the response and `expected-offset` name the right one: continue from there.",
+  },
+  "inconsistent-upload-length": {
+    title: "The lengths of the upload differ",
+    about:
+      "Upload-Length, Content-Length and what was sent before contradict each other; the detail names both lengths.",
+  },
+  "completed-upload": {
+    title: "The upload is complete",
+    about:
+      "The upload has been completed, and nothing can be appended to it. Its response has been sent; HEAD of the upload has the URL of its result.",
+  },
   "range-not-satisfiable": {
     title: "The file has no such range",
     about:
@@ -178,7 +193,7 @@ export const problemKinds = {
   "storage-full": {
     title: "The storage is full",
     about:
-      "The disk has no space for this write. Nothing was stored. Reads still work, and writes resume when there is space again.",
+      "The disk has no space for this write, or unfinished uploads use all the bytes that they may have; the detail says which. Nothing was stored. Reads still work, and writes resume when there is space again.",
   },
 } as const satisfies Record<string, { title: string; about: string }>;
 
@@ -191,15 +206,22 @@ export class Problem {
   readonly errors: readonly (FieldError | ParameterError)[] | undefined;
   /** The missing scope. */
   readonly scope: string | undefined;
+  /** The expected and the provided offset of an upload. */
+  readonly offsets: readonly [expected: number, provided: number] | undefined;
 
   constructor(
     kind: ProblemKind,
     detail: string,
-    more: { errors?: readonly (FieldError | ParameterError)[]; scope?: string } = {},
+    more: {
+      errors?: readonly (FieldError | ParameterError)[];
+      scope?: string;
+      offsets?: readonly [expected: number, provided: number];
+    } = {},
   ) {
     this.kind = kind;
     this.detail = detail;
     this.errors = more.errors;
     this.scope = more.scope;
+    this.offsets = more.offsets;
   }
 }

@@ -1,7 +1,7 @@
 // Serves HTTP with node:http, and corrects what its parser accepts or rejects without a body.
 
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { withoutStream } from "./head.ts";
@@ -105,8 +105,13 @@ const failed: HttpError = {
 /** Converts between node:http and Request and Response. It replaces the global classes with faster ones. */
 function createListener({ fetch, errorResponse }: ServeOptions) {
   return getRequestListener(
-    (request, { incoming }) => {
-      const response = fetch(request, () => incoming.socket.remoteAddress ?? "");
+    (request, { incoming, outgoing }) => {
+      const response = fetch(
+        request,
+        () => incoming.socket.remoteAddress ?? "",
+        undefined,
+        incoming.httpVersionMinor === 0 ? undefined : interimSender(outgoing),
+      );
       return request.method === "HEAD" ? withoutStream(response) : response;
     },
     {
@@ -119,6 +124,12 @@ function createListener({ fetch, errorResponse }: ServeOptions) {
     },
   );
 }
+
+const interimSender =
+  (outgoing: object) =>
+  (status: number, headers: Readonly<Record<string, string>>): void => {
+    if (outgoing instanceof ServerResponse) outgoing.writeInformation(status, headers);
+  };
 
 /** Handles what never becomes a request: CONNECT, expectations, parser errors and timeouts. */
 function handleProtocolErrors(server: Server, connections: Connections): void {

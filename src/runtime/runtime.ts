@@ -3,11 +3,13 @@
 /**
  * Handles one request. `extendTimeout` exists where the runtime would close a connection whose body or
  * response is slow. The reader of a body calls it for every chunk, and a query when it has to wait.
+ * `sendInterim` exists where the runtime can send a response such as 104 before the final one.
  */
 export type Fetch = (
   request: Request,
   peerAddress: () => string,
   extendTimeout?: () => void,
+  sendInterim?: (status: number, headers: Readonly<Record<string, string>>) => void,
 ) => Response | Promise<Response>;
 
 export interface ServeOptions {

@@ -11,6 +11,7 @@ import { Expander } from "../domain/expand.ts";
 import { Feeds } from "../domain/feeds.ts";
 import { Lists } from "../domain/lists.ts";
 import { Resources } from "../domain/resources.ts";
+import { ResumableUploads } from "../domain/resumable-uploads.ts";
 import { Rights } from "../domain/rights/rights.ts";
 import { SignedUrls } from "../domain/signed-urls.ts";
 import { SlowQueries } from "../domain/slow-queries.ts";
@@ -22,10 +23,16 @@ import { Writes } from "../domain/write/writes.ts";
 import { corsHeaders } from "../http/cors.ts";
 import { Proxies } from "../http/headers/forwarded.ts";
 import { AllowedHosts } from "../http/headers/host.ts";
-import { createFetch, createSystemFetch, type Fetch, type SystemFetch } from "../http/pipeline.ts";
+import {
+  createFetch,
+  createSystemFetch,
+  type Fetch,
+  routeRequest,
+  type SystemFetch,
+} from "../http/pipeline.ts";
 import type { Services } from "../http/request/context.ts";
 import { RateLimitBuckets } from "../http/request/rate-limit-buckets.ts";
-import { RequestLog } from "../http/request-log.ts";
+import { loggedPath, RequestLog } from "../http/request-log.ts";
 import { RequestMetrics } from "../http/request-metrics.ts";
 import { createParserErrorResponder, type ParserErrorResponder } from "../http/response/problem.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
@@ -67,6 +74,8 @@ export interface App {
   hasFiles(): boolean;
   /** Removes files that no resource refers to, and returns their number. The first process calls it at start. */
   sweep(): Promise<number>;
+  /** Removes unfinished uploads that have expired, and returns their number. */
+  sweepUploads(): Promise<number>;
   /**
    * Writes to the data folder which process owns it and where it listens, and accepts changes from
    * commands. Logs a warning when commands cannot reach this process.
@@ -126,7 +135,14 @@ function build(
   const actions = new Actions(loaded, (errand, thrown) =>
     log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
   );
-  const uploads = new Uploads(store, openDisk(filesFolder(config), sendFile));
+  const files = openDisk(filesFolder(config), sendFile);
+  const uploads = new Uploads(store, files);
+  const resumableUploads = new ResumableUploads(files.partial, {
+    clock,
+    // A key that prevents a second creation is stored at least as long as the upload.
+    lifetimeMs: Math.min(config.keepUploadsHours, config.keepKeysHours) * hourMs,
+    maxBytes: config.maxUnfinishedBytes,
+  });
   const base = config.baseUrl ?? "";
   const tlsOnly = base.startsWith("https:");
   const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
@@ -170,6 +186,8 @@ function build(
     writes,
     uploads,
     signedUrls: new SignedUrls(store, access, clock),
+    resumableUploads,
+    perform: routeRequest,
     actions,
     unready: () => store.ready(),
     base,
@@ -188,6 +206,7 @@ function build(
     maxBodyBytes: config.maxBodyBytes,
     keyLifetimeMs: config.keepKeysHours * hourMs,
     maxUploadBytes: config.maxUploadBytes,
+    maxUnfinishedBytes: config.maxUnfinishedBytes,
     version,
     measureRequest: (context, status, ms) => requestMetrics.add(context, status, ms),
     metrics: () => collect(),
@@ -210,6 +229,7 @@ function build(
     },
     showBackups: (status) => backups.update(status),
     sweep: () => uploads.sweep(sweepAge()),
+    sweepUploads: () => resumableUploads.sweep(),
     writer: store.writer,
     announce: (address) =>
       store.announce(version, address).catch((error) => {
@@ -241,7 +261,7 @@ function logging(
         : log.error({ requestId, status, detail: redactSecrets(detail), err: cause }, "failed"),
     logFailure: ({ requestId, request, path }, thrown) =>
       log.error(
-        { requestId, method: request.method, path: redactSecrets(path), err: thrown },
+        { requestId, method: request.method, path: redactSecrets(loggedPath(path)), err: thrown },
         "failed",
       ),
     logSlowQuery: ({ requestId }, { collection, missingIndexes }, run) =>

@@ -24,6 +24,17 @@ export const limitSettings = {
     fallback: "2147483648",
     read: (text) => wholeNumber(text, 1, 1_099_511_627_776),
   },
+  maxUnfinishedBytes: {
+    flag: "--max-unfinished-bytes",
+    variable: "RESTANTE_MAX_UNFINISHED_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about:
+      "The maximum size of all resumable uploads that are not complete, each counted with its whole length; a new one beyond it is rejected with 507.",
+    allowed: "a whole number from 1048576 (1 MiB) to 1125899906842624 (1 PiB)",
+    fallback: "10737418240",
+    read: (text) => wholeNumber(text, 1_048_576, 1_125_899_906_842_624),
+  },
   maxInFlightBytes: {
     flag: "--max-in-flight-bytes",
     variable: "RESTANTE_MAX_IN_FLIGHT_BYTES",
@@ -108,6 +119,17 @@ export const limitSettings = {
     type: "number",
     placeholder: "hours",
     about: "How many hours an Idempotency-Key is stored with the response of its request.",
+    allowed: "a whole number from 1 to 8760",
+    fallback: "24",
+    read: (text) => wholeNumber(text, 1, 8_760),
+  },
+  keepUploadsHours: {
+    flag: "--keep-uploads-hours",
+    variable: "RESTANTE_KEEP_UPLOADS_HOURS",
+    type: "number",
+    placeholder: "hours",
+    about:
+      "How many hours a resumable upload that is not complete is stored after its last bytes, but not longer than an Idempotency-Key.",
     allowed: "a whole number from 1 to 8760",
     fallback: "24",
     read: (text) => wholeNumber(text, 1, 8_760),

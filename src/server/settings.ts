@@ -43,6 +43,8 @@ export interface Config {
   readonly maxBodyBytes: number;
   /** The limit of a body with files. */
   readonly maxUploadBytes: number;
+  /** The limit of all unfinished uploads together. */
+  readonly maxUnfinishedBytes: number;
   /** The limit of all requests and responses in flight together. */
   readonly maxInFlightBytes: number;
   /** Requests per minute; 0 for no limit. */
@@ -58,6 +60,8 @@ export interface Config {
   readonly keepRemovedDays: number;
   /** How many hours an Idempotency-Key is stored. */
   readonly keepKeysHours: number;
+  /** How many hours an unfinished upload is stored after its last bytes. */
+  readonly keepUploadsHours: number;
   /** Absolute path of the folder of files. Undefined means `files` in the data folder. */
   readonly files: string | undefined;
   /** The number of processes that handle requests. */

@@ -17,6 +17,7 @@ import { Collections } from "../../src/domain/collections.ts";
 import { Feeds } from "../../src/domain/feeds.ts";
 import { Lists } from "../../src/domain/lists.ts";
 import { Resources } from "../../src/domain/resources.ts";
+import { ResumableUploads } from "../../src/domain/resumable-uploads.ts";
 import { Rights } from "../../src/domain/rights/rights.ts";
 import { SignedUrls } from "../../src/domain/signed-urls.ts";
 import { SlowQueries } from "../../src/domain/slow-queries.ts";
@@ -62,6 +63,7 @@ interface Domain {
   readonly backups: Backups;
   readonly tokens: Tokens;
   readonly uploads: Uploads;
+  readonly resumableUploads: ResumableUploads;
   readonly writes: Writes;
   readonly erasures: Erasures;
 }
@@ -196,6 +198,12 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "SignedUrls.sign": onCollection("read", ({ signedUrls }, access) =>
     signedUrls.sign(access, file, "/notes/a/a", 60),
   ),
+  "ResumableUploads.create": onCollection("create", ({ resumableUploads }, access) =>
+    resumableUploads.create(access, "create", {
+      request: { method: "POST", path: "/notes", query: "", headers: {} },
+      ...{ caller: "someone", maxBytes: 10, length: null },
+    }),
+  ),
   "Uploads.read": onCollection("read", ({ uploads }, access) => uploads.read(access, file, 0, 1)),
   "Uploads.send": onCollection("read", ({ uploads }, access) => uploads.send(access, file, 0, 1)),
   "Collections.list": admin(({ collections }, who) => collections.list(who)),
@@ -262,6 +270,20 @@ const others: Readonly<Record<string, string>> = {
   "Collections.usable": "returns what the principal may use; tested below",
   "Uploads.setAside": "used by Erasures",
   "Uploads.settleAside": "used by Erasures",
+  "ResumableUploads.find":
+    "finds only uploads of the principal; tested in http/resumable-uploads.test.ts",
+  "ResumableUploads.remove": "asks ResumableUploads.find",
+  "ResumableUploads.setLength": "used with an upload that the caller has found",
+  "ResumableUploads.room": "used with an upload that the caller has found",
+  "ResumableUploads.append": "used with an upload that the caller has found",
+  "ResumableUploads.open": "used with an upload that the caller has found",
+  "ResumableUploads.finish": "used with an upload that the caller has found",
+  "ResumableUploads.discard": "used with an upload that the caller has found",
+  "ResumableUploads.sweep": "removes what has expired",
+  "UploadTally.add": "used by ResumableUploads",
+  "UploadTally.reserve": "used by ResumableUploads",
+  "UploadTally.free": "used by ResumableUploads",
+  "UploadTally.forget": "used by ResumableUploads",
   "Backups.update": "sets what the schedule reports",
   "SlowQueries.record": "records a query that was allowed",
   "SlowQueries.isToLog": "limits the lines of the log",
@@ -399,7 +421,8 @@ describe("a principal without the scope", () => {
     const [collection, rules] = [await store.collection("notes"), await store.rules("notes")];
     assert.ok(collection !== undefined && rules !== undefined);
     const access = new Access(store, Date.now);
-    const uploads = new Uploads(store, openDisk(join(folder, "files"), sendFile));
+    const files = openDisk(join(folder, "files"), sendFile);
+    const uploads = new Uploads(store, files);
     const memory = new MemoryBudget(2 ** 20);
     const options = { clock: Date.now, maxBytes: 2 ** 20, base: "", memory, maxCascade: 0 };
     const resources = new Resources(store);
@@ -415,6 +438,9 @@ describe("a principal without the scope", () => {
       signedUrls: new SignedUrls(store, access, Date.now),
       slowQueries: new SlowQueries(Date.now),
       backups: new Backups(),
+      resumableUploads: new ResumableUploads(files.partial, {
+        ...{ clock: Date.now, lifetimeMs: 60_000, maxBytes: 2 ** 24 },
+      }),
       tokens: new Tokens(store, Date.now),
       erasures: new Erasures(store, access, uploads, options),
     };

@@ -160,7 +160,8 @@ describe("by default, for pages of any origin", () => {
       [
         "accept accept-patch accept-post accept-query accept-ranges allow content-digest content-disposition content-encoding",
         "content-location content-range etag idempotency-replayed link location",
-        "preference-applied repr-digest www-authenticate x-request-id x-total-count",
+        "preference-applied repr-digest upload-complete upload-length upload-limit upload-offset www-authenticate",
+        "x-request-id x-total-count",
       ].join(" "),
     );
   });

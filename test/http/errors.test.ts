@@ -137,6 +137,10 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
     return request("/busy", init);
   },
   misdirected: () => raw(broken.port, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
+  // In resumable-uploads.test.ts.
+  "mismatching-upload-offset": undefined,
+  "inconsistent-upload-length": undefined,
+  "completed-upload": undefined,
   "key-reused": async () => {
     const headers = { ...json, "idempotency-key": '"one"' };
     await request("/people", { method: "POST", headers, body: "{}" });
@@ -201,7 +205,11 @@ describe("a problem", () => {
       if (status >= 400 && headers.get("content-type") && body) types.add(JSON.parse(body).type);
     }
     assert.ok(types.size >= 16);
+    // The types of the draft of resumable uploads are those of its registry.
+    const registered = [...types].filter((type) => type.startsWith("https://iana.org/"));
+    assert.ok(registered.length > 0);
     for (const type of types) {
+      if (registered.includes(type)) continue;
       const page = await answerOf(app.request(type, { token: null }));
       assert.equal(page.status, 200, type);
       assert.equal(page.headers.get("content-type"), "text/html; charset=utf-8");

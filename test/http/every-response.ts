@@ -19,6 +19,13 @@ async function upload(app: TestApp, collection: string): Promise<string> {
   return `/${collection}/${id}/file`;
 }
 
+/** Returns the path of a new upload, to which bytes can be appended. */
+async function beginUpload(app: TestApp): Promise<string> {
+  const headers = { "content-type": "image/png", "upload-complete": "?0" };
+  const begun = await app.request("/people", { method: "POST", headers });
+  return begun.headers.get("location") ?? "";
+}
+
 /** Sends all requests with the same extra headers. */
 export async function requestEverything(
   app: TestApp,
@@ -54,6 +61,9 @@ export async function requestEverything(
   });
   const [file, scan] = [await upload(app, "people"), await upload(app, "scans")];
   const lines = { "content-type": "application/x-ndjson" };
+  const [incomplete, cancelled] = [await beginUpload(app), await beginUpload(app)];
+  const piece = { "content-type": "application/partial-upload", "upload-offset": "0" };
+  const [more, last] = [{ "upload-complete": "?0" }, { "upload-complete": "?1" }];
 
   const requests: [string, (RequestInit & { token?: string | null })?][] = [
     ["GET /"],
@@ -95,6 +105,15 @@ export async function requestEverything(
     [`PUT ${file}3`, { headers: { prefer: "return=representation" }, body: "new" }],
     [`DELETE ${file}2`],
     [`DELETE ${file}2`],
+    ["POST /people", { headers: { "content-type": "image/png", ...more }, body: "a" }],
+    [`HEAD ${incomplete}`],
+    [`PATCH ${incomplete}`, { headers: { ...piece, ...more, "upload-offset": "9" }, body: "a" }],
+    [`PATCH ${incomplete}`, { headers: { ...piece, ...more, "upload-length": "2" }, body: "a" }],
+    [`PATCH ${incomplete}`, { headers: { ...piece, ...last, "upload-offset": "1" }, body: "b" }],
+    [`PATCH ${incomplete}`, { headers: { ...piece, ...last } }],
+    [`GET ${incomplete}`],
+    [`DELETE ${cancelled}`],
+    [`DELETE ${cancelled}`],
     ["POST /people", { headers: json, body: "{}" }],
     ["POST /people", { headers: minimal, body: "{}" }],
     ["POST /people", { headers: key, body: "{}" }],

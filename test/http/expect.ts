@@ -1,7 +1,7 @@
 // Assertions for problems and links, and a response that has been read.
 
 import assert from "node:assert/strict";
-import { problemStatus } from "../../src/http/response/problem.ts";
+import { problemStatus, problemType } from "../../src/http/response/problem.ts";
 import { type ProblemKind, problemKinds } from "../../src/model/problem.ts";
 
 export interface ProblemBody {
@@ -31,7 +31,7 @@ export function assertProblem(answer: Answer, kind: ProblemKind, base = ""): Pro
   assert.equal(headers.get("content-type"), "application/problem+json");
   assert.equal(headers.get("cache-control"), "no-store");
   const problem = JSON.parse(body) as ProblemBody;
-  assert.equal(problem.type, `${base}/-/problems/${kind}`);
+  assert.equal(problem.type, problemType(kind, base));
   assert.equal(problem.title, problemKinds[kind].title);
   assert.equal(problem.status, status);
   assert.equal(problem.requestId, headers.get("x-request-id"));

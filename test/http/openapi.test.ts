@@ -144,7 +144,8 @@ describe("the OpenAPI document", () => {
     );
     const preconditions = ["If-Match", "If-Unmodified-Since", "If-None-Match"];
     assert.deepEqual(fieldsOf.createResource, [
-      ...["atomic", "dry-run", "key", "types", "separator", "Idempotency-Key", "fields", "Prefer"],
+      ...["atomic", "dry-run", "key", "types", "separator", "Upload-Complete", "Upload-Length"],
+      ...["Idempotency-Key", "fields", "Prefer"],
     ]);
     assert.deepEqual(fieldsOf.upsertResource, [...preconditions, "Prefer"]);
     assert.deepEqual(fieldsOf.putResource, [...preconditions, "fields", "Prefer"]);
@@ -228,7 +229,10 @@ describe("the responses of the server", () => {
       if (body === "") continue;
       seen.add(`${operation.operationId} ${status}`);
     }
-    const bodiless = ["revokeToken", "deleteResource", "deleteFile", "deleteCollection"];
+    const bodiless = ["revokeToken", "deleteResource", "deleteFile", "deleteCollection"].concat([
+      "getUpload",
+      "deleteUpload",
+    ]);
     for (const operation of operations().map(({ operation }) => operation.operationId)) {
       assert.ok(
         bodiless.includes(operation) || [...seen].some((one) => one.startsWith(`${operation} 20`)),

@@ -102,7 +102,7 @@ async function* countWindow(
 }
 
 /** Yields the bytes as they arrive, before decoding. */
-async function* received(
+export async function* received(
   { request, extendTimeout }: RequestContext,
   digest: DigestCheck | undefined,
   { bytes, problem }: ByteLimit,

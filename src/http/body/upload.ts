@@ -44,22 +44,22 @@ export async function* uploadChunks(
   maxBytes: number,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const limit = { bytes: maxBytes, problem: uploadTooLarge(maxBytes) };
-  for await (const chunk of withTimeouts(
-    readContent(context, limit),
-    idleTimeoutMs,
-    totalTimeoutMs,
-  )) {
+  for await (const chunk of withTimeouts(readContent(context, limit))) {
     if (chunk instanceof Problem) throw new BodyError(chunk);
     context.extendTimeout();
     yield chunk;
   }
 }
 
-/** Throws when nothing arrives for `idleMs`, or the end does not arrive within `totalMs`. */
+/**
+ * Throws when nothing arrives for `idleMs`, or the end does not arrive within `totalMs`, or the signal is
+ * aborted.
+ */
 export async function* withTimeouts<T>(
   source: AsyncGenerator<T>,
-  idleMs: number,
-  totalMs: number,
+  idleMs = idleTimeoutMs,
+  totalMs = totalTimeoutMs,
+  signal?: AbortSignal,
 ): AsyncGenerator<T, void, undefined> {
   const deadline = performance.now() + totalMs;
   let isStalled = false;
@@ -69,12 +69,18 @@ export async function* withTimeouts<T>(
       if (left <= 0) throw new BodyError(tooSlow);
       const next = source.next();
       const timeout = Promise.withResolvers<never>();
-      const giveUp = () => {
+      const giveUp = (problem: Problem) => {
         isStalled = true;
-        timeout.reject(new BodyError(left < idleMs ? tooSlow : stalled));
+        timeout.reject(new BodyError(problem));
       };
-      const timer = setTimeout(giveUp, Math.min(idleMs, left));
-      const result = await Promise.race([next, timeout.promise]).finally(() => clearTimeout(timer));
+      const timer = setTimeout(giveUp, Math.min(idleMs, left), left < idleMs ? tooSlow : stalled);
+      const abort = () => giveUp(superseded);
+      signal?.addEventListener("abort", abort);
+      if (signal?.aborted) abort();
+      const result = await Promise.race([next, timeout.promise]).finally(() => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", abort);
+      });
       if (result.done) return;
       yield result.value;
     }
@@ -85,6 +91,12 @@ export async function* withTimeouts<T>(
     else await ended;
   }
 }
+
+/** The client has most likely given up this request. */
+export const superseded = new Problem(
+  "conflict",
+  "A later request has continued or cancelled this upload. Ask for its offset with HEAD.",
+);
 
 const stalled = new Problem(
   "timeout",

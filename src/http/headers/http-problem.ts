@@ -6,8 +6,13 @@ import { Problem, type ProblemKind } from "../../model/problem.ts";
 export class HttpProblem extends Problem {
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(kind: ProblemKind, detail: string, headers: Readonly<Record<string, string>>) {
-    super(kind, detail);
+  constructor(
+    kind: ProblemKind,
+    detail: string,
+    headers: Readonly<Record<string, string>>,
+    more: ConstructorParameters<typeof Problem>[2] = {},
+  ) {
+    super(kind, detail, more);
     this.headers = headers;
   }
 }

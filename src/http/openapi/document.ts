@@ -113,7 +113,11 @@ const reservedNames = (routes: Routes): readonly string[] => [
 ];
 
 const tags = [
-  { name: "Resources", paths: /^\/(?:\{|-\/batch)/, description: "Resources of any collection." },
+  {
+    name: "Resources",
+    paths: /^\/(?:\{|-\/(?:batch|uploads))/,
+    description: "Resources of any collection.",
+  },
   {
     name: "Actions",
     paths: /^\/-\/actions/,

@@ -64,6 +64,13 @@ export const headers = {
   idempotencyReplayed: sometimes(
     "`true` when nothing was done, because this is the response to the same request before.",
   ),
+  uploadOffset: always("How many bytes of the upload have arrived.", count),
+  uploadComplete: always("`?1` when the upload is complete, otherwise `?0`."),
+  uploadLength: sometimes("How many bytes the upload will have, if the client has said so.", count),
+  uploadLimit: sometimes(
+    "`max-size` in bytes, and `max-age`: in how many seconds the upload expires.",
+  ),
+  uploadResult: sometimes("The URL of the result of a complete upload.", address),
 } satisfies Readonly<Record<string, object>>;
 
 /** The fields that every response has. */

@@ -31,6 +31,9 @@ const inHeader = (name: string, description: string, schema: object = text) => (
   schema,
 });
 
+const bytes = { type: "integer", format: "int64", minimum: 0 };
+const bit = { type: "string", enum: ["?0", "?1"] };
+
 export const parameters = {
   page: inQuery("page", "Counted from 1, which is the default.", {
     type: "integer",
@@ -207,6 +210,20 @@ export const parameters = {
     "Prefer",
     "`return=representation` responds with the resource (RFC 7240). Unknown preferences are ignored.",
     { type: "string", examples: ["return=representation"] },
+  ),
+  uploadOffset: {
+    ...inHeader("Upload-Offset", "How many bytes of the upload have arrived.", bytes),
+    required: true,
+  },
+  uploadComplete: {
+    ...inHeader("Upload-Complete", "`?1` in the last request, otherwise `?0`.", bit),
+    required: true,
+  },
+  uploadLength: inHeader("Upload-Length", "How many bytes the upload has in all.", bytes),
+  beginUpload: inHeader(
+    "Upload-Complete",
+    "Begins a resumable upload of a file or of a form with files: `?0` when more requests follow, `?1` when this one has all of it.",
+    bit,
   ),
 } satisfies Readonly<Record<string, object>>;
 

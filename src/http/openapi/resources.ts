@@ -86,6 +86,9 @@ const bulkParameters = [
   ...[parameters.tryOut, parameters.key, parameters.types, parameters.separator],
 ];
 
+/** The parameters for resumable uploads. */
+const uploadParameters = [parameters.beginUpload, parameters.uploadLength];
+
 /** JSON comes first, because code generators take the first. */
 const draftContent = ({ draft, form, isGeneric }: CollectionShapes) => ({
   ...jsonContent(draft),
@@ -134,7 +137,7 @@ export const create = (shapes: CollectionShapes): Operation => ({
   description: `The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.${shapes.isGeneric ? `\n\n${mediaTypes}` : ""}`,
   parameters: [
     parameters.atomic,
-    ...(shapes.isGeneric ? bulkParameters : []),
+    ...(shapes.isGeneric ? [...bulkParameters, ...uploadParameters] : []),
     shapes.idempotencyKey,
     ...preferences(shapes),
   ],

@@ -11,6 +11,7 @@ import type { Feeds } from "../../domain/feeds.ts";
 import type { Lists, ReadOptions } from "../../domain/lists.ts";
 import type { Mask } from "../../domain/mask.ts";
 import type { Resources } from "../../domain/resources.ts";
+import type { ResumableUploads } from "../../domain/resumable-uploads.ts";
 import type { Rights } from "../../domain/rights/rights.ts";
 import type { Signed, SignedUrls } from "../../domain/signed-urls.ts";
 import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries.ts";
@@ -21,7 +22,7 @@ import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
 import type { MetricFamily } from "../../lib/metrics.ts";
 import { anonymous, type Principal } from "../../model/principal.ts";
-import type { ProblemKind } from "../../model/problem.ts";
+import type { Problem, ProblemKind } from "../../model/problem.ts";
 import type { Proxies } from "../headers/forwarded.ts";
 import type { AllowedHosts } from "../headers/host.ts";
 import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
@@ -43,6 +44,7 @@ export interface Services {
   readonly writes: Writes;
   readonly uploads: Uploads;
   readonly signedUrls: SignedUrls;
+  readonly resumableUploads: ResumableUploads;
   readonly actions: Actions;
   /** Returns why writes are not possible now, or undefined. */
   readonly unready: () => string | undefined | Promise<string | undefined>;
@@ -66,6 +68,10 @@ export interface Services {
   readonly keyLifetimeMs: number;
   /** The limit of a body with files. */
   readonly maxUploadBytes: number;
+  /** The limit of all unfinished uploads. */
+  readonly maxUnfinishedBytes: number;
+  /** Handles a request that has arrived in several ones. */
+  readonly perform: (context: RequestContext) => MaybePromise<Response | Problem>;
   readonly version: string;
   readonly measureRequest: (context: RequestContext, status: number, ms: number) => void;
   /** The metrics of all processes. */
@@ -109,6 +115,8 @@ export interface RouteName {
   readonly path: string;
 }
 
+export type SendInterim = (status: number, headers: Readonly<Record<string, string>>) => void;
+
 /** How a command imports lines. */
 export interface LineOptions {
   /** Returns the id of a new resource, so that a line that is imported again creates nothing. */
@@ -141,6 +149,8 @@ export class RequestContext {
   peerAddress: () => string = noAddress;
   /** Resets the runtime's idle timeout while a body arrives or is sent slowly, or a query takes long. */
   extendTimeout: () => void = noop;
+  /** Sends an interim response (1xx), where the runtime can. */
+  sendInterim: SendInterim | undefined = undefined;
   /** The rate limits that the request was counted against. */
   quotas: readonly Quota[] = noQuotas;
   /** Whether the request is known to have come without TLS. */

@@ -21,6 +21,9 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "invalid-signature": 403,
   "tls-required": 403,
   "not-found": 404,
+  "completed-upload": 400,
+  "inconsistent-upload-length": 400,
+  "mismatching-upload-offset": 409,
   "method-not-allowed": 405,
   "not-acceptable": 406,
   timeout: 408,
@@ -47,6 +50,17 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "storage-full": 507,
 };
 
+/** The kinds whose type is that of draft-ietf-httpbis-resumable-upload. */
+const registered: ReadonlySet<ProblemKind> = new Set([
+  "mismatching-upload-offset",
+  "inconsistent-upload-length",
+  "completed-upload",
+]);
+const registry = "https://iana.org/assignments/http-problem-types#";
+
+export const problemType = (kind: ProblemKind, base: string): string =>
+  registered.has(kind) ? `${registry}${kind}` : `${base}/-/problems/${kind}`;
+
 /** Returns the body of a problem; `instance` is only the path, because a query may contain secrets. */
 export function problemBody(
   problem: Problem,
@@ -54,15 +68,17 @@ export function problemBody(
   instance: string,
   requestId: string,
 ): string {
-  const { kind, detail, errors } = problem;
+  const { kind, detail, errors, offsets } = problem;
+  const [expected = 0, provided = 0] = offsets ?? [];
   const body: ProblemBody = {
-    type: `${base}/-/problems/${kind}`,
+    type: problemType(kind, base),
     title: problemKinds[kind].title,
     status: problemStatus[kind],
     detail,
     ...(instance !== "" && { instance }),
     requestId,
     ...(errors && { errors }),
+    ...(offsets && { "expected-offset": expected, "provided-offset": provided }),
   };
   return redactSecrets(JSON.stringify(body));
 }

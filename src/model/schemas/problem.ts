@@ -34,6 +34,8 @@ export const problemSchema = {
     },
     requestId: { type: "string", description: "As in X-Request-Id and in the log." },
     errors: { type: "array", description: "All errors at once.", items: errorDetailSchema },
+    "expected-offset": { type: "integer", description: "How many bytes the upload has." },
+    "provided-offset": { type: "integer", description: "The Upload-Offset of the request." },
   },
   additionalProperties: false,
 } as const;

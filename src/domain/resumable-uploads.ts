@@ -1,0 +1,190 @@
+// Uploads that arrive in several requests: who may continue them, how long they are kept, and how much they may use together.
+
+import { randomBytes } from "node:crypto";
+import type { Principal } from "../model/principal.ts";
+import { Problem } from "../model/problem.ts";
+import type { NotAppended, OpenedFile, PartialUpload, PartialUploads } from "../store/files.ts";
+import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
+import { UploadTally } from "./upload-tally.ts";
+
+/** The request that an upload is the body of. */
+export interface UploadRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  /** Without credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What is stored with the bytes. */
+interface Description {
+  readonly request: UploadRequest;
+  /** Who may continue the upload; null when anyone who knows its id may. */
+  readonly owner: string | null;
+  /** Whose number of uploads it counts for. */
+  readonly caller: string;
+  readonly maxBytes: number;
+  /** Null until the client names it. */
+  readonly length: number | null;
+  /** The URL of the result of a finished upload. */
+  readonly location?: string | undefined;
+}
+
+export interface ResumableUpload extends Description {
+  readonly id: string;
+  readonly size: number;
+  readonly isFinished: boolean;
+  readonly expiresAt: number;
+}
+
+export interface UploadSettings {
+  readonly clock: () => number;
+  /** How long an upload is kept after its last change. */
+  readonly lifetimeMs: number;
+  /** The limit of all unfinished uploads. */
+  readonly maxBytes: number;
+}
+
+/** How long the state of a finished upload can be asked for. */
+const finishedMs = 3_600_000;
+/** Bounds the time that it takes to find an upload. */
+const maxPieces = 10_000;
+
+export class ResumableUploads {
+  readonly #partial: PartialUploads;
+  readonly #settings: UploadSettings;
+  readonly #tally: UploadTally;
+  /** The transfers in progress of this process. */
+  readonly #transfers = new Map<string, AbortController>();
+
+  constructor(partial: PartialUploads, settings: UploadSettings) {
+    this.#partial = partial;
+    this.#settings = settings;
+    this.#tally = new UploadTally(partial, settings.maxBytes);
+  }
+
+  /** Creates an upload for a request that the caller may make. */
+  async create(
+    access: CollectionAccess,
+    permission: CollectionPermission,
+    upload: Pick<Description, "request" | "caller" | "maxBytes" | "length">,
+  ): Promise<ResumableUpload | Problem> {
+    const { caller, length } = upload;
+    const rejected = access.require(permission) ?? (await this.#tally.add(caller, length ?? 0));
+    if (rejected !== undefined) return rejected;
+    const id = randomBytes(16).toString("hex");
+    const description = { ...upload, owner: ownerOf(access.principal) };
+    await this.#partial.create(id, JSON.stringify(description));
+    const changedAt = this.#settings.clock();
+    return this.#read(id, { description, changedAt, size: 0, isFinished: false });
+  }
+
+  /** Returns the upload of this caller, and ends a transfer to it that is in progress. */
+  async find(principal: Principal, id: string): Promise<ResumableUpload | Problem> {
+    this.#transfers.get(id)?.abort();
+    const found = await this.#partial.find(id);
+    if (found === undefined) return notFound;
+    const upload = this.#read(id, { ...found, description: read(found) });
+    if (upload.owner !== null && upload.owner !== ownerOf(principal)) return notFound;
+    if (upload.expiresAt < this.#settings.clock()) return notFound;
+    return found.pieces < maxPieces ? upload : manyPieces;
+  }
+
+  /** Stores the length when the client names it. */
+  async setLength(upload: ResumableUpload, length: number): Promise<ResumableUpload | Problem> {
+    const known = await this.#tally.reserve(length - Math.max(upload.length ?? 0, upload.size));
+    if (known !== undefined) return known;
+    const { id, size: _, isFinished: __, expiresAt: ___, ...description } = { ...upload, length };
+    await this.#partial.describe(id, JSON.stringify(description));
+    return { ...upload, length };
+  }
+
+  /** How many bytes may still be appended, and why no more. */
+  async room({ maxBytes, length, size }: ResumableUpload): Promise<UploadRoom> {
+    if (length !== null) return { bytes: length - size, reason: "length" };
+    const free = await this.#tally.free();
+    const left = maxBytes - size;
+    return free < left ? { bytes: free, reason: "budget" } : { bytes: left, reason: "maxBytes" };
+  }
+
+  /** `open` gets the signal of the transfer's end: a later request aborts it. */
+  async append(
+    { id, size }: ResumableUpload,
+    open: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
+    isValid: () => boolean,
+  ): Promise<number | NotAppended> {
+    const transfer = new AbortController();
+    this.#transfers.get(id)?.abort();
+    this.#transfers.set(id, transfer);
+    try {
+      return await this.#partial.append(id, size, open(transfer.signal), isValid);
+    } finally {
+      if (this.#transfers.get(id) === transfer) this.#transfers.delete(id);
+    }
+  }
+
+  open({ id }: ResumableUpload): Promise<OpenedFile | undefined> {
+    return this.#partial.open(id);
+  }
+
+  /** Removes the bytes; the caller can still ask whether the upload is complete. */
+  async finish(
+    { id, owner, caller, ...upload }: ResumableUpload,
+    location?: string,
+  ): Promise<void> {
+    const { request, maxBytes, size } = upload;
+    const description = { request, owner, caller, maxBytes, length: size, location };
+    await this.#partial.finish(id, JSON.stringify(description));
+  }
+
+  async remove(principal: Principal, id: string): Promise<Problem | undefined> {
+    const upload = await this.find(principal, id);
+    if (upload instanceof Problem && upload !== manyPieces) return upload;
+    await this.#partial.remove(id);
+    this.#tally.forget();
+    return undefined;
+  }
+
+  /** Removes an upload that cannot be continued. */
+  async discard({ id }: ResumableUpload): Promise<void> {
+    await this.#partial.remove(id);
+    this.#tally.forget();
+  }
+
+  /** Removes what has expired. Returns how many unfinished uploads that were. */
+  sweep(): Promise<number> {
+    const { lifetimeMs } = this.#settings;
+    return this.#partial.sweep(lifetimeMs, Math.min(lifetimeMs, finishedMs));
+  }
+
+  #read(id: string, { description, size, changedAt, isFinished }: Found): ResumableUpload {
+    const shown = isFinished ? (description.length ?? 0) : size;
+    const expiresAt = changedAt + this.#settings.lifetimeMs;
+    return { ...description, id, size: shown, isFinished, expiresAt };
+  }
+}
+
+interface Found extends Pick<PartialUpload, "size" | "changedAt" | "isFinished"> {
+  readonly description: Description;
+}
+
+export interface UploadRoom {
+  readonly bytes: number;
+  readonly reason: "length" | "maxBytes" | "budget";
+}
+
+const read = ({ description }: PartialUpload): Description => JSON.parse(description);
+
+/** A subject may continue with another of its tokens. */
+const ownerOf = ({ subject, token, kind }: Principal): string | null =>
+  kind === "anonymous" ? null : (subject ?? token?.id ?? kind);
+
+const notFound = new Problem(
+  "not-found",
+  "There is no upload at this address for this caller: it has expired or was cancelled, or it belongs to another caller. Send the token that began it, or begin a new upload.",
+);
+
+const manyPieces = new Problem(
+  "content-too-large",
+  `The upload has arrived in ${maxPieces} pieces, which is the limit. Begin a new upload with larger pieces.`,
+);

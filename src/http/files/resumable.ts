@@ -1,0 +1,109 @@
+// Begins a resumable upload: any request with a file can be sent in several requests (draft-ietf-httpbis-resumable-upload).
+
+import type { CollectionPermission } from "../../domain/collection-access.ts";
+import type { ResumableUpload, UploadRequest } from "../../domain/resumable-uploads.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { Problem } from "../../model/problem.ts";
+import { isFile } from "../body/file-type.ts";
+import { maxUploadBytesOf } from "../body/upload.ts";
+import { readCoding } from "../headers/content-coding.ts";
+import { readKey } from "../headers/idempotency-key.ts";
+import { isCsv, isNdjson, typeOf } from "../headers/media-type.ts";
+import {
+  booleanField,
+  limitField,
+  readUploadFields,
+  type UploadFields,
+} from "../headers/upload-fields.ts";
+import { addressOf, networkOf } from "../request/client-address.ts";
+import type { RequestContext } from "../request/context.ts";
+import type { Route } from "../request/route.ts";
+import { agreeOnLength, complete, receive } from "./transfer.ts";
+
+/** The fields of the original request that its handler reads. Credentials are sent with every request. */
+const storedFields = [
+  ...["accept", "content-type", "content-encoding", "content-disposition", "content-language"],
+  ...["idempotency-key", "if-match", "if-none-match", "if-unmodified-since", "prefer"],
+  "repr-digest",
+];
+
+/** Runs the route, or begins an upload when the client asks for one. */
+export function runResumable(
+  context: RequestContext,
+  route: Route,
+): MaybePromise<Response | Problem> {
+  const fields = readUploadFields(context.request.headers);
+  const { isComplete } = fields;
+  if (isComplete === undefined || context.params.collection === undefined)
+    return route.handler(context);
+  const mayResume = hasFile(context);
+  // A client that cannot learn the URL of the upload cannot resume it.
+  if (isComplete && (!mayResume || context.sendInterim === undefined))
+    return route.handler(context);
+  return mayResume ? begin(context, route.permission as CollectionPermission, fields) : notAFile;
+}
+
+/** Other bodies have few bytes, or are answered while they arrive. */
+function hasFile({ params, request: { method, headers } }: RequestContext): boolean {
+  const type = typeOf(headers);
+  if (params.name !== undefined || type === "multipart/form-data") return true;
+  const isOther =
+    isNdjson(headers) || isCsv(headers) || type === "application/x-www-form-urlencoded";
+  return method === "POST" && isFile(headers) && !isOther;
+}
+
+async function begin(
+  context: RequestContext,
+  permission: CollectionPermission,
+  fields: UploadFields,
+): Promise<Response | Problem> {
+  const { services, collection, request } = context;
+  const maxBytes = maxUploadBytesOf(context, collection.rules);
+  const length = agreeOnLength(context, fields, { size: 0, length: null, maxBytes });
+  const rejected = [length, readKey(request.headers), readCoding(request.headers)].find(isProblem);
+  if (rejected !== undefined) return rejected;
+  const caller = context.principal.subject ?? networkOf(addressOf(context));
+  const wanted = { request: requestOf(context), caller, maxBytes, length: length as number | null };
+  const upload = await services.resumableUploads.create(collection, permission, wanted);
+  if (upload instanceof Problem) return upload;
+  const location = `${services.base}/-/uploads/${upload.id}`;
+  context.sendInterim?.(104, { Location: location, "Upload-Limit": limitOf(upload) });
+  const received = await receive(context, upload);
+  if (received instanceof Problem) return received;
+  if (fields.isComplete) return complete(context, received);
+  const headers = uploadHeaders(context, received);
+  headers.set("Location", location);
+  // Without it Node would send an empty chunked body.
+  headers.set("Content-Length", "0");
+  return new Response(null, { status: 201, headers });
+}
+
+const isProblem = (value: unknown): value is Problem => value instanceof Problem;
+
+function requestOf({ request, path, query }: RequestContext): UploadRequest {
+  const headers: Record<string, string> = {};
+  for (const name of storedFields) {
+    const value = request.headers.get(name);
+    if (value !== null) headers[name] = value;
+  }
+  return { method: request.method, path, query, headers };
+}
+
+const limitOf = ({ maxBytes, expiresAt }: ResumableUpload): string =>
+  limitField(maxBytes, Math.floor((expiresAt - Date.now()) / 1000));
+
+/** The state of an upload. */
+export function uploadHeaders({ services }: RequestContext, upload: ResumableUpload): Headers {
+  const headers = new Headers(services.commonHeaders);
+  headers.set("Cache-Control", "no-store");
+  headers.set("Upload-Offset", String(upload.size));
+  headers.set("Upload-Complete", booleanField(upload.isFinished));
+  headers.set("Upload-Limit", limitOf(upload));
+  if (upload.length !== null) headers.set("Upload-Length", String(upload.length));
+  return headers;
+}
+
+const notAFile = new Problem(
+  "malformed-request",
+  "Only a file, or a form with files, can be sent in several requests. Send the whole body without Upload-Complete.",
+);

@@ -1,0 +1,201 @@
+// Receives one request of a resumable upload, and carries out the original request when all have arrived.
+
+import type { ResumableUpload, UploadRoom } from "../../domain/resumable-uploads.ts";
+import { uploadsFull } from "../../domain/upload-tally.ts";
+import { Problem } from "../../model/problem.ts";
+import { hasNoBody, received } from "../body/content.ts";
+import { BodyError, type ByteLimit } from "../body/decoding.ts";
+import { checkTrailer } from "../body/framing.ts";
+import { superseded, withTimeouts } from "../body/upload.ts";
+import { type DigestCheck, readDigest } from "../headers/content-digest.ts";
+import { HttpProblem } from "../headers/http-problem.ts";
+import {
+  booleanField,
+  contentLengthOf,
+  limitField,
+  type UploadFields,
+} from "../headers/upload-fields.ts";
+import { RequestContext } from "../request/context.ts";
+import { answerProblem } from "../response/browser.ts";
+import { problemStatus } from "../response/problem.ts";
+
+/** Returns the length that the request names or implies; null when it does neither. */
+export function agreeOnLength(
+  { request: { headers } }: RequestContext,
+  { isComplete, length }: UploadFields,
+  { size, length: known, maxBytes }: Pick<ResumableUpload, "size" | "length" | "maxBytes">,
+): number | null | Problem {
+  const content = contentLengthOf(headers);
+  const implied = isComplete && content !== undefined ? size + content : undefined;
+  const named = [known ?? undefined, length, implied].filter((each) => each !== undefined);
+  const [first = null, other] = [...new Set(named)];
+  if (first !== null && other !== undefined) return inconsistent(first, other);
+  if (first !== null && first > maxBytes) return tooLarge(maxBytes);
+  return first !== null && size + (content ?? 0) > first
+    ? inconsistent(first, size + (content ?? 0))
+    : first;
+}
+
+/** Appends the body of the request. What arrives before an interruption stays. */
+export async function receive(
+  context: RequestContext,
+  upload: ResumableUpload,
+): Promise<ResumableUpload | Problem> {
+  const { request, services } = context;
+  const digest = checkTrailer(request.headers) ?? readDigest(request.headers);
+  if (digest instanceof Problem) return digest;
+  if (hasNoBody(request.headers)) return digest?.verify() ?? upload;
+  const room = await services.resumableUploads.room(upload);
+  const limit = { bytes: room.bytes, problem: overflow(context, upload, room) };
+  if ((contentLengthOf(request.headers) ?? 0) > room.bytes) return limit.problem;
+  let mismatch: Problem | undefined;
+  const isValid = () => {
+    mismatch = digest?.verify();
+    return mismatch === undefined;
+  };
+  const open = (signal: AbortSignal) => chunksOf(context, limit, digest, signal);
+  try {
+    const size = await services.resumableUploads.append(upload, open, isValid);
+    return typeof size === "number" ? { ...upload, size } : (mismatch ?? superseded);
+  } catch (thrown) {
+    if (!(thrown instanceof BodyError)) throw thrown;
+    const isLost = thrown.problem === limit.problem && room.reason !== "budget";
+    if (isLost) await services.resumableUploads.discard(upload);
+    return thrown.problem.kind === "timeout" ? stalled : thrown.problem;
+  }
+}
+
+/** Yields the bytes as they arrive: a content coding belongs to the whole upload. Throws `BodyError`. */
+async function* chunksOf(
+  context: RequestContext,
+  limit: ByteLimit,
+  digest: DigestCheck | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* withTimeouts(received(context, digest, limit), undefined, undefined, signal);
+  } catch (thrown) {
+    if (thrown instanceof BodyError || !context.signal.aborted) throw thrown;
+    throw new BodyError(interrupted);
+  }
+}
+
+/** Carries out the original request with the bytes that have arrived, as its caller may do it now. */
+export async function complete(
+  context: RequestContext,
+  upload: ResumableUpload,
+): Promise<Response | Problem> {
+  const { services } = context;
+  const { length, size } = upload;
+  if (length !== null && length !== size) return inconsistent(length, size);
+  const principal = await services.access.renew(context.principal);
+  if (principal instanceof Problem) return principal;
+  const opened = await services.resumableUploads.open(upload);
+  if (opened === undefined || opened.size !== size) return superseded;
+  const inner = new RequestContext(
+    services,
+    requestOf(context, upload, opened.bytes),
+    context.requestId,
+  );
+  Object.assign(inner, { principal, path: upload.request.path, query: upload.request.query });
+  Object.assign(inner, { peerAddress: context.peerAddress, clientAddress: context.clientAddress });
+  Object.assign(inner, { inClearText: context.inClearText, extendTimeout: context.extendTimeout });
+  try {
+    return await answer(context, upload, await services.perform(inner));
+  } finally {
+    inner.releaseMemory();
+  }
+}
+
+/** Accept-Encoding is about this response. The key makes sure that a repeated attempt creates nothing twice. */
+function requestOf(
+  context: RequestContext,
+  { id, size, request: { method, path, query, headers: stored } }: ResumableUpload,
+  bytes: AsyncIterable<Uint8Array>,
+): Request {
+  const headers = new Headers({ "idempotency-key": `"upload-${id}"`, ...stored });
+  headers.set("Content-Length", String(size));
+  const coding = context.request.headers.get("accept-encoding");
+  if (coding !== null) headers.set("Accept-Encoding", coding);
+  // The digest of all bytes is that of the content of this request.
+  const digest = headers.get("repr-digest");
+  if (digest !== null) headers.set("Content-Digest", digest);
+  const init = { method, headers, body: streamOf(bytes), duplex: "half" };
+  return new Request(`http://localhost${path}?${query}`, init as RequestInit);
+}
+
+/** Opens nothing before it is read. */
+function streamOf(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = bytes[Symbol.asyncIterator]();
+  const source = {
+    async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
+      const { done, value } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await iterator.return?.();
+    },
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
+}
+
+/** After an outage the upload stays, so that the client can complete it later. */
+async function answer(
+  context: RequestContext,
+  upload: ResumableUpload,
+  result: Response | Problem,
+): Promise<Response> {
+  const response = result instanceof Problem ? answerProblem(context, result) : result;
+  const isFinal = response.status < 500 && !retried.has(response.status);
+  const { headers } = response;
+  const location = headers.get(locationField) ?? undefined;
+  // The request has been carried out: an error now must not look like its failure.
+  if (isFinal)
+    await context.services.resumableUploads
+      .finish(upload, location)
+      .catch((error) => context.services.logFailure(context, error));
+  headers.set("Upload-Complete", booleanField(isFinal));
+  headers.set("Upload-Offset", String(upload.size));
+  return response;
+}
+
+const locationField = "location";
+
+const retried: ReadonlySet<number> = new Set([
+  problemStatus.timeout,
+  problemStatus["too-many-requests"],
+]);
+
+/** Returns the problem of a body with more bytes than there is room for. */
+function overflow(
+  { services }: RequestContext,
+  { length, size, maxBytes }: ResumableUpload,
+  { bytes, reason }: UploadRoom,
+): Problem {
+  if (reason === "budget") return uploadsFull(services.maxUnfinishedBytes);
+  return length === null ? tooLarge(maxBytes) : inconsistent(length, size + bytes + 1);
+}
+
+export const tooLarge = (maxBytes: number): Problem =>
+  new HttpProblem(
+    "content-too-large",
+    `The upload is larger than ${maxBytes} bytes. Nothing was stored.`,
+    { "upload-limit": limitField(maxBytes) },
+  );
+
+const inconsistent = (length: number, other: number): Problem =>
+  new Problem(
+    "inconsistent-upload-length",
+    `The upload has ${length} bytes by one field and ${other} by another, or by what was sent. Send the same length in every request.`,
+  );
+
+const interrupted = new Problem(
+  "malformed-request",
+  "The request was interrupted. What has arrived is stored; ask for the offset with HEAD.",
+);
+
+const stalled = new Problem(
+  "timeout",
+  "The rest of the request did not arrive in time. What has arrived is stored; ask for the offset with HEAD.",
+);

@@ -1,0 +1,35 @@
+// Reads and writes the header fields of resumable uploads (draft-ietf-httpbis-resumable-upload).
+
+export interface UploadFields {
+  /** Undefined when the field is missing or not a boolean; then it is ignored, as the draft says. */
+  readonly isComplete: boolean | undefined;
+  readonly offset: number | undefined;
+  readonly length: number | undefined;
+}
+
+export const partialType = "application/partial-upload";
+
+export const readUploadFields = (headers: Headers): UploadFields => ({
+  isComplete: readBoolean(headers.get("upload-complete")),
+  offset: readInteger(headers.get("upload-offset")),
+  length: readInteger(headers.get("upload-length")),
+});
+
+/** RFC 9651 §3.3.6. */
+const readBoolean = (field: string | null): boolean | undefined =>
+  field === "?1" ? true : field === "?0" ? false : undefined;
+
+/** RFC 9651 §3.3.1, not negative. */
+const readInteger = (field: string | null): number | undefined =>
+  field !== null && /^\d{1,15}$/.test(field) ? Number(field) : undefined;
+
+/** The length of the request content, if Content-Length names it or there is none. */
+export function contentLengthOf(headers: Headers): number | undefined {
+  if (headers.has("transfer-encoding")) return undefined;
+  return Number(headers.get("content-length") ?? 0);
+}
+
+export const booleanField = (isTrue: boolean): string => (isTrue ? "?1" : "?0");
+
+export const limitField = (maxBytes: number, seconds?: number): string =>
+  `max-size=${maxBytes}${seconds === undefined ? "" : `, max-age=${Math.max(seconds, 0)}`}`;
