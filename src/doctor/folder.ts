@@ -9,7 +9,8 @@ import type { Findings } from "./finding.ts";
 export interface Folders {
   /** The data folder; undefined on Postgres, where it holds nothing but files. */
   readonly data: string | undefined;
-  readonly files: string;
+  /** Undefined when files are in a bucket. */
+  readonly files: string | undefined;
 }
 
 const minFreeBytes = 500_000_000;
@@ -50,8 +51,8 @@ const statOf = (path: string): Promise<Stats | undefined> => stat(path).catch(()
 
 /** The folders that exist and do not lie in another one. */
 async function topFolders({ data, files }: Folders): Promise<readonly string[]> {
-  const all =
-    data === undefined || files.startsWith(join(data, "/")) ? [data ?? files] : [data, files];
+  const isInner = data !== undefined && files?.startsWith(join(data, "/"));
+  const all = [data, isInner ? undefined : files].filter((each) => each !== undefined);
   const found = await Promise.all(all.map(statOf));
   return all.filter((_, index) => found[index]?.isDirectory());
 }
@@ -83,8 +84,8 @@ async function pathsIn(folder: string, { files }: Folders): Promise<readonly str
   const own = names
     .filter((name) => name.startsWith("restante."))
     .map((name) => join(folder, name));
-  const uploads = await readdir(files).catch(() => []);
-  const inner = files.startsWith(folder) ? uploads.map((name) => join(files, name)) : [];
+  const uploads = files?.startsWith(folder) ? await readdir(files).catch(() => []) : [];
+  const inner = uploads.map((name) => join(files ?? "", name));
   return [folder, ...own, ...inner];
 }
 

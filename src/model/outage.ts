@@ -19,3 +19,6 @@ export class Outage extends Error {
     this.reason = reason;
   }
 }
+
+/** The place of the files has the outage. Everything that needs no file goes on. */
+export class FileOutage extends Outage {}

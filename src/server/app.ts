@@ -1,6 +1,5 @@
 // Builds a running server from a config: opens the store and connects all services.
 
-import { existsSync, readdirSync } from "node:fs";
 import { sendFile } from "#runtime";
 import { Access } from "../domain/access.ts";
 import { AccessDocuments } from "../domain/access-documents.ts";
@@ -40,12 +39,11 @@ import { MemoryBudget } from "../lib/memory-budget.ts";
 import { type MetricFamily, Metrics } from "../lib/metrics.ts";
 import type { Action } from "../model/action.ts";
 import { redactSecrets } from "../model/token.ts";
-import { openDisk } from "../store/disk/disk.ts";
-import { isKeyDirectory } from "../store/disk/paths.ts";
 import type { Committer, Owner } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
 import { type Log, lineWriter } from "./log.ts";
-import { filesFolder, type OpenStore, openStore } from "./open-store.ts";
+import { hasFiles, isInBucket, openFiles } from "./open-files.ts";
+import { type OpenStore, openStore } from "./open-store.ts";
 import { measureProcess } from "./process-metrics.ts";
 import { measureServices } from "./service-metrics.ts";
 import { version } from "./version.ts";
@@ -109,7 +107,7 @@ export async function assemble(
   const store = await openStore(config, committer, report, metrics);
   try {
     // What another process has uploaded can be without a row for a while.
-    const isShared = config.store !== undefined || committer !== undefined;
+    const isShared = config.store !== undefined || committer !== undefined || isInBucket(config);
     const sweepAge = () => (isShared ? dayMs : Date.now() - openedAt);
     return build(config, log, store, loaded, sweepAge, metrics);
   } catch (error) {
@@ -127,6 +125,7 @@ function build(
   metrics: Metrics,
 ): App {
   const clock = Date.now;
+  const files = openFiles(config, sendFile);
   const uses = new TokenUses(store);
   const access = new Access(store, clock, uses, (message) => log.warn(message));
   const tokens = new Tokens(store, clock, uses);
@@ -135,7 +134,6 @@ function build(
   const actions = new Actions(loaded, (errand, thrown) =>
     log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
   );
-  const files = openDisk(filesFolder(config), sendFile);
   const uploads = new Uploads(store, files);
   const resumableUploads = new ResumableUploads(files.partial, {
     clock,
@@ -222,7 +220,7 @@ function build(
     rights,
     actions,
     erasures: new Erasures(store, access, uploads, { clock, maxBytes: config.maxBodyBytes, base }),
-    hasFiles: () => hasFiles(filesFolder(config)),
+    hasFiles: () => hasFiles(config),
     metrics,
     showMetrics: (collectAll) => {
       collect = collectAll;
@@ -243,9 +241,6 @@ function build(
     },
   };
 }
-
-const hasFiles = (folder: string): boolean =>
-  existsSync(folder) && readdirSync(folder).some(isKeyDirectory);
 
 function logging(
   log: Log,

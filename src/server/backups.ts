@@ -16,7 +16,7 @@ import type { Track } from "../backup/track.ts";
 import { unpack } from "../backup/unpack.ts";
 import type { Replaced } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
-import { filesFolder } from "./open-store.ts";
+import { filesFolder } from "./open-files.ts";
 import { isWithin, openSource, openTarget, requireRoom, tryLockFolder } from "./open-transfer.ts";
 import { version } from "./version.ts";
 
@@ -38,7 +38,7 @@ export async function backUp(config: Config, request: BackupRequest): Promise<Ba
   const { to } = request;
   const opened = openSource(config);
   for (const folder of [config.data, filesFolder(config)])
-    if (isWithin(to, folder))
+    if (folder !== undefined && isWithin(to, folder))
       throw new InvalidBackup(`${to} is within ${folder}: a backup must be somewhere else`);
   const first = await opened.source.snapshot();
   await first.close();
@@ -93,14 +93,16 @@ export interface RestoreResult extends Restored {
   readonly backup: CheckedBackup;
 }
 
+const temporary = (): string => join(tmpdir(), `restante-check-${process.pid}`);
+
 /** Checks the whole backup, and restores nothing. */
 export const checkOnly = (request: RestoreRequest): Promise<CheckedBackup> =>
-  withBackup(request, join(tmpdir(), `restante-check-${process.pid}`), async (backup) => backup);
+  withBackup(request, temporary(), async (backup) => backup);
 
 export async function restore(config: Config, request: RestoreRequest): Promise<RestoreResult> {
   const { isOverwriting, track } = request;
   await requireRoom(config, { isWhole: request.collections === undefined, isOverwriting });
-  const beside = config.store === undefined ? config.data : filesFolder(config);
+  const beside = (config.store === undefined ? config.data : filesFolder(config)) ?? temporary();
   return withBackup(request, `${beside}.unpacked`, async (backup) => {
     const { isWhole } = backup;
     const target = await openTarget(config, { isWhole, isOverwriting });

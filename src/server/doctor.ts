@@ -6,8 +6,8 @@ import { orphanCheck } from "../doctor/files.ts";
 import { closeToOthers, type Folders } from "../doctor/folder.ts";
 import type { Config } from "./config.ts";
 import type { Log } from "./log.ts";
+import { filesFolder, isInBucket } from "./open-files.ts";
 import { type OpenRebuilder, openExaminer, openRebuilder } from "./open-repair.ts";
-import { filesFolder } from "./open-store.ts";
 import { openSource } from "./open-transfer.ts";
 import { runtimeVersion, version } from "./version.ts";
 
@@ -20,7 +20,8 @@ const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
 
 /** Other nodes may have uploads in progress, as the sweep of a server assumes. */
-const orphanAgeMs = ({ store }: Config): number => (store === undefined ? hourMs : dayMs);
+const orphanAgeMs = (config: Config): number =>
+  config.store === undefined && !isInBucket(config) ? hourMs : dayMs;
 
 const foldersOf = (config: Config): Folders => ({
   data: config.store === undefined ? config.data : undefined,

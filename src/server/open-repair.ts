@@ -1,7 +1,6 @@
 // Opens the store of a config to look at its database, or to compute derived rows again.
 
 import { join } from "node:path";
-import { openDisk } from "../store/disk/disk.ts";
 import type { Files } from "../store/files.ts";
 import { postgresExaminer } from "../store/postgres/examine.ts";
 import { openRebuilder as openPostgresRebuilder } from "../store/postgres/rebuild-part.ts";
@@ -9,7 +8,7 @@ import { sqliteExaminer } from "../store/sqlite/examine.ts";
 import { openRebuilder as openSqliteRebuilder } from "../store/sqlite/rebuild-part.ts";
 import type { Examiner, Rebuilder } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
-import { filesFolder } from "./open-store.ts";
+import { openFiles } from "./open-files.ts";
 import { lockFolders } from "./open-transfer.ts";
 
 /** Also beside a running server. */
@@ -22,7 +21,7 @@ export interface OpenRebuilder extends Rebuilder {
 
 /** Locks the folders of an embedded store. On Postgres nodes can run. */
 export async function openRebuilder(config: Config): Promise<OpenRebuilder> {
-  const files = openDisk(filesFolder(config));
+  const files = openFiles(config);
   if (config.store !== undefined) return { ...(await openPostgresRebuilder(config.store)), files };
   const locks = await lockFolders(config, config.data);
   const release = () => locks.forEach((lock) => void lock.release());

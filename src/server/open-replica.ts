@@ -3,14 +3,13 @@
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import type { BothFiles } from "../copy/files.ts";
-import { openDisk } from "../store/disk/disk.ts";
 import { outageOf as postgresOutageOf } from "../store/postgres/errors.ts";
 import { openPostgresReplica } from "../store/postgres/replica.ts";
 import { outageOf as sqliteOutageOf } from "../store/sqlite/connection.ts";
 import { hasDatabase } from "../store/sqlite/open-loader.ts";
 import { hasReplica, openSqliteReplica } from "../store/sqlite/replica.ts";
 import { CannotLoad, type Replica } from "../store/transfer/transfer.ts";
-import { filesFolder } from "./open-store.ts";
+import { openFiles } from "./open-files.ts";
 import { giveName, ignoredNames, lockFolders, type StorePlace } from "./open-transfer.ts";
 
 /** Returns an Outage when a database caused the error. */
@@ -32,8 +31,8 @@ export function requireFolders(from: StorePlace, to: StorePlace): void {
 export function openBothFiles(from: StorePlace, to: StorePlace, folder: string): BothFiles {
   requireFolders(from, to);
   return {
-    from: openDisk(filesFolder(from)),
-    to: openDisk(filesFolder({ ...to, data: folder })),
+    from: openFiles(from),
+    to: openFiles({ ...to, data: folder }),
   };
 }
 

@@ -1,6 +1,5 @@
 // Opens the store that a config names, and locks the data folder when this process writes to it.
 
-import { join } from "node:path";
 import { mapFile } from "#runtime";
 import type { Metrics } from "../lib/metrics.ts";
 import { Outage } from "../model/outage.ts";
@@ -16,6 +15,7 @@ import { writeVersionFile } from "../store/sqlite/version-file.ts";
 import type { Report } from "../store/sqlite/writer-client.ts";
 import type { Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
+import { foldersOf } from "./open-files.ts";
 
 export { connectToOwner, OtherVersion } from "../store/commit-socket.ts";
 export { FolderInUse } from "../store/sqlite/lock.ts";
@@ -33,10 +33,6 @@ export interface OpenStore extends Store {
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-
-/** Returns the folder of the uploaded files. */
-export const filesFolder = ({ files, data }: Pick<Config, "files" | "data">): string =>
-  files ?? join(data, "files");
 
 /**
  * With a committer, another process writes and this one only reads. Without one, this process locks the
@@ -66,8 +62,7 @@ export async function openStore(
   const locks: FolderLock[] = [];
   try {
     // Two stores with the same folder of files would remove each other's files.
-    const folders = config.files === undefined ? [path] : [path, config.files];
-    for (const folder of folders) locks.push(await FolderLock.take(folder));
+    for (const folder of foldersOf(config, path)) locks.push(await FolderLock.take(folder));
     const store = await openSqlite({ path, mapFile, report, retention, ...queries });
     writeVersionFile(path);
     return withOwner(withGroupCommit(store, { metrics }), path, locks, () => {

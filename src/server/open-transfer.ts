@@ -3,7 +3,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { openDisk } from "../store/disk/disk.ts";
 import type { Files } from "../store/files.ts";
 import { PostgresLoader } from "../store/postgres/loader.ts";
 import { postgresSource } from "../store/postgres/snapshot.ts";
@@ -13,7 +12,7 @@ import { sqliteSource } from "../store/sqlite/snapshot.ts";
 import { writeVersionFile } from "../store/sqlite/version-file.ts";
 import { CannotLoad, type Loader, type Source } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
-import { filesFolder } from "./open-store.ts";
+import { foldersOf, openFiles } from "./open-files.ts";
 
 export interface OpenSource {
   readonly source: Source;
@@ -25,7 +24,7 @@ export type StorePlace = Pick<Config, "store" | "data" | "files">;
 
 /** Also beside a running server. */
 export function openSource(config: StorePlace): OpenSource {
-  const files = openDisk(filesFolder(config));
+  const files = openFiles(config);
   if (config.store !== undefined) return { source: postgresSource(config.store), files };
   if (!hasDatabase(config.data)) throw new CannotLoad(`there is no store in ${config.data}`);
   return { source: sqliteSource(join(config.data, "restante.db")), files };
@@ -74,7 +73,7 @@ async function openPostgresTarget(
     await end();
     throw new CannotLoad(`the database is not empty: ${overwriteHint}`);
   }
-  return { loader, files: openDisk(filesFolder(config)), finish: end, abandon: end };
+  return { loader, files: openFiles(config), finish: end, abandon: end };
 }
 
 /** What may be in a folder that counts as empty. */
@@ -98,7 +97,7 @@ async function openWholeFolder(config: Config, options: TargetOptions): Promise<
   try {
     if (isNew) await removeLeftovers(folder);
     const loader = openNewDatabase(folder);
-    const files = openDisk(config.files ?? join(folder, "files"));
+    const files = openFiles({ ...config, data: folder });
     return {
       ...{ loader, files },
       async finish() {
@@ -143,7 +142,7 @@ async function openFolder(config: Config): Promise<OpenTarget> {
       release();
     };
     return {
-      ...{ loader, files: openDisk(filesFolder(config)), finish: end },
+      ...{ loader, files: openFiles(config), finish: end },
       async abandon() {
         await end();
         if (isNew) await rm(data, { recursive: true, force: true });
@@ -157,13 +156,12 @@ async function openFolder(config: Config): Promise<OpenTarget> {
 
 /** As a server locks them. */
 export async function lockFolders(
-  { files }: StorePlace,
+  place: StorePlace,
   folder: string,
 ): Promise<readonly FolderLock[]> {
   const locks: FolderLock[] = [];
   try {
-    for (const each of files === undefined ? [folder] : [folder, files])
-      locks.push(await FolderLock.take(each));
+    for (const each of foldersOf(place, folder)) locks.push(await FolderLock.take(each));
     return locks;
   } catch (error) {
     for (const lock of locks) lock.release();

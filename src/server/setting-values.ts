@@ -2,9 +2,16 @@
 
 import { isIP } from "node:net";
 import { resolve } from "node:path";
+import { isS3Url, parseLocation } from "../store/s3/location.ts";
 
 export function folderPath(text: string, folder: string): string | undefined {
   return text === "" || text.includes("\0") ? undefined : resolve(folder, text);
+}
+
+export function folderOrBucket(text: string, folder: string): string | undefined {
+  if (isS3Url(text)) return parseLocation(text) && text;
+  // Another scheme is a mistake, not the name of a folder.
+  return /^[a-z][a-z\d+.-]+:\/\//i.test(text) ? undefined : folderPath(text, folder);
 }
 
 export const hostName =

@@ -3,10 +3,12 @@
 import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { isSecret } from "../model/token.ts";
+import { allowedLocation } from "../store/s3/location.ts";
 import { backupSettings } from "./backup-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
 import {
   baseUrl,
+  folderOrBucket,
   folderPath,
   hostName,
   isAddressRange,
@@ -62,7 +64,7 @@ export interface Config {
   readonly keepKeysHours: number;
   /** How many hours an unfinished upload is stored after its last bytes. */
   readonly keepUploadsHours: number;
-  /** Absolute path of the folder of files. Undefined means `files` in the data folder. */
+  /** Absolute path of the folder of files, or the s3:// URL of a bucket. Undefined means `files` in the data folder. */
   readonly files: string | undefined;
   /** The number of processes that handle requests. */
   readonly workers: number;
@@ -210,12 +212,13 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     flag: "--files",
     variable: "RESTANTE_FILES",
     type: "string",
-    placeholder: "folder",
+    placeholder: "place",
     about:
-      "The folder for uploaded files; it is created if it does not exist. Nodes that share a Postgres database must share this folder too. Default: files in the data folder.",
-    allowed: "the path of a folder",
+      "Where uploaded files are stored: a folder, which is created if it does not exist, or a bucket, as s3://bucket/prefix?endpoint=…&region=…. Nodes that share a Postgres database must share this place too. Default: files in the data folder.",
+    allowed: `the path of a folder, or ${allowedLocation}`,
     fallback: undefined,
-    read: folderPath,
+    isPrivate: true,
+    read: folderOrBucket,
   },
   store: {
     flag: "--store",

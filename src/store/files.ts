@@ -1,4 +1,4 @@
-// Defines the contract of a file store. A row references a file only after its bytes are on disk.
+// Defines the contract of a file store. A row references a file only after its bytes are stored.
 
 export interface Files {
   /**
@@ -52,6 +52,18 @@ export interface Files {
   orphans(findReferenced: FindReferenced, olderThanMs: number): AsyncIterable<readonly string[]>;
   /** Uploads that arrive in several requests. */
   readonly partial: PartialUploads;
+  /** Returns a URL that reads the file without credentials for a while, where the storage has such URLs. */
+  link?(key: string, options: LinkOptions): Promise<string>;
+  /** Returns why files cannot be read or saved now, or undefined. Without it, they are where the store is. */
+  ready?(): Promise<string | undefined>;
+}
+
+/** The answer to a request for a link, and how long the link is valid. */
+export interface LinkOptions {
+  readonly expiresInSeconds: number;
+  readonly type: string;
+  readonly disposition: string;
+  readonly cacheControl: string;
 }
 
 /**

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { copyStore } from "../../src/copy/copy.ts";
 import type { Config } from "../../src/server/config.ts";
 import { copy } from "../../src/server/copies.ts";
-import { filesFolder } from "../../src/server/open-store.ts";
+import { filesFolder } from "../../src/server/open-files.ts";
 import { openSource } from "../../src/server/open-transfer.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
 import { openSqliteReplica } from "../../src/store/sqlite/replica.ts";
@@ -178,7 +178,7 @@ for (const [from, to] of pairs)
         const source = await place.config(from);
         const target = await place.config(to);
         const id = await withApp(source, (app) => upload(app, "some content"));
-        const [path] = await filesIn(filesFolder(source));
+        const [path] = await filesIn(filesFolder(source) ?? "");
         assert.ok(path);
         await writeFile(path, "some CONTENT");
         const { lost } = await copyTo(source, target);

@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import postgres from "postgres";
 import type { Config } from "../../src/server/config.ts";
 import { openRebuilder } from "../../src/server/open-repair.ts";
-import { filesFolder } from "../../src/server/open-store.ts";
+import { filesFolder } from "../../src/server/open-files.ts";
 import { checksumOf } from "../../src/store/core/stored-resource.ts";
 
 /** What was damaged, and what the doctor must say. */
@@ -261,7 +261,7 @@ export const damages: Readonly<Record<string, (place: Place) => Promise<Damage>>
   },
   async "add an orphan"({ config }) {
     const key = randomBytes(16).toString("hex");
-    const folder = join(filesFolder(config), key.slice(0, 2));
+    const folder = join(filesFolder(config) ?? "", key.slice(0, 2));
     await mkdir(folder, { recursive: true });
     const path = join(folder, key.slice(2));
     await writeFile(path, "nobody's");
@@ -292,7 +292,7 @@ async function replaceFields({ config, run }: Place, row: Found["row"], fields: 
 }
 
 async function pickFile({ config, run, choose }: Place) {
-  const folder = filesFolder(config);
+  const folder = filesFolder(config) ?? "";
   const names = (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))

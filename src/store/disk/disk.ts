@@ -6,13 +6,14 @@ import { type FileHandle, open, rename, stat, unlink, utimes } from "node:fs/pro
 import { dirname, join, resolve } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
+import { isKey, newKey } from "../file-key.ts";
 import type { Files, FindReferenced, OpenedFile, PartialUploads, SavedFile } from "../files.ts";
 import { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { bytesIn, piecesOf, writeAll } from "./handle.ts";
 import { HeldFiles } from "./held-files.ts";
 import { DiskPartialUploads } from "./partial.ts";
-import { FilePaths, isKey, newKey } from "./paths.ts";
+import { FilePaths } from "./paths.ts";
 import { RangeSource } from "./range.ts";
 import { orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
 

@@ -4,12 +4,13 @@ import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
+import { isKey, newKey } from "../file-key.ts";
 import type { NotAppended, OpenedFile, PartialUpload, PartialUploads } from "../files.ts";
 import { Append } from "./append.ts";
 import type { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { bytesIn } from "./handle.ts";
-import { type FilePaths, isKey, newKey } from "./paths.ts";
+import type { FilePaths } from "./paths.ts";
 import { type Piece, piecesIn, sealSynced, sizeOf } from "./pieces.ts";
 import { batchesOf, isOlder, removeIfOlder } from "./sweep.ts";
 

@@ -1,18 +1,11 @@
 // Maps the key of a file to its path: 256 directories, so that no directory gets too large.
 
-import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isKey } from "../file-key.ts";
 import { ignoreMissing } from "./errors.ts";
 
-const keyPattern = /^[0-9a-f]{32}$/;
 const directoryPattern = /^[0-9a-f]{2}$/;
-
-/**
- * Keys are random, not content hashes: with hashes two resources could share one file, and deleting it
- * would need a reference count that survives every crash.
- */
-export const newKey = (): string => randomBytes(16).toString("hex");
 
 export class FilePaths {
   readonly folder: string;
@@ -35,7 +28,7 @@ export class FilePaths {
 
   /** Returns undefined when the key is not valid, so that no input leads out of the folder. */
   parse(key: string): string | undefined {
-    return keyPattern.test(key) ? this.pathOf(key) : undefined;
+    return isKey(key) ? this.pathOf(key) : undefined;
   }
 
   /** The path of a key that is known to be valid. */
@@ -58,4 +51,3 @@ export class FilePaths {
 
 /** Whether a directory with this name holds files. */
 export const isKeyDirectory = (name: string): boolean => directoryPattern.test(name);
-export const isKey = (key: string): boolean => keyPattern.test(key);

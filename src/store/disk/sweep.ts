@@ -3,9 +3,10 @@
 import { randomBytes } from "node:crypto";
 import { lstat, mkdir, opendir, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { isKey } from "../file-key.ts";
 import type { FindReferenced } from "../files.ts";
 import { ignoreMissing } from "./errors.ts";
-import { type FilePaths, isKey, isKeyDirectory } from "./paths.ts";
+import { type FilePaths, isKeyDirectory } from "./paths.ts";
 
 /** How many files are checked at once; bounds the memory use. */
 const batchSize = 500;

@@ -1,0 +1,39 @@
+// Opens the place where the files of a config are stored: a folder or a bucket.
+
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { openDisk, type SendFile } from "../store/disk/disk.ts";
+import { isKeyDirectory } from "../store/disk/paths.ts";
+import type { Files } from "../store/files.ts";
+import { isS3Url, parseLocation } from "../store/s3/location.ts";
+import { openS3 } from "../store/s3/s3.ts";
+import { type Config, processEnvironment } from "./config.ts";
+
+type FilesPlace = Pick<Config, "files" | "data">;
+
+/** Throws when there are no credentials for a bucket. */
+export function openFiles(config: FilesPlace, sendFile?: SendFile): Files {
+  const location = parseLocation(config.files ?? "");
+  if (location !== undefined) return openS3(location, processEnvironment());
+  return openDisk(filesFolder(config) ?? "", sendFile);
+}
+
+/** Returns the folder of the uploaded files, or undefined when they are in a bucket. */
+export function filesFolder({ files, data }: FilesPlace): string | undefined {
+  if (files === undefined) return join(data, "files");
+  return isS3Url(files) ? undefined : files;
+}
+
+export const isInBucket = (config: FilesPlace): boolean => filesFolder(config) === undefined;
+
+/** Returns the folders to lock: two stores with the same folder of files would remove each other's files. */
+export function foldersOf({ files }: Pick<Config, "files">, data: string): readonly string[] {
+  return files === undefined || isS3Url(files) ? [data] : [data, files];
+}
+
+/** Whether there are uploaded files, as far as a look tells. In a bucket there may be. */
+export function hasFiles(config: FilesPlace): boolean {
+  const folder = filesFolder(config);
+  if (folder === undefined) return true;
+  return existsSync(folder) && readdirSync(folder).some(isKeyDirectory);
+}

@@ -1,0 +1,155 @@
+// Stores files in a bucket: one object for each, under its key. Several servers can share the bucket.
+
+import { createHash } from "node:crypto";
+import { setTimeout as wait } from "node:timers/promises";
+import { FileOutage, Outage } from "../../model/outage.ts";
+import { isKey, newKey } from "../file-key.ts";
+import type {
+  FileBytes,
+  Files,
+  FindReferenced,
+  LinkOptions,
+  OpenedFile,
+  SavedFile,
+} from "../files.ts";
+import { S3Client, type S3Timing } from "./client.ts";
+import type { Environment } from "./credentials.ts";
+import type { S3Location } from "./location.ts";
+import { readObject, removeObject, renewObject, stateOf } from "./objects.ts";
+import { claimOf, nameOf, orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
+import { upload } from "./upload.ts";
+
+/** Throws when there are no credentials. Sends no request yet. */
+export const openS3 = (location: S3Location, environment: Environment, timing?: S3Timing): Files =>
+  new S3(new S3Client(location, environment, timing));
+
+/** A small range is read at once, so that every runtime sends its Content-Length. */
+const smallBytes = 1024 * 1024;
+/** A younger file need not be renewed: no sweep removes it for a long time. */
+const youngMs = 10 * 60_000;
+const confirmMs = 30_000;
+
+class S3 implements Files {
+  readonly #client: S3Client;
+
+  constructor(client: S3Client) {
+    this.#client = client;
+  }
+
+  async save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {
+    const key = newKey();
+    const saved = await upload(this.#client, nameOf(key), bytes, { maxBytes, isNew: true });
+    return saved === "too-large" ? saved : { key, ...saved };
+  }
+
+  async saveAs(key: string, bytes: AsyncIterable<Uint8Array>, sha256: string): Promise<boolean> {
+    if (!isKey(key)) throw new Error(`${key} is not the key of a file`);
+    const there = await this.open(key);
+    if (there !== undefined && (await hashOf(there.bytes)) === sha256) {
+      await this.touch([key]);
+      return false;
+    }
+    const options = { maxBytes: Number.POSITIVE_INFINITY, isNew: false };
+    const saved = await upload(this.#client, nameOf(key), bytes, options);
+    if (saved !== "too-large" && saved.sha256 === sha256) return true;
+    await this.remove([key]);
+    throw new Outage("damaged", `the file ${key} does not have the bytes it should have`);
+  }
+
+  async read(key: string, start: number, end: number): Promise<FileBytes | undefined> {
+    if (!isKey(key)) return undefined;
+    const stream = await readObject(this.#client, nameOf(key), start, end);
+    if (stream === undefined || end - start > smallBytes) return stream;
+    return new Response(stream).blob();
+  }
+
+  async open(key: string): Promise<OpenedFile | undefined> {
+    const size = await this.size(key);
+    return size === undefined ? undefined : { size, bytes: bytesOf(this.#client, key, size) };
+  }
+
+  async size(key: string): Promise<number | undefined> {
+    return isKey(key) ? (await stateOf(this.#client, nameOf(key)))?.size : undefined;
+  }
+
+  async touch(keys: readonly string[]): Promise<void> {
+    await Promise.all(keys.map((key) => this.#touch(nameOf(key), claimOf(key))));
+  }
+
+  /** A sweep that claims the file later finds it young. One that has claimed it is seen here. */
+  async #touch(name: string, claim: string): Promise<void> {
+    const state = await stateOf(this.#client, name);
+    if (state !== undefined && state.ageMs < youngMs) return;
+    const isRenewed = state !== undefined && (await renewObject(this.#client, name));
+    const isClaimed = isRenewed && (await stateOf(this.#client, claim)) !== undefined;
+    if (isClaimed || !isRenewed || (await stateOf(this.#client, name)) === undefined)
+      throw new FileOutage("unavailable", "a file was removed before its resource was written");
+  }
+
+  async confirm(keys: readonly string[]): Promise<void> {
+    await Promise.all(keys.map((key) => this.#confirm(key)));
+  }
+
+  /** A sweep removes its claim after the file, or because it has seen the resource. */
+  async #confirm(key: string): Promise<void> {
+    const deadline = performance.now() + confirmMs;
+    while ((await stateOf(this.#client, claimOf(key))) !== undefined) {
+      if (performance.now() > deadline) break;
+      await wait(250);
+    }
+    if ((await stateOf(this.#client, nameOf(key))) === undefined)
+      throw new FileOutage("unknown", "a file was removed while its resource was being written");
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    await Promise.all(keys.filter(isKey).map((key) => removeObject(this.#client, nameOf(key))));
+  }
+
+  setAside(keys: readonly string[]): Promise<void> {
+    return setAside(this.#client, keys.filter(isKey));
+  }
+
+  async settleAside(findReferenced: FindReferenced): Promise<void> {
+    await settleAside(this.#client, findReferenced);
+  }
+
+  sweep(findReferenced: FindReferenced, olderThanMs: number): Promise<number> {
+    return sweep(this.#client, findReferenced, olderThanMs);
+  }
+
+  orphans(findReferenced: FindReferenced, olderThanMs: number): AsyncIterable<readonly string[]> {
+    return orphansIn(this.#client, findReferenced, olderThanMs);
+  }
+
+  async link(key: string, { expiresInSeconds, ...answer }: LinkOptions): Promise<string> {
+    return this.#client.presign(nameOf(key), {
+      "X-Amz-Expires": String(expiresInSeconds),
+      "response-content-type": answer.type,
+      "response-content-disposition": answer.disposition,
+      "response-cache-control": answer.cacheControl,
+    });
+  }
+
+  async ready(): Promise<string | undefined> {
+    try {
+      // One object that is never there: 404 means that the bucket answers and the credentials are right.
+      await this.#client.call({ method: "GET", name: "restante.ready", allowed: [404] });
+      return undefined;
+    } catch (error) {
+      return error instanceof Outage ? error.message : String(error);
+    }
+  }
+}
+
+/** Sends the request when the first bytes are asked for. */
+async function* bytesOf(client: S3Client, key: string, size: number): AsyncGenerator<Uint8Array> {
+  const stream = await readObject(client, nameOf(key), 0, size);
+  if (stream === undefined) throw new FileOutage("unavailable", `the file ${key} was removed`);
+  yield* stream;
+}
+
+async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of bytes) hash.update(piece);
+  return hash.digest("hex");
+}
