@@ -97,7 +97,9 @@ async function prepare(config: Config, app: App, log: Log): Promise<void> {
   }
 }
 
-/** Removes files of uploads that a crashed process left behind. Runs in the background. */
+const dayMs = 86_400_000;
+
+/** Removes files of uploads that a crashed process left behind, each day. Runs in the background. */
 async function sweepFiles(app: App, log: Log): Promise<void> {
   try {
     const count = await app.sweep();
@@ -105,6 +107,7 @@ async function sweepFiles(app: App, log: Log): Promise<void> {
   } catch (error) {
     log.warn({ err: error }, "cannot remove unused files");
   }
+  setTimeout(() => void sweepFiles(app, log), dayMs).unref();
 }
 
 /** Removes unfinished uploads that have expired, now and regularly. */

@@ -41,6 +41,7 @@ import type { Action } from "../model/action.ts";
 import { redactSecrets } from "../model/token.ts";
 import type { Committer, Owner } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
+import { FilesHealth } from "./files-health.ts";
 import { type Log, lineWriter } from "./log.ts";
 import { hasFiles, isInBucket, openFiles } from "./open-files.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
@@ -126,6 +127,7 @@ function build(
 ): App {
   const clock = Date.now;
   const files = openFiles(config, sendFile);
+  const filesHealth = new FilesHealth(files, log);
   const uses = new TokenUses(store);
   const access = new Access(store, clock, uses, (message) => log.warn(message));
   const tokens = new Tokens(store, clock, uses);
@@ -188,6 +190,7 @@ function build(
     perform: routeRequest,
     actions,
     unready: () => store.ready(),
+    filesUnready: () => filesHealth.unready(),
     base,
     commonHeaders,
     jsonHeaders,

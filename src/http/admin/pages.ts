@@ -1,13 +1,13 @@
 // Handles the home document, health checks, the OpenAPI document and the problem pages.
 
-import { then } from "../../lib/maybe-promise.ts";
+import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import type { Health, Home } from "../../model/schemas/server.ts";
 import { isNotModified } from "../headers/conditional.ts";
 import { checkAccept } from "../headers/media-type.ts";
 import { type Document, documentFor } from "../openapi/document.ts";
 import { type OpenapiVersion, openapiVersions } from "../openapi/portable.ts";
-import type { Services } from "../request/context.ts";
+import type { RequestContext, Services } from "../request/context.ts";
 import { invalid, readParameters, rejectParameters } from "../request/request-target.ts";
 import type { Handler, Routes } from "../request/route.ts";
 import { answerHtml, escapeHtml } from "../response/html.ts";
@@ -61,12 +61,19 @@ export const health = page("application/json", (context) =>
 /** Reports whether the server can handle requests, including writes; for load balancers. */
 export const ready = page("application/json", (context) =>
   then(context.services.unready(), (reason) => {
-    if (reason === undefined) return json(context, 200, { status: "ready" } satisfies Health);
+    if (reason === undefined) return answerReady(context);
     // The reason may name files, and this route is public, so it goes to the log only.
     context.services.logRefusal(context.requestId, problemStatus.unavailable, reason);
     return new Problem("unavailable", "The server cannot accept writes now; its log says why.");
   }),
 );
+
+/** An outage of the files stops nothing else, so the server stays ready. The log says why. */
+const answerReady = (context: RequestContext): MaybePromise<Response> =>
+  then(context.services.filesUnready(), (reason) => {
+    const files = reason === undefined ? {} : ({ files: "unavailable" } as const);
+    return json(context, 200, { status: "ready", ...files } satisfies Health);
+  });
 
 /** Responds with the OpenAPI document of the routes. A token shows more. */
 export const openapiPage =

@@ -48,6 +48,8 @@ export interface Services {
   readonly actions: Actions;
   /** Returns why writes are not possible now, or undefined. */
   readonly unready: () => string | undefined | Promise<string | undefined>;
+  /** Returns why files cannot be read and saved now, or undefined. */
+  readonly filesUnready: () => string | undefined | Promise<string | undefined>;
   /** The public base URL without a trailing slash; empty makes links absolute paths. */
   readonly base: string;
   /** On every response; copied, never changed. */

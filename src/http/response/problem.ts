@@ -1,7 +1,7 @@
 // Turns problems and thrown errors into responses (RFC 9457).
 
 import type { ListedIndex } from "../../model/listed-index.ts";
-import { Outage } from "../../model/outage.ts";
+import { FileOutage, Outage } from "../../model/outage.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import type { ProblemBody } from "../../model/schemas/problem.ts";
 import { redactSecrets } from "../../model/token.ts";
@@ -138,6 +138,7 @@ export function problemFromError(thrown: unknown): Problem {
       "The server failed to process the request. Its log has the details under this request id.",
     );
   }
+  if (thrown instanceof FileOutage && thrown.reason !== "unknown") return filesProblem(thrown);
   switch (thrown.reason) {
     case "full":
       return new Problem("storage-full", "The disk is full. Nothing was stored.");
@@ -174,6 +175,15 @@ export function problemFromError(thrown: unknown): Problem {
       );
   }
 }
+
+/** The message is for the log. */
+const filesProblem = ({ reason }: FileOutage): Problem =>
+  reason === "full"
+    ? new Problem("storage-full", "The storage of files is full. Nothing was stored.")
+    : new Problem(
+        "unavailable",
+        "The storage of files does not answer now. Nothing was stored; requests without files work. Try again later.",
+      );
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 

@@ -17,7 +17,10 @@ export const homeSchema = {
 export const healthSchema = {
   type: "object",
   required: ["status"],
-  properties: { status: { type: "string", enum: ["ok", "ready"] } },
+  properties: {
+    status: { type: "string", enum: ["ok", "ready"] },
+    files: { type: "string", enum: ["unavailable"] },
+  },
   additionalProperties: false,
 } as const;
 

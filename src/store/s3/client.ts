@@ -76,7 +76,8 @@ export class S3Client {
       const { status, headers } = response;
       const text = await response.text();
       // A long request can fail after S3 has sent its status.
-      if (text.includes("<Error>")) return new Response(text, { status: 500 });
+      if (status === 200 && text.includes("<Error>")) return new Response(text, { status: 500 });
+      if (text.includes("NoSuchBucket")) return new Response(text, { status });
       return { status, headers, text };
     });
   }

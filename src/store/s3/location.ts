@@ -28,6 +28,8 @@ export function parseLocation(text: string): S3Location | undefined {
   const url = isS3Url(text) ? URL.parse(text) : null;
   if (url === null || `${url.username}${url.password}${url.port}${url.hash}` !== "")
     return undefined;
+  // Dots in the path would lead elsewhere.
+  if (!text.startsWith(`s3://${url.hostname}${url.pathname}`)) return undefined;
   const names = [...url.searchParams.keys()];
   if (names.some((name) => !parameters.includes(name)) || new Set(names).size < names.length)
     return undefined;

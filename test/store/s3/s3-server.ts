@@ -118,13 +118,18 @@ export class S3Server {
     readonly { readonly id: string; readonly key: string; readonly at: Date }[]
   > {
     if (!existsSync(this.#uploadsFolder)) return [];
-    const ids = await readdir(this.#uploadsFolder);
-    return Promise.all(
-      ids.map(async (id) => {
+    const uploads = await Promise.all(
+      (await readdir(this.#uploadsFolder)).map(async (id) => {
         const path = join(this.#uploadsFolder, id, "key");
-        return { id, key: await readFile(path, "utf8"), at: (await stat(path)).mtime };
+        try {
+          return [{ id, key: await readFile(path, "utf8"), at: (await stat(path)).mtime }];
+        } catch {
+          // It ends just now.
+          return [];
+        }
       }),
     );
+    return uploads.flat();
   }
 
   async ageUploads(ms: number): Promise<void> {
