@@ -35,7 +35,8 @@ export async function stateOf(client: S3Client, name: string): Promise<ObjectSta
 /** A clock of this machine that is wrong must not make new things look old. */
 function ageOf(headers: Headers, time: string): number {
   const age = Date.parse(headers.get("date") ?? "") - Date.parse(time);
-  return Number.isNaN(age) ? 0 : age;
+  // Date has no milliseconds.
+  return Number.isNaN(age) ? 0 : Math.max(0, age);
 }
 
 /** Returns the bytes from `start` to `end` (exclusive) as a stream, or undefined when the object does not exist. */
@@ -48,6 +49,12 @@ export async function readObject(
   const source = new ObjectSource(client, name, start, end);
   if (!(await source.open())) return undefined;
   return new ReadableStream(source, { highWaterMark: 0 });
+}
+
+/** Reads a small object. Returns undefined when it does not exist. */
+export async function readText(client: S3Client, name: string): Promise<string | undefined> {
+  const { status, text } = await client.call({ method: "GET", name, allowed: [404] });
+  return status === 404 ? undefined : text;
 }
 
 /** Returns false when there is such an object already, and the headers say that it stays. */

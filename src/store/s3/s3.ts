@@ -10,12 +10,14 @@ import type {
   FindReferenced,
   LinkOptions,
   OpenedFile,
+  PartialUploads,
   SavedFile,
 } from "../files.ts";
 import { S3Client, type S3Timing } from "./client.ts";
 import type { Environment } from "./credentials.ts";
 import type { S3Location } from "./location.ts";
 import { readObject, removeObject, renewObject, stateOf } from "./objects.ts";
+import { S3PartialUploads } from "./partial.ts";
 import { claimOf, nameOf, orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
 import { upload } from "./upload.ts";
 
@@ -30,10 +32,12 @@ const youngMs = 10 * 60_000;
 const confirmMs = 30_000;
 
 class S3 implements Files {
+  readonly partial: PartialUploads;
   readonly #client: S3Client;
 
   constructor(client: S3Client) {
     this.#client = client;
+    this.partial = new S3PartialUploads(client);
   }
 
   async save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {

@@ -20,6 +20,7 @@ export class S3Server {
   readonly #folder: string;
   readonly #handle: (request: IncomingMessage, response: ServerResponse) => void;
   readonly #sockets = new Set<Socket>();
+  readonly #writing = new Set<string>();
   #server: Server | undefined;
   #port = 0;
   /** Makes requests fail. */
@@ -149,11 +150,19 @@ export class S3Server {
     );
   }
 
+  /** A second write that comes during the first one is a conflict for S3, too. */
+  #isFirst(key: string, response: ServerResponse): boolean {
+    if (existsSync(this.pathOf(key)) || this.#writing.has(key)) return false;
+    this.#writing.add(key);
+    response.once("close", () => this.#writing.delete(key));
+    return true;
+  }
+
   /** What s3rver lacks: conditional writes, and the list and the end of uploads in parts. */
   async #add(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const url = new URL(request.url ?? "", this.endpoint);
     const key = url.pathname.slice(bucket.length + 2);
-    if (request.headers["if-none-match"] === "*" && existsSync(this.pathOf(key))) {
+    if (request.headers["if-none-match"] === "*" && !this.#isFirst(key, response)) {
       request.resume();
       response.writeHead(412).end("<Error><Code>PreconditionFailed</Code></Error>");
       return true;
