@@ -297,7 +297,18 @@ describe("values", () => {
     keepKeysHours: { allowed: [["8760", 8_760]], rejected: ["0", "8761", "24h"] },
     keepUploadsHours: { allowed: [["8760", 8_760]], rejected: ["0", "8761", "24h"] },
     maxUnfinishedBytes: { allowed: [["1048576", 1_048_576]], rejected: ["0", "1048575", "1G"] },
-    files: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
+    files: {
+      allowed: [
+        ["/x/../y", "/y"],
+        ["s3://photos/a?region=eu-west-1", "s3://photos/a?region=eu-west-1"],
+      ],
+      rejected: [
+        "a\0b",
+        "s3://photos?regoin=x",
+        "s3://key:secret@photos",
+        "https://photos.example",
+      ],
+    },
     store: { allowed: databases, rejected: notDatabases },
     readStore: { allowed: databases, rejected: notDatabases },
     workers: {

@@ -41,9 +41,10 @@ const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
     /^src\/store\/sqlite\//,
     /^src\/(server\/open-(store|transfer|repair|replica)\.ts$|store\/sqlite\/)/,
   ],
+  [/^src\/store\/disk\//, /^src\/(server\/open-files\.ts$|store\/disk\/)/],
   [
-    /^src\/store\/disk\//,
-    /^src\/(server\/(app|open-(transfer|repair|replica))\.ts$|store\/disk\/)/,
+    /^src\/store\/s3\//,
+    /^src\/(server\/(open-files|settings|setting-values)\.ts$|store\/s3\/)/,
   ],
   [
     /^src\/store\/postgres\//,
@@ -65,6 +66,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   typebox: /^src\/lib\/schema\/validator\.ts$/,
   uuidv7: /^src\/model\/id\.ts$/,
   "node:child_process": /^src\/(server\/(supervisor|backup-schedule)|runtime\/node-modules)\.ts$/,
+  aws4fetch: /^src\/store\/s3\/client\.ts$/,
   "node:sqlite": /^src\/store\/sqlite\//,
   "node:worker_threads": /^src\/store\//,
 };

@@ -11,7 +11,7 @@ export function folderPath(text: string, folder: string): string | undefined {
 export function folderOrBucket(text: string, folder: string): string | undefined {
   if (isS3Url(text)) return parseLocation(text) && text;
   // Another scheme is a mistake, not the name of a folder.
-  return /^[a-z][a-z\d+.-]+:\/\//i.test(text) ? undefined : folderPath(text, folder);
+  return /^[\w+.-]+:\/\//.test(text) ? undefined : folderPath(text, folder);
 }
 
 export const hostName =

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import postgres from "postgres";
 import type { Config } from "../../src/server/config.ts";
-import { openRebuilder } from "../../src/server/open-repair.ts";
 import { filesFolder } from "../../src/server/open-files.ts";
+import { openRebuilder } from "../../src/server/open-repair.ts";
 import { checksumOf } from "../../src/store/core/stored-resource.ts";
 
 /** What was damaged, and what the doctor must say. */

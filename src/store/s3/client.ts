@@ -135,7 +135,8 @@ export class S3Client {
   async #reject(response: Response): Promise<Rejected> {
     const failure = await readFailure(response);
     const { status, code } = failure;
-    const isPassing = status >= 500 ? status !== 501 && status !== 507 : status === 429 || status === 409;
+    const isPassing =
+      status >= 500 ? status !== 501 && status !== 507 : status === 429 || status === 409;
     const outage = outageOf(this.place, failure);
     return { outage, isPassing: isPassing || code === "RequestTimeout" };
   }

@@ -74,7 +74,7 @@ function sectionIn(file: string, name: string): Section | undefined {
 }
 
 const headingOf = (line: string): string | undefined =>
-  /^\[\s*(.+?)\s*\]/.exec(line)?.[1]?.replace(/\s+/g, " ");
+  line.startsWith("[") ? line.slice(1, line.indexOf("]")).trim().replace(/\s+/g, " ") : undefined;
 
 function entryOf(line: string): readonly (readonly [string, string])[] {
   const at = /^[#;]/.test(line) ? -1 : line.indexOf("=");
