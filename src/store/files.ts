@@ -12,10 +12,10 @@ export interface Files {
    */
   read(key: string, start: number, end: number): Promise<ReadableStream<Uint8Array> | undefined>;
   /**
-   * The same for a runtime that cannot set a stream's Content-Length. The Blob is the body of a response that
+   * The same for a runtime that cannot set a stream's Content-Length. A Blob is the body of a response that
    * is returned in the same turn of the event loop, and is good for nothing else.
    */
-  readonly send?: (key: string, start: number, end: number) => Promise<Blob | undefined>;
+  readonly send?: (key: string, start: number, end: number) => Promise<FileBytes | undefined>;
   /** Returns all bytes of a file, or undefined when it does not exist. */
   open(key: string): Promise<OpenedFile | undefined>;
   /** Returns the size of a file in bytes, or undefined when it does not exist. */

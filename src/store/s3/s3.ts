@@ -60,12 +60,23 @@ class S3 implements Files {
     throw new Outage("damaged", `the file ${key} does not have the bytes it should have`);
   }
 
-  async read(key: string, start: number, end: number): Promise<FileBytes | undefined> {
-    if (!isKey(key)) return undefined;
-    const stream = await readObject(this.#client, nameOf(key), start, end);
+  async read(
+    key: string,
+    start: number,
+    end: number,
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    return isKey(key) ? readObject(this.#client, nameOf(key), start, end) : undefined;
+  }
+
+  readonly send = async (
+    key: string,
+    start: number,
+    end: number,
+  ): Promise<FileBytes | undefined> => {
+    const stream = await this.read(key, start, end);
     if (stream === undefined || end - start > smallBytes) return stream;
     return new Response(stream).blob();
-  }
+  };
 
   async open(key: string): Promise<OpenedFile | undefined> {
     const size = await this.size(key);
