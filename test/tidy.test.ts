@@ -42,10 +42,7 @@ const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
     /^src\/(server\/open-(store|transfer|repair|replica)\.ts$|store\/sqlite\/)/,
   ],
   [/^src\/store\/disk\//, /^src\/(server\/open-files\.ts$|store\/disk\/)/],
-  [
-    /^src\/store\/s3\//,
-    /^src\/(server\/(open-files|settings|setting-values)\.ts$|store\/s3\/)/,
-  ],
+  [/^src\/store\/s3\//, /^src\/(server\/(open-files|settings|setting-values)\.ts$|store\/s3\/)/],
   [
     /^src\/store\/postgres\//,
     /^src\/(server\/open-(store|transfer|repair|replica)\.ts$|store\/postgres\/)/,
