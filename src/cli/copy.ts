@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import type { Copied } from "../copy/copy.ts";
 import { CliError, usageError } from "../lib/cli-error.ts";
 import { describeStore } from "../server/app.ts";
+import { settings } from "../server/config.ts";
 import { copy, type FollowRequest } from "../server/copies.ts";
 import type { StorePlace } from "../server/open-transfer.ts";
 import { namesOf } from "./backup.ts";
@@ -50,8 +51,15 @@ function placeOf(flag: string, place: string, files: string | undefined): StoreP
   return {
     store: isUrl ? place : undefined,
     data: isUrl ? "" : resolve(place),
-    files: files === undefined ? undefined : resolve(files),
+    files: files === undefined ? undefined : filesPlaceOf(`${flag}-files`, files),
   };
+}
+
+function filesPlaceOf(flag: string, text: string): string {
+  const { read, allowed } = settings.files;
+  const place = read(text, process.cwd());
+  if (place === undefined) throw usageError([{ where: flag, detail: `must be ${allowed}` }]);
+  return place;
 }
 
 /** Says once that the copy is up to date, and what ends it. */

@@ -50,8 +50,14 @@ export function addStoreCommands(program: Command): void {
     )
     .requiredOption("--from <store>", "A data folder, or postgres://…")
     .requiredOption("--to <store>", "A data folder, or postgres://…; it must be empty")
-    .option("--from-files <path>", "Where the files are (default: files in the data folder)")
-    .option("--to-files <path>", "Where the files go (default: files in the data folder)")
+    .option(
+      "--from-files <path>",
+      "Where the files are: a folder or s3://… (default: files in the data folder)",
+    )
+    .option(
+      "--to-files <path>",
+      "Where the files go: a folder or s3://… (default: files in the data folder)",
+    )
     .option("--follow", "Copy what changes until the server of the source has stopped.")
     .option("--json", "Print the result as JSON.")
     .action(async (options: CopyOptions) => {

@@ -16,8 +16,8 @@ import type { Track } from "../backup/track.ts";
 import { unpack } from "../backup/unpack.ts";
 import type { Replaced } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
-import { filesFolder } from "./open-files.ts";
-import { isWithin, openSource, openTarget, requireRoom, tryLockFolder } from "./open-transfer.ts";
+import { filesFolder, isWithin } from "./open-files.ts";
+import { openSource, openTarget, requireRoom, tryLockFolder } from "./open-transfer.ts";
 import { version } from "./version.ts";
 
 export interface BackupRequest {

@@ -5,8 +5,9 @@ import type { Track } from "../backup/track.ts";
 import { type Copied, copyStore, type Follow } from "../copy/copy.ts";
 import { Outage } from "../model/outage.ts";
 import { CannotLoad, type Snapshot } from "../store/transfer/transfer.ts";
+import { isWithin } from "./open-files.ts";
 import { openBothFiles, openReplica, outageIn, requireFolders } from "./open-replica.ts";
-import { isWithin, openSource, type StorePlace, tryLockFolder } from "./open-transfer.ts";
+import { openSource, type StorePlace, tryLockFolder } from "./open-transfer.ts";
 
 export interface CopyRequest {
   readonly from: StorePlace;

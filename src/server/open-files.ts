@@ -1,11 +1,12 @@
 // Opens the place where the files of a config are stored: a folder or a bucket.
 
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { openDisk, type SendFile } from "../store/disk/disk.ts";
 import { isKeyDirectory } from "../store/disk/paths.ts";
 import type { Files } from "../store/files.ts";
 import { isS3Url, parseLocation } from "../store/s3/location.ts";
+import { placeOf } from "../store/s3/place.ts";
 import { openS3 } from "../store/s3/s3.ts";
 import { type Config, processEnvironment } from "./config.ts";
 
@@ -36,4 +37,19 @@ export function hasFiles(config: FilesPlace): boolean {
   const folder = filesFolder(config);
   if (folder === undefined) return true;
   return existsSync(folder) && readdirSync(folder).some(isKeyDirectory);
+}
+
+/** Whether a place is the other one or within it. Each is a folder or the s3:// URL of a bucket. */
+export function isWithin(place: string, other: string): boolean {
+  const [inner, outer] = [keyOf(place), keyOf(other)];
+  if (inner !== undefined && outer !== undefined) return inner.startsWith(outer);
+  return inner === outer && !relative(other, place).startsWith("..");
+}
+
+/** Two URLs can mean one place. Returns undefined for a folder. */
+function keyOf(place: string): string | undefined {
+  const location = parseLocation(place);
+  if (location === undefined) return undefined;
+  const { url, prefix } = placeOf(location, processEnvironment());
+  return `${url}/${prefix}`;
 }

@@ -2,7 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { dirname, join } from "node:path";
 import type { Files } from "../store/files.ts";
 import { PostgresLoader } from "../store/postgres/loader.ts";
 import { postgresSource } from "../store/postgres/snapshot.ts";
@@ -174,7 +174,3 @@ export async function tryLockFolder(folder: string): Promise<{ release(): void }
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return FolderLock.tryTake(folder);
 }
-
-/** Whether a folder is the other one or within it. */
-export const isWithin = (folder: string, other: string): boolean =>
-  !relative(other, folder).startsWith("..");

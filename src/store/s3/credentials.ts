@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { FileOutage } from "../../model/outage.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -31,7 +32,7 @@ export function findCredentials(environment: Environment): Credentials {
     fromSection(sectionIn(credentialsFile(environment), profile)) ??
     fromSection(configSection(environment));
   if (found !== undefined) return found;
-  throw new Error(missingText(profile, configSection(environment)));
+  throw new FileOutage("unavailable", missingText(profile, configSection(environment)));
 }
 
 /** Returns a setting of the environment, or of the profile. */
