@@ -135,6 +135,7 @@ export class ResumableUploads {
     const { request, maxBytes, size } = upload;
     const description = { request, owner, caller, maxBytes, length: size, location };
     await this.#partial.finish(id, JSON.stringify(description));
+    this.#tally.forget();
   }
 
   async remove(principal: Principal, id: string): Promise<Problem | undefined> {
