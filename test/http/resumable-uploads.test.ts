@@ -115,6 +115,27 @@ describe("an upload in several requests", () => {
     }
   });
 
+  it("can replace a file, with the precondition of its first request", async () => {
+    const made = JSON.parse((await uploads.send("POST", "/scans", png, "first")).body);
+    const { url, sha256 } = made.file as Shown;
+    for (const [tag, status] of [
+      [sha256, 204],
+      [sha256, 412],
+    ] as const) {
+      const bytes = randomBytes(60_000);
+      const headers = { ...png, ...more, "if-match": `"${tag}"` };
+      const begun = await uploads.send("PUT", url, headers, bytes.subarray(0, 20_000));
+      assert.equal(begun.status, 201, begun.body);
+      const path = begun.headers.get("location") ?? "";
+      const done = await uploads.patch(path, 20_000, bytes.subarray(20_000), last);
+      assert.equal(done.status, status, done.body);
+      assert.equal(done.headers.get("upload-complete"), "?1");
+      const { file: shown } = (await client.json(`/scans/${made.id}`)) as { file: Shown };
+      if (status === 204) await assertStored(shown, bytes);
+      else assert.notEqual(shown.sha256, hashOf(bytes));
+    }
+  });
+
   it("may be empty, and may end with an empty request", async () => {
     const empty = await uploads.begin("/scans", png);
     const done = await uploads.patch(empty, 0, new Uint8Array(), last);
