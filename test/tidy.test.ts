@@ -42,7 +42,10 @@ const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
     /^src\/(server\/open-(store|transfer|repair|replica)\.ts$|store\/sqlite\/)/,
   ],
   [/^src\/store\/disk\//, /^src\/(server\/open-files\.ts$|store\/disk\/)/],
-  [/^src\/store\/s3\//, /^src\/(server\/(open-files|settings|setting-values)\.ts$|store\/s3\/)/],
+  [
+    /^src\/store\/s3\//,
+    /^src\/(server\/(open-files|open-backups|backups|(backup-)?settings|setting-values)\.ts$|backup\/bucket|store\/s3\/)/,
+  ],
   [
     /^src\/store\/postgres\//,
     /^src\/(server\/open-(store|transfer|repair|replica)\.ts$|store\/postgres\/)/,

@@ -5,15 +5,23 @@ import { createReadStream } from "node:fs";
 import { access, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { OpenedFile } from "../store/files.ts";
+import { checkObject, digestOf } from "./digest.ts";
 import {
   type BackupRecord,
   checkFormat,
-  decompress,
   type FolderRecord,
   format,
   InvalidBackup,
 } from "./manifest.ts";
-import type { ObjectReader, ObjectWriter, OpenFile, WrittenFile } from "./objects.ts";
+import type {
+  BackupPlace,
+  ObjectReader,
+  ObjectWriter,
+  OpenFile,
+  PlaceLock,
+  StoredObject,
+  WrittenFile,
+} from "./objects.ts";
 
 export const objectPattern = /^[0-9a-f]{64}(?:\.zst)?$/;
 
@@ -28,15 +36,40 @@ export const folderRecordPath = "restante-backup.json";
 /** Where files are written before they get their name. Names with this prefix may be in a folder that counts as empty. */
 const incomingName = "restante.incoming";
 
+/** The lock is of the caller's kind. */
+export const folderPlace = (
+  path: string,
+  lock: () => Promise<PlaceLock | undefined>,
+): BackupPlace => ({
+  lock,
+  open: () => openBackupFolder(path),
+  create: (store, isVerifying) => createBackupFolder(path, store, isVerifying),
+  objects: () => objectsIn(path),
+  removeObject: (name) => rm(join(path, objectPath(name)), { force: true }),
+  async removeRecords(old) {
+    for (const record of old) await rm(join(path, recordPath(record)), { force: true });
+    await syncDirectory(join(path, "backups"));
+  },
+});
+
+async function* objectsIn(path: string): AsyncGenerator<StoredObject> {
+  const objects = join(path, "objects");
+  for (const directory of await readdir(objects))
+    for (const rest of await readdir(join(objects, directory)))
+      yield { name: directory + rest, size: (await stat(join(objects, directory, rest))).size };
+}
+
 /** Reads the backups in a folder. Rejects when the folder has none. */
 export async function openBackupFolder(path: string): Promise<ObjectReader> {
   await readFolderRecord(path);
-  return {
-    read: (name) => withReason(name, readFile(join(path, objectPath(name)))),
-    open: (name) => withReason(name, openFile(join(path, objectPath(name)))),
-    records: () => readRecords(path),
-  };
+  return readerOf(path);
 }
+
+const readerOf = (path: string): ObjectReader => ({
+  read: (name) => withReason(name, readFile(join(path, objectPath(name)))),
+  open: (name) => withReason(name, openFile(join(path, objectPath(name)))),
+  records: () => readRecords(path),
+});
 
 /**
  * Creates the folder when it does not exist. Rejects when it has something else, or another store. With
@@ -67,9 +100,7 @@ export async function createBackupFolder(
 async function readFolderRecord(path: string): Promise<FolderRecord> {
   const text = await readFile(join(path, folderRecordPath), "utf8").catch(() => undefined);
   if (text === undefined) throw new InvalidBackup(`${path} is not a folder of backups`);
-  const record = parse(text, join(path, folderRecordPath));
-  checkFormat(record, path);
-  return record as FolderRecord;
+  return parseRecord(text, join(path, folderRecordPath));
 }
 
 async function readRecords(path: string): Promise<readonly BackupRecord[]> {
@@ -77,19 +108,21 @@ async function readRecords(path: string): Promise<readonly BackupRecord[]> {
   const records: BackupRecord[] = [];
   for (const name of names.filter((each) => each.endsWith(".json")).sort()) {
     const file = join(path, "backups", name);
-    const record = parse(await readFile(file, "utf8"), file);
-    checkFormat(record, file);
-    records.push(record as BackupRecord);
+    records.push(parseRecord(await readFile(file, "utf8"), file));
   }
   return records;
 }
 
-function parse(text: string, where: string): unknown {
+/** Throws when this version cannot read it. */
+export function parseRecord<T extends BackupRecord | FolderRecord>(text: string, where: string): T {
+  let record: unknown;
   try {
-    return JSON.parse(text);
+    record = JSON.parse(text);
   } catch {
     throw new InvalidBackup(`${where} is damaged`);
   }
+  checkFormat(record, where);
+  return record as T;
 }
 
 async function withReason<T>(name: string, result: Promise<T>): Promise<T> {
@@ -120,7 +153,7 @@ class FolderWriter implements ObjectWriter {
   async has(name: string): Promise<boolean> {
     if (this.#names.has(name)) return true;
     const path = join(this.#path, objectPath(name));
-    const check = this.#isVerifying ? checkObject(name, path) : access(path);
+    const check = this.#isVerifying ? checkObject(name, readerOf(this.#path)) : access(path);
     const isThere = await check.then(
       () => true,
       () => false,
@@ -157,19 +190,6 @@ class FolderWriter implements ObjectWriter {
   async close(): Promise<void> {
     await rm(join(this.#path, incomingName), { recursive: true, force: true });
   }
-}
-
-/** Rejects when the file does not have the content that its name stands for. */
-async function checkObject(name: string, path: string): Promise<void> {
-  const [sha256 = "", suffix] = name.split(".");
-  if (suffix !== undefined) decompress(sha256, await readFile(path));
-  else if ((await hashOfFile(path)) !== sha256) throw new InvalidBackup(`${name} is damaged`);
-}
-
-async function hashOfFile(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const piece of createReadStream(path)) hash.update(piece);
-  return hash.digest("hex");
 }
 
 async function newIncoming(folder: string): Promise<string> {
@@ -215,7 +235,7 @@ async function publish(
   name: string,
   sha256: string,
 ): Promise<void> {
-  if ((await hashOfFile(incoming)) !== sha256)
+  if ((await digestOf(createReadStream(incoming))).sha256 !== sha256)
     throw new Error(`${folder} does not store what is written to it`);
   const path = join(folder, name);
   const isNewDirectory = await mkdir(dirname(path), { recursive: true, mode: 0o700 });

@@ -1,27 +1,25 @@
-// Deletes old backups from a folder, and the objects that no other backup needs.
+// Deletes old backups, and the objects that no other backup needs.
 
-import { readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
 import { readChunks, readManifest } from "./check.ts";
-import { objectPattern, recordPath, syncDirectory } from "./folder.ts";
+import { objectPattern } from "./folder.ts";
 import { chunkName, chunksOf, type FileLine, InvalidBackup } from "./manifest.ts";
-import type { ObjectReader } from "./objects.ts";
+import type { BackupPlace, ObjectReader } from "./objects.ts";
 
 export interface Pruned {
   readonly backups: number;
   readonly bytes: number;
 }
 
-/** The newest backup stays, however old it is. The caller has locked the folder. */
-export async function prune(path: string, reader: ObjectReader, before: number): Promise<Pruned> {
+/** The newest backup stays, however old it is. The caller has locked the place. */
+export async function prune(place: BackupPlace, before: number): Promise<Pruned> {
+  const reader = await place.open();
   const records = await reader.records();
   const old = records.slice(0, -1).filter(({ createdAt }) => Date.parse(createdAt) < before);
   if (old.length === 0) return { backups: 0, bytes: 0 };
   // Records go first: a backup without its objects would not be one.
-  for (const record of old) await rm(join(path, recordPath(record)), { force: true });
-  await syncDirectory(join(path, "backups"));
+  await place.removeRecords(old);
   const used = await usedObjects(reader);
-  return { backups: old.length, bytes: used ? await removeOthers(path, used) : 0 };
+  return { backups: old.length, bytes: used ? await removeOthers(place, used) : 0 };
 }
 
 /** Returns undefined when a backup is damaged, so that it is not known what it needs. */
@@ -44,16 +42,12 @@ async function usedObjects(reader: ObjectReader): Promise<ReadonlySet<string> | 
 }
 
 /** Returns how many bytes are free now. */
-async function removeOthers(path: string, used: ReadonlySet<string>): Promise<number> {
+async function removeOthers(place: BackupPlace, used: ReadonlySet<string>): Promise<number> {
   let bytes = 0;
-  const objects = join(path, "objects");
-  for (const directory of await readdir(objects))
-    for (const rest of await readdir(join(objects, directory))) {
-      const name = directory + rest;
-      if (used.has(name) || !objectPattern.test(name)) continue;
-      const file = join(objects, directory, rest);
-      bytes += (await stat(file)).size;
-      await rm(file, { force: true });
-    }
+  for await (const { name, size } of place.objects()) {
+    if (used.has(name) || !objectPattern.test(name)) continue;
+    await place.removeObject(name);
+    bytes += size;
+  }
   return bytes;
 }

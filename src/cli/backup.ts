@@ -1,12 +1,12 @@
 // The commands `backup` and `restore`.
 
-import { resolve } from "node:path";
 import type { LostFile } from "../backup/manifest.ts";
 import { CliError, usageError } from "../lib/cli-error.ts";
 import { readDuration } from "../lib/duration.ts";
 import { describeStore } from "../server/app.ts";
 import { backUp, checkOnly, type RestoreRequest, restore } from "../server/backups.ts";
 import type { Config } from "../server/config.ts";
+import { readPlace } from "./place.ts";
 import { countOf, formatBytes } from "./progress.ts";
 import { print, withProgress } from "./with-progress.ts";
 
@@ -18,7 +18,7 @@ export interface BackupOptions {
 }
 
 export async function runBackup(config: Config, options: BackupOptions): Promise<void> {
-  const to = resolve(options.to);
+  const to = readPlace("--to", options.to);
   const keepMs = options.keep === undefined ? undefined : readDuration(options.keep);
   if (options.keep !== undefined && keepMs === undefined)
     throw usageError([
@@ -77,9 +77,9 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
         detail: "must be a time such as 2030-01-31T12:00:00Z",
       },
     ]);
+  const from = readPlace("--from", options.from);
   const request = (track: RestoreRequest["track"]): RestoreRequest => ({
-    from: resolve(options.from),
-    at,
+    ...{ from, at },
     collections: options.collection,
     isOverwriting: options.overwrite === true,
     track,

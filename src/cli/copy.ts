@@ -4,10 +4,10 @@ import { resolve } from "node:path";
 import type { Copied } from "../copy/copy.ts";
 import { CliError, usageError } from "../lib/cli-error.ts";
 import { describeStore } from "../server/app.ts";
-import { settings } from "../server/config.ts";
 import { copy, type FollowRequest } from "../server/copies.ts";
 import type { StorePlace } from "../server/open-transfer.ts";
 import { namesOf } from "./backup.ts";
+import { readPlace } from "./place.ts";
 import { countOf, formatBytes } from "./progress.ts";
 import { print, withProgress } from "./with-progress.ts";
 
@@ -51,15 +51,8 @@ function placeOf(flag: string, place: string, files: string | undefined): StoreP
   return {
     store: isUrl ? place : undefined,
     data: isUrl ? "" : resolve(place),
-    files: files === undefined ? undefined : filesPlaceOf(`${flag}-files`, files),
+    files: files === undefined ? undefined : readPlace(`${flag}-files`, files),
   };
-}
-
-function filesPlaceOf(flag: string, text: string): string {
-  const { read, allowed } = settings.files;
-  const place = read(text, process.cwd());
-  if (place === undefined) throw usageError([{ where: flag, detail: `must be ${allowed}` }]);
-  return place;
 }
 
 /** Says once that the copy is up to date, and what ends it. */

@@ -14,7 +14,10 @@ export function addStoreCommands(program: Command): void {
     .description(
       "Back up rows and files of one point in time, also while a server runs. In a folder with earlier backups only what is new is written.",
     )
-    .requiredOption("--to <path>", "A folder of backups, or an archive: .tar, .tar.gz or .tar.zst")
+    .requiredOption(
+      "--to <path>",
+      "A folder of backups, a bucket as s3://…, or an archive: .tar, .tar.gz or .tar.zst",
+    )
     .option("--verify", "Read what earlier backups have written, and write again what is damaged.")
     .option("--keep <time>", "Delete backups in the folder that are older, such as 7d or 12h")
     .option("--json", "Print the result as JSON.")
@@ -28,7 +31,7 @@ export function addStoreCommands(program: Command): void {
     .description(
       "Restore a backup, as a whole or some collections. Everything is checked before anything is changed.",
     )
-    .requiredOption("--from <path>", "A folder of backups, or an archive.")
+    .requiredOption("--from <path>", "A folder of backups, a bucket as s3://…, or an archive.")
     .option("--at <time>", "The newest backup that is not newer than this (default: the newest)")
     .option("--collection <names...>", "Only these collections, into the store that is there.")
     .option(

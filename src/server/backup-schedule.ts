@@ -5,12 +5,12 @@ import { constants, getPriority, setPriority } from "node:os";
 import { extname } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { openBackupFolder } from "../backup/folder.ts";
 import type { BackupRecord } from "../backup/manifest.ts";
 import type { BackupRun, BackupStatus } from "../domain/backups.ts";
 import { messageOf } from "../lib/cli-error.ts";
 import { type Config, processEnvironment, settings } from "./config.ts";
 import type { Log } from "./log.ts";
+import { openBackupPlace } from "./open-backups.ts";
 
 /** How many runs are shown. */
 const maxRuns = 20;
@@ -63,7 +63,7 @@ export class BackupScheduler {
   /** Returns none when the folder does not exist yet or cannot be read: then the backup itself fails. */
   async #records(): Promise<readonly BackupRecord[]> {
     try {
-      return await (await openBackupFolder(this.#options.to)).records();
+      return await (await openBackupPlace(this.#options.to).open()).records();
     } catch {
       return [];
     }

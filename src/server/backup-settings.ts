@@ -1,7 +1,8 @@
 // The settings of scheduled backups.
 
 import { readDuration } from "../lib/duration.ts";
-import { folderPath, type Setting } from "./setting-values.ts";
+import { allowedLocation } from "../store/s3/location.ts";
+import { folderOrBucket, type Setting } from "./setting-values.ts";
 
 const dayMs = 86_400_000;
 
@@ -15,13 +16,13 @@ export const backupSettings = {
     flag: "--backup-to",
     variable: "RESTANTE_BACKUP_TO",
     type: "string",
-    placeholder: "folder",
+    placeholder: "place",
     about:
-      "A folder for backups, which are made while the server runs. It must not be within the data folder. Default: no backups.",
-    allowed: "the path of a folder",
+      "A folder for backups, or a bucket, as s3://bucket/prefix?endpoint=…&region=…. They are made while the server runs. It must not be within the data folder or the place of files. Default: no backups.",
+    allowed: `the path of a folder, or ${allowedLocation}`,
     fallback: undefined,
     read: (text, folder) =>
-      /\.(?:tar|tgz|gz|zst)$/.test(text) ? undefined : folderPath(text, folder),
+      /\.(?:tar|tgz|gz|zst)$/.test(text) ? undefined : folderOrBucket(text, folder),
   },
   backupEvery: {
     flag: "--backup-every",

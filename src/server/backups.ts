@@ -1,4 +1,4 @@
-// Backs up the store of a config to a folder or an archive, and restores it.
+// Backs up the store of a config to a folder, a bucket or an archive, and restores it.
 
 import { existsSync, statSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
@@ -7,21 +7,23 @@ import { dirname, join } from "node:path";
 import { ArchiveWriter, isArchivePath } from "../backup/archive.ts";
 import { type MadeBackup, makeBackup } from "../backup/backup.ts";
 import { type CheckedBackup, checkBackup, knownFiles } from "../backup/check.ts";
-import { createBackupFolder, openBackupFolder } from "../backup/folder.ts";
+import { openBackupFolder } from "../backup/folder.ts";
 import { InvalidBackup } from "../backup/manifest.ts";
 import type { ObjectWriter } from "../backup/objects.ts";
 import { type Pruned, prune } from "../backup/prune.ts";
 import { type Restored, restoreBackup } from "../backup/restore.ts";
 import type { Track } from "../backup/track.ts";
 import { unpack } from "../backup/unpack.ts";
+import { isS3Url } from "../store/s3/location.ts";
 import type { Replaced } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
+import { openBackupPlace } from "./open-backups.ts";
 import { filesFolder, isWithin } from "./open-files.ts";
-import { openSource, openTarget, requireRoom, tryLockFolder } from "./open-transfer.ts";
+import { openSource, openTarget, requireRoom } from "./open-transfer.ts";
 import { version } from "./version.ts";
 
 export interface BackupRequest {
-  /** The absolute path of a folder, or of an archive. */
+  /** The absolute path of a folder or an archive, or the s3:// URL of a bucket. */
   readonly to: string;
   /** How long backups in the folder are kept; undefined for ever. */
   readonly keepMs?: number | undefined;
@@ -37,25 +39,30 @@ export interface BackupResult extends MadeBackup {
 export async function backUp(config: Config, request: BackupRequest): Promise<BackupResult> {
   const { to } = request;
   const opened = openSource(config);
-  for (const folder of [config.data, filesFolder(config)])
+  for (const folder of [config.data, config.files])
     if (folder !== undefined && isWithin(to, folder))
       throw new InvalidBackup(`${to} is within ${folder}: a backup must be somewhere else`);
   const first = await opened.source.snapshot();
   await first.close();
   const input = { ...opened, version, track: request.track };
-  if (isArchivePath(to)) return backUpToArchive(input, to, first.store.id);
-  const lock = await tryLockFolder(to);
-  if (lock === undefined) throw new InvalidBackup(`another process is writing a backup to ${to}`);
+  if (!isS3Url(to) && isArchivePath(to)) return backUpToArchive(input, to, first.store.id);
+  const place = openBackupPlace(to);
+  const lock = await place.lock();
+  if (lock === undefined) throw new InvalidBackup(busyMessage(to));
   try {
-    const writer = await createBackupFolder(to, first.store.id, request.isVerifying);
-    const reader = await openBackupFolder(to);
-    const known = await knownFiles(reader);
+    const writer = await place.create(first.store.id, request.isVerifying);
+    const known = await knownFiles(await place.open());
     const made = await withWriter(writer, () => makeBackup({ ...input, writer, known }));
     const before = request.keepMs === undefined ? 0 : Date.now() - request.keepMs;
-    return { ...made, pruned: await prune(to, reader, before) };
+    return { ...made, pruned: await prune(place, before) };
   } finally {
-    lock.release();
+    await lock.release();
   }
+}
+
+function busyMessage(to: string): string {
+  const hint = isS3Url(to) ? ", or was killed there in the last 5 minutes" : "";
+  return `another process is writing a backup to ${to}${hint}`;
 }
 
 type ArchiveInput = Omit<Parameters<typeof makeBackup>[0], "writer" | "known">;
@@ -81,7 +88,7 @@ async function withWriter<T>(writer: ObjectWriter, act: () => Promise<T>): Promi
 }
 
 export interface RestoreRequest {
-  /** The absolute path of a folder of backups, or of an archive. */
+  /** The absolute path of a folder of backups or an archive, or the s3:// URL of a bucket. */
   readonly from: string;
   readonly at?: number | undefined;
   readonly collections?: readonly string[] | undefined;
@@ -129,11 +136,12 @@ async function withBackup<T>(
   unpacked: string,
   act: (backup: CheckedBackup) => Promise<T>,
 ): Promise<T> {
-  const stats = statSync(from, { throwIfNoEntry: false });
-  if (stats === undefined) throw new InvalidBackup(`there is no backup at ${from}`);
   const choice = { at, collections };
-  if (stats.isDirectory())
-    return act(await checkBackup(await openBackupFolder(from), choice, track));
+  const isBucket = isS3Url(from);
+  const stats = isBucket ? undefined : statSync(from, { throwIfNoEntry: false });
+  if (isBucket || stats?.isDirectory())
+    return act(await checkBackup(await openBackupPlace(from).open(), choice, track));
+  if (stats === undefined) throw new InvalidBackup(`there is no backup at ${from}`);
   try {
     await unpack(from, unpacked, track);
     return await act(await checkBackup(await openBackupFolder(unpacked), choice, track));
