@@ -1,0 +1,66 @@
+// Starts MinIO, which checks every signature. Go builds it once.
+
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { S3Client } from "../../../src/store/s3/client.ts";
+import { locationOf } from "./open.ts";
+
+export const minioSecrets = {
+  AWS_ACCESS_KEY_ID: "restante",
+  AWS_SECRET_ACCESS_KEY: "restante-secret",
+  HOME: "/nonexistent",
+};
+
+const cache = fileURLToPath(new URL("../../../node_modules/.cache/minio", import.meta.url));
+
+/** Returns the program, or undefined where there is none and Go cannot build it. Takes minutes at first. */
+export function findMinio(): string | undefined {
+  const given = process.env.RESTANTE_TEST_MINIO;
+  const program = given ?? join(cache, "minio");
+  if (existsSync(program)) return program;
+  const env = { ...process.env, GOBIN: cache, GOTOOLCHAIN: "go1.27.0" };
+  spawnSync("go", ["install", "github.com/minio/minio@latest"], { env, stdio: "inherit" });
+  return existsSync(program) ? program : undefined;
+}
+
+export interface Minio {
+  url(prefix: string): string;
+  stop(): Promise<void>;
+}
+
+export async function startMinio(program: string): Promise<Minio> {
+  const folder = await mkdtemp(join(tmpdir(), "restante-minio-"));
+  const address = `127.0.0.1:${await freePort()}`;
+  const env = {
+    ...process.env,
+    MINIO_ROOT_USER: minioSecrets.AWS_ACCESS_KEY_ID,
+    MINIO_ROOT_PASSWORD: minioSecrets.AWS_SECRET_ACCESS_KEY,
+  };
+  const child = spawn(program, ["server", folder, "--address", address], { env, stdio: "ignore" });
+  const url = (prefix: string) => `s3://files/${prefix}?endpoint=http://${address}`;
+  const timing = { deadlineMs: 5_000, idleMs: 5_000, attempts: 12, pauseMs: 50 };
+  // It is tried again until MinIO listens.
+  await new S3Client(locationOf(url("")), minioSecrets, timing).call({ method: "PUT" });
+  return {
+    url,
+    async stop() {
+      child.kill();
+      await once(child, "exit");
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  return typeof address === "object" ? (address?.port ?? 0) : 0;
+}
