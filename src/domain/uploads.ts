@@ -3,7 +3,7 @@
 import { readFiles, type StoredFile } from "../model/file.ts";
 import { Outage } from "../model/outage.ts";
 import { Problem } from "../model/problem.ts";
-import type { FileBytes, Files, SavedFile } from "../store/files.ts";
+import type { FileBytes, Files, LinkOptions, SavedFile } from "../store/files.ts";
 import type { Store } from "../store/store.ts";
 import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
 
@@ -45,6 +45,15 @@ export class Uploads {
   ): Promise<FileBytes | Problem | undefined> {
     const send = this.#files.send ?? ((...range) => this.#files.read(...range));
     return access.require("read") ?? send(file.key, start, end);
+  }
+
+  /** Returns a URL that reads the file for a while without credentials, where the storage has such URLs. */
+  async link(
+    access: CollectionAccess,
+    { key }: StoredFile,
+    options: LinkOptions,
+  ): Promise<string | Problem | undefined> {
+    return access.require("read") ?? this.#files.link?.(key, options);
   }
 
   /** A file that cannot be removed now is left to the sweep, so that no request fails because of it. */

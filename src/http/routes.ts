@@ -117,6 +117,7 @@ export const routes: Routes = {
       parameters.signature,
       ...conditions,
       ...[parameters.ifMatch, parameters.range, parameters.ifRange, parameters.download],
+      parameters.redirect,
     ],
     responses: {
       200: response("The whole file.", storedFileBytes, {
@@ -128,6 +129,7 @@ export const routes: Routes = {
         "Content-Range": headers.contentRange,
       }),
       304: notModified,
+      307: noContent("The bytes are at this URL for a minute.", { Location: headers.fileLocation }),
     },
     problems: [404, 412, 416],
   }),

@@ -245,6 +245,11 @@ const properties = {
     default: false,
     description: "Whether callers who may read a file can sign its URL (POST /-/signed-urls).",
   },
+  presignedRedirects: {
+    type: "boolean",
+    default: false,
+    description: "Whether GET of a file with redirect=true may redirect to a presigned URL of S3.",
+  },
 } as const;
 
 const rules = Object.keys(properties).filter((name) => name !== "$schema");

@@ -76,6 +76,47 @@ describe("files on S3", () => {
     assert.equal((await fileKeys()).length, 1);
   });
 
+  it("are redirected to where the definition says so", async () => {
+    const { headers, body } = form([
+      file("photo", "a.png", bytesOf(500), "image/png"),
+      file("page", "p.html", "<script>1</script>", "text/html"),
+    ]);
+    const make = async (collection: string) => {
+      const response = await request(`/${collection}`, { method: "POST", headers, body });
+      return (await response.json()) as { photo: Shown; page: Shown };
+    };
+    const rejected = await request(`${(await make("people")).photo.url}?redirect=true`);
+    assert.equal(rejected.status, 400);
+    assert.match(await rejected.text(), /presignedRedirects/);
+    const definition = { method: "PUT", body: '{"presignedRedirects":true}' };
+    const json = { headers: { "content-type": "application/json" } };
+    assert.equal((await request("/-/collections/shown", { ...definition, ...json })).status, 201);
+    const { photo, page } = await make("shown");
+    for (const [{ url, sha256, type }, disposition] of [
+      [photo, /^inline; filename="?a\.png/],
+      [page, /^attachment; /],
+    ] as const) {
+      const answer = await request(`${url}?redirect=true`, { redirect: "manual" });
+      assert.equal(answer.status, 307);
+      assert.equal(answer.headers.get("cache-control"), "private, no-store");
+      const location = answer.headers.get("location") ?? "";
+      assert.ok(!location.includes(admin));
+      // No token goes there.
+      const direct = await fetch(location);
+      assert.equal(hashOf(await direct.bytes()), sha256);
+      assert.match(direct.headers.get("content-disposition") ?? "", disposition);
+      assert.match(direct.headers.get("content-type") ?? "", new RegExp(`^${type}`));
+      assert.equal((await fetch(location.replace("response-", "responsx-"))).status, 403);
+    }
+    const tag = { "if-none-match": `"${photo.sha256}"` };
+    assert.equal((await request(`${photo.url}?redirect=true`, { headers: tag })).status, 304);
+    const nobody = await fetch(`${server.url}${photo.url}?redirect=true`, { redirect: "manual" });
+    assert.equal(nobody.status, 401);
+    const head = await request(`${photo.url}?redirect=true`, { method: "HEAD" });
+    assert.deepEqual([head.status, head.headers.get("content-length")], [200, "500"]);
+    assert.equal((await request(`${photo.url}?redirect=maybe`)).status, 400);
+  });
+
   it("are 503 in an outage, while everything else goes on", async () => {
     const { url, sha256 } = await uploaded(bytesOf(100));
     await s3.stop();

@@ -30,6 +30,7 @@ describe("a definition", () => {
       preconditions: "optional",
       idempotencyKey: "optional",
       signedUrls: false,
+      presignedRedirects: false,
     });
   });
 

@@ -3,6 +3,7 @@
 import { preconditionFailed } from "../../domain/problems.ts";
 import { dateOf, fileAt } from "../../domain/resources.ts";
 import { fileReplaced, type Signed } from "../../domain/signed-urls.ts";
+import { definitionOf } from "../../model/definition.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
@@ -19,7 +20,7 @@ import { cleanFileName, writeDisposition } from "../headers/content-disposition.
 import { HttpProblem } from "../headers/http-problem.ts";
 import { type ByteRange, contentRange, isSameFile, readRanges } from "../headers/range.ts";
 import type { RequestContext } from "../request/context.ts";
-import { readParameters } from "../request/request-target.ts";
+import { invalid, readParameters } from "../request/request-target.ts";
 import { setCaching, withDate } from "../response/response.ts";
 import { writeByteRanges } from "./byteranges.ts";
 
@@ -27,8 +28,10 @@ import { writeByteRanges } from "./byteranges.ts";
 const sandbox = "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'";
 
 export async function getFile(context: RequestContext): Promise<Response | Problem> {
-  const parameters = readParameters(context.searchParams, ["download"]);
+  const parameters = readParameters(context.searchParams, ["download", "redirect"]);
   if (parameters instanceof Problem) return parameters;
+  const isRedirecting = readRedirect(context, parameters.redirect);
+  if (isRedirecting instanceof Problem) return isRedirecting;
   const found = await find(context);
   if (found instanceof Problem) return found;
   const { headers: requestHeaders } = context.request;
@@ -38,8 +41,44 @@ export async function getFile(context: RequestContext): Promise<Response | Probl
   if (isPreconditionFailed(requestHeaders, found)) return preconditionFailed;
   const answer = isNotModified(requestHeaders, found)
     ? new Response(null, { status: 304, headers })
-    : await answerBytes(context, found, parameters.download);
+    : ((isRedirecting ? await redirect(context, found, parameters.download) : undefined) ??
+      (await answerBytes(context, found, parameters.download)));
   return answer instanceof Problem ? answer : withDate(answer, updatedAt);
+}
+
+const redirectSeconds = 60;
+
+function readRedirect(
+  { collection, request }: RequestContext,
+  text: string | undefined,
+): boolean | Problem {
+  const fail = (detail: string) => invalid([{ parameter: "redirect", detail }]);
+  if (text === undefined || text === "false") return false;
+  if (text !== "true") return fail("must be true or false");
+  if (collection.rules === undefined || !definitionOf(collection.rules).presignedRedirects)
+    return fail(`needs "presignedRedirects": true in the definition of "${collection.name}"`);
+  // The URL is good for GET only.
+  return request.method === "GET";
+}
+
+/** Returns undefined where the storage has no URLs of its own. */
+async function redirect(
+  { services, collection }: RequestContext,
+  { part, headers }: FoundFile,
+  download: string | undefined,
+): Promise<Response | Problem | undefined> {
+  // A presigned URL has no sandbox. What browsers could run is an attachment in any case.
+  const url = await services.uploads.link(collection, part, {
+    expiresInSeconds: redirectSeconds,
+    type: servedType(part.type),
+    disposition: dispositionOf(part, download),
+    cacheControl: headers.get("Cache-Control") ?? "no-store",
+  });
+  if (url === undefined || url instanceof Problem) return url;
+  const answer = new Headers(services.commonHeaders);
+  answer.set("Location", url);
+  answer.set("Cache-Control", "private, no-store");
+  return new Response(null, { status: 307, headers: answer });
 }
 
 interface FoundFile extends Validators {

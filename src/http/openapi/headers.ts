@@ -22,6 +22,7 @@ export const headers = {
   lastModified: sometimes("An HTTP date; missing where the caller sees a part."),
   location: always("The URL of the created resource.", address),
   formLocation: always("A page that shows nothing of what was sent.", address),
+  fileLocation: always("Reads the file for a minute, without a token.", address),
   resultLocation: always("The URL to continue with.", address),
   contentLocation: sometimes(
     "The URL of the representation in the body, if there is one.",

@@ -183,6 +183,11 @@ export const parameters = {
     "Makes browsers save the file, under this name; empty: under its own.",
     { type: "string" },
   ),
+  redirect: inQuery(
+    "redirect",
+    "`true`: 307 to a presigned URL of S3, where the definition says `presignedRedirects`, and files are on S3; otherwise the bytes.",
+    { type: "string", enum: ["true", "false"] },
+  ),
   range: inHeader(
     "Range",
     "`bytes=0-499`, `bytes=500-` or `bytes=-500` (RFC 9110 §14.2), or up to 10 of them: `bytes=0-99,-100`.",
