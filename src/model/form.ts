@@ -48,6 +48,27 @@ export function fieldsOfForm(pairs: readonly Pair[], rules: Rules | undefined): 
   return report.errors.length > 0 ? invalid(report.errors) : writeTree(root);
 }
 
+/**
+ * Returns the text of the one JSON part `data` that has all fields, or undefined when each part is a field:
+ * then the schema declares a field `data`, or the part is no JSON object.
+ */
+export function dataOfForm(pairs: readonly Pair[], rules: Rules | undefined): string | undefined {
+  const [text, ...others] = pairs.filter(([name, , isJson]) => name === dataField && isJson);
+  const isDeclared = formSchemaOf(rules && definitionOf(rules).schema).find(dataField).fields;
+  if (text === undefined || others.length > 0 || isDeclared !== undefined) return undefined;
+  return /^\s*\{/.test(text[1]) ? text[1] : undefined;
+}
+
+/** Returns the fields that a form has besides its part `data`. */
+export const besideData = (pairs: readonly Pair[], rules: Rules | undefined): readonly string[] =>
+  pairs
+    .map(([name]) => name)
+    .filter((name) => name !== dataField && name !== charsetField)
+    .filter((name) => name !== (rules && definitionOf(rules).honeypot));
+
+/** The part with all fields as a JSON object. */
+export const dataField = "data";
+
 /** Browsers set it to the name of the encoding (HTML §4.10.22.4), which is always UTF-8 here. */
 const charsetField = "_charset_";
 

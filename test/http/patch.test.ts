@@ -291,7 +291,7 @@ describe("PATCH", () => {
       await client.rejects("people", "unsupported-media-type", ask);
       assert.equal(
         (await ask()).headers.get("accept-patch"),
-        "application/merge-patch+json, application/json-patch+json, application/vnd.restante.operations+json, application/json",
+        "application/merge-patch+json, application/json-patch+json, application/vnd.restante.operations+json, application/json, multipart/form-data",
       );
     });
   }

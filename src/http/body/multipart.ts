@@ -2,13 +2,22 @@
 
 import { overloaded } from "../../domain/problems.ts";
 import { pointerTo } from "../../lib/json/error-report.ts";
-import { isObject, readTree } from "../../lib/json/tree.ts";
+import { scanJson } from "../../lib/json/scan.ts";
+import { isObject, readTree, writeTree } from "../../lib/json/tree.ts";
 import { decodeExactUtf8 } from "../../lib/json/utf8.ts";
 import type { Rules } from "../../model/collection.ts";
-import type { Draft } from "../../model/draft.ts";
+import { type Draft, draftOf } from "../../model/draft.ts";
 import { memberOf, type StoredFile } from "../../model/file.ts";
 import { memberFor, type NamedFile, placeFiles } from "../../model/file-fields.ts";
-import { formLimits, isHoneypotFilled, type Pair } from "../../model/form.ts";
+import {
+  besideData,
+  dataField,
+  dataOfForm,
+  fieldsOfForm,
+  formLimits,
+  isHoneypotFilled,
+  type Pair,
+} from "../../model/form.ts";
 import { Problem } from "../../model/problem.ts";
 import {
   cleanFileName,
@@ -16,33 +25,45 @@ import {
   readDisposition,
   unescapeName,
 } from "../headers/content-disposition.ts";
-import { createTypes, isJsonType, mediaTypeOf, readContentType } from "../headers/media-type.ts";
+import {
+  createTypes,
+  isJsonType,
+  jsonTypes,
+  mediaTypeOf,
+  readContentType,
+} from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { formResponseTypes } from "./content.ts";
+import { formResponseTypes, invalidBody } from "./content.ts";
 import { BodyError } from "./decoding.ts";
 import { readBoundary, storedType } from "./file-type.ts";
 import { type MultipartPart, readParts } from "./multipart-stream.ts";
 import type { ReceivedDraft } from "./received.ts";
 import { checkUpload, maxUploadBytesOf, uploadChunks, uploadTooLarge } from "./upload.ts";
-import { draftOfForm } from "./urlencoded.ts";
 
 /** The limit of one form. */
 export const maxFiles = 100;
 
+/** A form with the JSON text of its fields. */
+export interface ReceivedForm extends ReceivedDraft {
+  readonly text: string;
+}
+
+/** Reads the form of a write with this permission. `otherProblem` is reported before the body is read. */
 export async function readMultipart(
   context: RequestContext,
-  rules: Rules | undefined,
-  keyProblem: Problem | undefined,
-): Promise<ReceivedDraft | Problem> {
-  const maxBytes = maxUploadBytesOf(context, rules);
+  permission: FormPermission,
+  otherProblem: Problem | undefined,
+): Promise<ReceivedForm | Problem> {
+  const maxBytes = maxUploadBytesOf(context, context.collection.rules);
   const { headers } = context.request;
   const type = readContentType(headers, createTypes);
   if (type instanceof Problem) return type;
   const boundary = readBoundary(headers);
   if (boundary instanceof Problem) return boundary;
-  const rejected = checkUpload(context, maxBytes, formResponseTypes) ?? keyProblem;
+  const types = permission === "create" ? formResponseTypes : jsonTypes;
+  const rejected = checkUpload(context, maxBytes, types) ?? otherProblem;
   if (rejected !== undefined) return rejected;
-  const form = new Form(context, rules, maxBytes);
+  const form = new Form(context, permission, maxBytes);
   try {
     for await (const part of readParts(uploadChunks(context, maxBytes), boundary))
       await form.add(part);
@@ -54,19 +75,23 @@ export async function readMultipart(
   }
 }
 
+type FormPermission = "create" | "put" | "update";
+
 /** The fields and files of a form so far. */
 class Form {
   readonly #context: RequestContext;
   readonly #rules: Rules | undefined;
+  readonly #permission: FormPermission;
   readonly #maxBytes: number;
   readonly #pairs: Pair[] = [];
   readonly #files: NamedFile[] = [];
   #textBytes = 0;
   #fileCount = 0;
 
-  constructor(context: RequestContext, rules: Rules | undefined, maxBytes: number) {
+  constructor(context: RequestContext, permission: FormPermission, maxBytes: number) {
     this.#context = context;
-    this.#rules = rules;
+    this.#rules = context.collection.rules;
+    this.#permission = permission;
     this.#maxBytes = maxBytes;
   }
 
@@ -78,7 +103,8 @@ class Form {
     if (disposition?.kind !== "form-data" || name === undefined) throw new BodyError(nameless);
     const field = unescapeName(name);
     const fileName = fileNameOf(disposition);
-    if (fileName === undefined) await this.#addText(field, type, bytes);
+    if (fileName === undefined || isData(field, fileName, type))
+      await this.#addText(field, type, bytes);
     else await this.#addFile(field, unescapeName(fileName), type, bytes);
   }
 
@@ -115,7 +141,7 @@ class Form {
     if (member instanceof Problem) throw new BodyError(member);
     if (++this.#fileCount > maxFiles) throw new BodyError(manyFiles);
     const { services, collection } = this.#context;
-    const saved = await services.uploads.save(collection, "create", bytes, this.#maxBytes);
+    const saved = await services.uploads.save(collection, this.#permission, bytes, this.#maxBytes);
     if (saved instanceof Problem) throw new BodyError(saved);
     if (saved === "too-large") throw new BodyError(uploadTooLarge(this.#maxBytes));
     const file = { field, name: cleanFileName(fileName), type: storedType(type), ...saved };
@@ -125,16 +151,18 @@ class Form {
   }
 
   /** Returns the draft; discards the files when the form is invalid. */
-  async received(): Promise<ReceivedDraft | Problem> {
+  async received(): Promise<ReceivedForm | Problem> {
     const received = this.#read();
     const hasNoFiles = received instanceof Problem || received.files.length === 0;
     if (hasNoFiles) await this.discard();
     return received;
   }
 
-  #read(): ReceivedDraft | Problem {
-    const draft = draftOfForm(this.#pairs, this.#rules);
-    if (draft instanceof Problem) return draft;
+  #read(): ReceivedForm | Problem {
+    const text = this.#fields();
+    if (text instanceof Problem) return text;
+    const draft = draftOf(text);
+    if (!("fields" in draft)) return invalidBody(draft);
     const parts = placeFiles(this.#files, this.#rules);
     if (parts instanceof Problem) return parts;
     const mixed = refuseMixed(draft, parts);
@@ -142,9 +170,20 @@ class Form {
     // The fingerprint does not depend on the boundary.
     const metadata = parts.map(({ key: _, ...shown }) => shown);
     const fingerprint = Buffer.from(JSON.stringify([this.#pairs, metadata]));
+    if (this.#permission !== "create") return { draft, text, files: parts, fingerprint };
     const isTrapped = isHoneypotFilled(this.#pairs, this.#rules);
-    const keepsFiles = !isTrapped && draft.id === undefined;
-    return { draft, files: keepsFiles ? parts : [], fingerprint, isHoneypotFilled: isTrapped };
+    const files = isTrapped || draft.id !== undefined ? [] : parts;
+    return { draft, text, files, fingerprint, isHoneypotFilled: isTrapped };
+  }
+
+  /** Returns the fields as the text of a JSON object: that of the part `data`, or one of all texts. */
+  #fields(): string | Problem {
+    const data = dataOfForm(this.#pairs, this.#rules);
+    if (data === undefined) return fieldsOfForm(this.#pairs, this.#rules);
+    const [other] = besideData(this.#pairs, this.#rules);
+    if (other !== undefined) return invalid(other, besideDataMessage);
+    const errors = scanJson(data);
+    return errors.length > 0 ? invalidBody(errors) : writeTree(readTree(data));
   }
 
   /** Removes files that no resource will refer to. */
@@ -158,6 +197,12 @@ function refuseMixed({ fields }: Draft, parts: readonly StoredFile[]): Problem |
   const both = isObject(tree) && parts.map(memberOf).find((name) => tree.members.has(name));
   return both ? invalid(both, "a text and a file have this name; use two names") : undefined;
 }
+
+/** Browsers give the name `blob`, and Bun an empty one, to JSON that is no file. */
+const isData = (field: string, fileName: string, type: string | undefined): boolean =>
+  field === dataField && ["", "blob"].includes(fileName) && isJsonType(mediaTypeOf(type));
+
+const besideDataMessage = "the part `data` has all fields; put this one into it, too";
 
 const invalid = (field: string, detail: string): Problem =>
   new Problem("invalid-body", "The form is not valid; `errors` lists each error.", {

@@ -25,7 +25,7 @@ export function readDraftBody(
     case "application/x-www-form-urlencoded":
       return readForm(context, rules, keyProblem);
     case "multipart/form-data":
-      return readMultipart(context, rules, keyProblem);
+      return readMultipart(context, "create", keyProblem);
     default:
       return isFile(context.request.headers)
         ? readFile(context, rules, keyProblem)

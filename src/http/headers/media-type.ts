@@ -58,7 +58,8 @@ export function checkAccept(headers: Headers, offered: readonly string[]): Probl
   return type instanceof Problem ? type : undefined;
 }
 
-const formTypes: readonly string[] = ["application/x-www-form-urlencoded", "multipart/form-data"];
+export const multipartType = "multipart/form-data";
+const formTypes: readonly string[] = ["application/x-www-form-urlencoded", multipartType];
 
 /** Returns the media type of Content-Type without parameters; empty when it is missing. */
 export function typeOf(headers: Headers): string {
@@ -105,12 +106,17 @@ export const createTypes: AcceptedTypes = {
     "application/json, application/x-www-form-urlencoded, multipart/form-data, application/x-ndjson, text/csv, */*",
   field: "Accept-Post",
 };
+/** A resource is also replaced by a form with files. */
+export const replaceTypes: AcceptedTypes = {
+  types: "application/json, multipart/form-data",
+  field: "Accept",
+};
 export const putTypes: AcceptedTypes = { types: "application/json", field: "Accept" };
 /** A file has any type but that of a form. */
 export const fileTypes: AcceptedTypes = { types: "*/*", field: "Accept" };
 export const queryTypes: AcceptedTypes = { types: "application/json", field: "Accept-Query" };
 export const patchTypes: AcceptedTypes = {
-  types: `application/merge-patch+json, application/json-patch+json, ${operationsType}, application/json`,
+  types: `application/merge-patch+json, application/json-patch+json, ${operationsType}, application/json, multipart/form-data`,
   field: "Accept-Patch",
 };
 
@@ -177,9 +183,10 @@ export function requireContentType(headers: Headers): Problem | undefined {
 }
 
 /** Returns the kind of patch; plain JSON counts as a merge patch. */
-export function readPatchKind(headers: Headers): PatchKind | "operations" | Problem {
+export function readPatchKind(headers: Headers): PatchKind | "operations" | "form" | Problem {
   const type = readContentType(headers, patchTypes);
   if (type instanceof Problem) return type;
+  if (type === multipartType) return "form";
   if (type === operationsType) return "operations";
   if (type === "application/json-patch+json") return "json";
   return type === "application/merge-patch+json" || type === "application/json"

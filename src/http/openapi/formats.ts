@@ -50,7 +50,7 @@ export const listContent: Content = {
 export const formSchema = {
   type: "object",
   description:
-    "The texts and files of a form. The collection's schema gives the type of a text, a part with `Content-Type: application/json` is JSON, and a file is shown as `{name, type, size, sha256, url}`; several with one name become an array.",
+    "The texts and files of a form. The collection's schema gives the type of a text, a part with `Content-Type: application/json` is JSON, and a file is shown as `{name, type, size, sha256, url}`; several with one name become an array. Instead of texts, one JSON part `data` can have all fields.",
   additionalProperties: {},
 };
 

@@ -168,7 +168,10 @@ export const put = (shapes: CollectionShapes): Operation => ({
   description:
     "The client chooses the id. An existing resource is replaced, never merged. Creating needs the scope `create`, replacing `update`. The response has no ETag, because the stored bytes differ from the sent ones (RFC 9110 §9.3.4); GET returns it.",
   parameters: [...preconditions, ...preferences(shapes)],
-  body: jsonContent(shapes.replacement),
+  body: {
+    ...jsonContent(shapes.replacement),
+    ...(shapes.isGeneric && { "multipart/form-data": { schema: formSchema } }),
+  },
   responses: {
     200: json("The resource, replaced.", shapes.resource, { ...contentLocation, ...applied }),
     201: json(`The resource, created${orNoBody}`, shapes.resource, {
@@ -182,6 +185,7 @@ export const put = (shapes: CollectionShapes): Operation => ({
 
 export const upsert = (shapes: CollectionShapes): Operation => ({
   ...put(shapes),
+  body: jsonContent(shapes.replacement),
   summary: `Create or replace a resource in ${shapes.label} by a unique field`,
   description:
     "The URL has one parameter: a field that is `unique` on its own in the collection, and its value, as in a filter (`?sku=A1`). The resource that has the value is replaced; if there is none, one is created. A body without the field gets it from the URL; another value is 409. Creating needs the scope `create`, replacing `update`.",
@@ -190,7 +194,7 @@ export const upsert = (shapes: CollectionShapes): Operation => ({
 
 export const patch = (shapes: CollectionShapes): Operation => ({
   summary: `Change parts of a resource of ${shapes.label}`,
-  description: `The patch is applied completely or not at all.${shapes.isGeneric ? " 409 when a JSON Patch does not apply to the current state, including a failed `test`, and when the result of operations would not be valid." : " `/{collection}/{id}` takes a JSON Patch and operations as well."}`,
+  description: `The patch is applied completely or not at all.${shapes.isGeneric ? " 409 when a JSON Patch does not apply to the current state, including a failed `test`, and when the result of operations would not be valid." : " `/{collection}/{id}` takes a JSON Patch, operations and a form with files as well."}`,
   parameters: [...preconditions, parameters.idempotencyKey, ...preferences(shapes)],
   body: {
     "application/merge-patch+json": { schema: shapes.patch },
@@ -198,6 +202,7 @@ export const patch = (shapes: CollectionShapes): Operation => ({
     ...(shapes.isGeneric && {
       "application/json-patch+json": { schema: jsonPatchSchema },
       [operationsType]: { schema: operationsSchema },
+      "multipart/form-data": { schema: formSchema },
     }),
   },
   responses: {

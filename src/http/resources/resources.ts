@@ -4,6 +4,7 @@ import type { CollectionAccess } from "../../domain/collection-access.ts";
 import { type Condition, patchOperation, type Written } from "../../domain/write/operation.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Draft } from "../../model/draft.ts";
+import type { PatchKind } from "../../model/patch.ts";
 import { Problem } from "../../model/problem.ts";
 import type { NamedField } from "../../model/query/list-request.ts";
 import { writeMany } from "../body/bulk.ts";
@@ -17,16 +18,22 @@ import {
   readText,
   rejectPartialPut,
 } from "../body/content.ts";
+import { readMultipart } from "../body/multipart.ts";
 import { readDraftBody } from "../body/read-body.ts";
+import type { ReceivedDraft } from "../body/received.ts";
 import { readCondition } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey } from "../headers/idempotency-key.ts";
 import {
+  type AcceptedTypes,
   checkAccept,
   isCsv,
   isNdjson,
   jsonTypes,
+  multipartType,
   putTypes,
   readPatchKind,
+  replaceTypes,
+  typeOf,
 } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { limitAnonymous } from "../request/rate-limit.ts";
@@ -118,10 +125,11 @@ export async function putResource(context: RequestContext): Promise<Response | P
   const rendererFor = factoryOf(context, fields, collection);
   if (rendererFor instanceof Problem) return rendererFor;
   if (condition instanceof Problem) return condition;
-  const draft = await readReplacement(context, condition);
-  if (draft instanceof Problem) return draft;
+  const received = await readReplacement(context, condition, replaceTypes);
+  if (received instanceof Problem) return received;
 
-  const operation = { kind: "put", id: context.param("id"), draft, condition } as const;
+  const { draft, files } = received;
+  const operation = { kind: "put", id: context.param("id"), draft, files, condition } as const;
   const written = await services.writes.run(collection, operation);
   return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
 }
@@ -133,10 +141,10 @@ export async function upsertResource(context: RequestContext): Promise<Response 
   const unique = readUniqueValue(context.searchParams, collection);
   if (unique instanceof Problem) return unique;
   if (condition instanceof Problem) return condition;
-  const draft = await readReplacement(context, condition);
-  if (draft instanceof Problem) return draft;
+  const received = await readReplacement(context, condition, putTypes);
+  if (received instanceof Problem) return received;
 
-  const operation = { kind: "upsert", ...unique, draft, condition } as const;
+  const operation = { kind: "upsert", ...unique, draft: received.draft, condition } as const;
   const written = await services.writes.run(collection, operation);
   return written instanceof Problem ? written : answerWritten(context, written, wholeRenderer, "");
 }
@@ -145,15 +153,19 @@ export async function upsertResource(context: RequestContext): Promise<Response 
 async function readReplacement(
   context: RequestContext,
   condition: Condition | undefined,
-): Promise<Draft | Problem> {
+  types: AcceptedTypes,
+): Promise<Pick<ReceivedDraft, "draft" | "files"> | Problem> {
+  const isMultipart = types === replaceTypes && typeOf(context.request.headers) === multipartType;
   const rejected =
     limitAnonymous(context) ??
     rejectPartialPut(context) ??
-    checkJsonBody(context, putTypes) ??
+    (isMultipart ? undefined : checkJsonBody(context, types)) ??
     context.collection.requirePrecondition(condition?.isByTag === true);
+  if (isMultipart) return readMultipart(context, "put", rejected);
   if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
-  return bytes instanceof Problem ? bytes : readFields(bytes);
+  const draft = bytes instanceof Problem ? bytes : readFields(bytes);
+  return draft instanceof Problem ? draft : { draft, files: [] };
 }
 
 export async function patchResource(context: RequestContext): Promise<Response | Problem> {
@@ -172,23 +184,45 @@ export async function patchResource(context: RequestContext): Promise<Response |
   const patchKind = readPatchKind(request.headers);
   if (patchKind instanceof Problem) return patchKind;
   if (condition instanceof Problem) return condition;
+  const rejected = collection.requirePrecondition(
+    patchKind === "operations" || condition?.isByTag === true,
+  );
+  const received = await readPatch(context, patchKind, rejected);
+  if (received instanceof Problem) return received;
+
+  const { patch, files, fingerprint } = received;
+  const sent = Buffer.concat([Buffer.from(`${patchKind}\n`), fingerprint]);
+  const once = key === undefined ? undefined : idempotencyKeyOf(context, key, sent);
+  const target = { id, condition };
+  const operation =
+    patchKind === "form"
+      ? ({ kind: "patch", patchKind: "merge", patch, files, ...target } as const)
+      : patchOperation(patchKind, patch, target);
+  const written = await services.writes.run(collection, operation, once);
+  return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
+}
+
+interface ReceivedPatch extends Pick<ReceivedDraft, "files" | "fingerprint"> {
+  readonly patch: string;
+}
+
+/** Reads the body of a PATCH. A form is a merge patch with files. */
+async function readPatch(
+  context: RequestContext,
+  kind: PatchKind | "operations" | "form",
+  missing: Problem | undefined,
+): Promise<ReceivedPatch | Problem> {
+  if (kind === "form") {
+    const form = await readMultipart(context, "update", missing);
+    return form instanceof Problem ? form : { ...form, patch: form.text };
+  }
   const rejected =
-    checkContentLength(context) ??
-    checkAccept(request.headers, jsonTypes) ??
-    collection.requirePrecondition(patchKind === "operations" || condition?.isByTag === true);
+    checkContentLength(context) ?? checkAccept(context.request.headers, jsonTypes) ?? missing;
   if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
   if (bytes instanceof Problem) return bytes;
   const patch = readText(bytes);
-  if (patch instanceof Problem) return patch;
-
-  const once =
-    key === undefined
-      ? undefined
-      : idempotencyKeyOf(context, key, Buffer.concat([Buffer.from(`${patchKind}\n`), bytes]));
-  const operation = patchOperation(patchKind, patch, { id, condition });
-  const written = await services.writes.run(collection, operation, once);
-  return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
+  return patch instanceof Problem ? patch : { patch, files: [], fingerprint: bytes };
 }
 
 export async function deleteResource(context: RequestContext): Promise<Response | Problem> {
