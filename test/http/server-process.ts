@@ -19,10 +19,13 @@ export interface ServerProcess {
 }
 
 /** Starts the server on a folder, by the runtime that runs the test, and waits until it listens. */
-export async function startServerProcess(folder: string): Promise<ServerProcess> {
+export async function startServerProcess(
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ServerProcess> {
   const { url, port, stdout, signal, ended } = await start(["--data", join(folder, "data")], {
     cwd: folder,
-    environment: { RESTANTE_ADMIN_TOKEN: secret },
+    environment: { ...environment, RESTANTE_ADMIN_TOKEN: secret },
   });
   const request: ServerProcess["request"] = (path, init = {}) => {
     const headers = new Headers(init.headers);
