@@ -57,6 +57,8 @@ describe("defaults", () => {
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 2_147_483_648,
       maxUnfinishedBytes: 10_737_418_240,
+      ...{ maxFileBytes: 0, maxResourceFileBytes: 0 },
+      ...{ maxSubjectFileBytes: 0, maxTotalFileBytes: 0 },
       maxInFlightBytes: 134_217_728,
       rateLimitPerAddress: 0,
       rateLimitPerToken: 0,
@@ -134,6 +136,8 @@ describe("the config file", () => {
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
       collections: "rules",
       ...{ files: "uploads", maxUploadBytes: 20, maxInFlightBytes: 33_554_432 },
+      ...{ maxFileBytes: 12, maxResourceFileBytes: 13 },
+      ...{ maxSubjectFileBytes: 14, maxTotalFileBytes: 15 },
       ...{ rateLimitPerAddress: 5, rateLimitPerToken: 6, keepRemovedDays: 7, keepKeysHours: 8 },
       ...{ queryDeadline: 9, maxCounted: 10, maxCascade: 11, actions: "deeds" },
       ...{ metricsPort: 9, metricsHost: "0.0.0.0" },
@@ -280,6 +284,13 @@ describe("values", () => {
     maxUploadBytes: {
       allowed: [["1099511627776", 2 ** 40]],
       rejected: ["0", "1099511627777", "1G"],
+    },
+    maxFileBytes: { allowed: [["0", 0]], rejected: ["-1", "1GB"] },
+    maxResourceFileBytes: { allowed: [["1", 1]], rejected: ["1.5", "all"] },
+    maxSubjectFileBytes: { allowed: [["10", 10]], rejected: ["-1", "none"] },
+    maxTotalFileBytes: {
+      allowed: [["999999999999999", 999_999_999_999_999]],
+      rejected: ["1000000000000000", "1TB"],
     },
     maxInFlightBytes: {
       allowed: [["16777216", 2 ** 24]],

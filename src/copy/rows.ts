@@ -143,7 +143,8 @@ export class RowCopier {
   async #write(writes: ReplicaWrites): Promise<void> {
     await this.#replica.write(writes);
     const { deletedFiles, files } = writes.derived;
-    const removed = deletedFiles.filter((key) => !files.includes(key));
+    const kept = new Set(files.map(({ key }) => key));
+    const removed = deletedFiles.filter((key) => !kept.has(key));
     if (removed.length > 0) await this.#removeFiles(removed);
   }
 }

@@ -4,7 +4,7 @@ import { emptyIndexPlan, type Index, type IndexPlan } from "../model/query/index
 import { collectResource } from "../store/core/collect-resource.ts";
 import { phaseOf, plansOf } from "../store/core/index-build.ts";
 import { PositionTreeBuilder } from "../store/core/position-tree-builder.ts";
-import type { ResourceRow } from "../store/core/rows.ts";
+import type { FileRow, ResourceRow } from "../store/core/rows.ts";
 import { noPartWrites } from "../store/core/writes.ts";
 import type { DerivedTable, SourceRow } from "../store/transfer/source-tables.ts";
 import type { SourceCollection } from "../store/transfer/transfer.ts";
@@ -29,7 +29,11 @@ const word = (seq: number, term: string, rank: number): DerivedRow => ({
   text: `${term}\n${seq}\n${rank}`,
 });
 
-const file = (key: string): DerivedRow => ({ table: "files", place: hashOf(key), text: key });
+const file = ({ key, owner, bytes }: FileRow): DerivedRow => ({
+  table: "files",
+  place: hashOf(key),
+  text: `${key}\n${bytes}\n${owner ?? ""}`,
+});
 
 function position(level: number, row: number, alive: string): DerivedRow {
   const text = `${level} ${row} ${alive}`;
@@ -94,7 +98,11 @@ export class DerivedRows {
       case "words":
         return this.#areWordsBuilding ? undefined : word(Number(one), String(two), Number(three));
       case "files":
-        return file(String(one));
+        return file({
+          key: String(one),
+          owner: two === null ? null : String(two),
+          bytes: Number(three),
+        });
       case "positions":
         return position(Number(one), Number(two), String(three));
     }

@@ -63,7 +63,7 @@ class Unequal {
 }
 
 const ownerName = ({ table, place, text }: DerivedRow): string =>
-  table === "files" ? text : `${place}`;
+  table === "files" ? (text.split("\n", 1)[0] ?? "") : `${place}`;
 
 export async function findDifferences(
   { snapshot, collection }: Input,

@@ -6,24 +6,54 @@ import { Problem } from "../model/problem.ts";
 import type { FileBytes, Files, LinkOptions, SavedFile } from "../store/files.ts";
 import type { Store } from "../store/store.ts";
 import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
+import {
+  type ArrivingFile,
+  ArrivingFiles,
+  type FileLimits,
+  fileTooLarge,
+  QuotaError,
+} from "./file-limits.ts";
 
 export class Uploads {
   readonly #store: Store;
   readonly #files: Files;
+  readonly #limits: FileLimits;
+  readonly #arriving: ArrivingFiles;
 
-  constructor(store: Store, files: Files) {
+  constructor(store: Store, files: Files, limits: FileLimits = {}) {
     this.#store = store;
     this.#files = files;
+    this.#limits = limits;
+    this.#arriving = new ArrivingFiles(store, limits);
   }
 
-  /** Resolves when the bytes of a file are on disk; rejects with the error of their source. */
+  get maxFileBytes(): number {
+    return this.#limits.perFile ?? Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Resolves when the bytes of a file are on disk; rejects with the error of their source. A file that is
+   * known to be too large is rejected before its bytes are read. `file` is needed for an existing resource.
+   */
   async save(
     access: CollectionAccess,
     permission: CollectionPermission,
     bytes: AsyncIterable<Uint8Array>,
     maxBytes: number,
+    file: ArrivingFile | undefined = newFileOf(access, permission),
   ): Promise<SavedFile | "too-large" | Problem> {
-    return access.require(permission) ?? this.#files.save(bytes, maxBytes);
+    const forbidden = access.require(permission);
+    if (forbidden !== undefined) return forbidden;
+    const perFile = this.maxFileBytes;
+    if ((file?.expectedBytes ?? 0) > perFile) return fileTooLarge(perFile);
+    try {
+      const counted = this.#arriving.count(bytes, file);
+      const saved = await this.#files.save(counted, Math.min(maxBytes, perFile));
+      return saved === "too-large" && perFile < maxBytes ? fileTooLarge(perFile) : saved;
+    } catch (thrown) {
+      if (thrown instanceof QuotaError) return thrown.problem;
+      throw thrown;
+    }
   }
 
   /** Returns undefined when the file does not exist. */
@@ -110,6 +140,11 @@ export class Uploads {
     return this.#files.sweep(async (keys) => this.#store.findReferencedFiles(keys), olderThanMs);
   }
 }
+
+const newFileOf = (
+  { creator }: CollectionAccess,
+  permission: CollectionPermission,
+): ArrivingFile | undefined => (permission === "create" ? { owner: creator.owner } : undefined);
 
 /** A row that may have been committed must find its files. */
 const isCertainlyNotWritten = (thrown: unknown): boolean =>

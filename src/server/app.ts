@@ -41,6 +41,7 @@ import type { Action } from "../model/action.ts";
 import { redactSecrets } from "../model/token.ts";
 import type { Committer, Owner } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
+import { fileLimitsOf } from "./file-limits.ts";
 import { FilesHealth } from "./files-health.ts";
 import { type Log, lineWriter } from "./log.ts";
 import { hasFiles, isInBucket, openFiles } from "./open-files.ts";
@@ -136,7 +137,8 @@ function build(
   const actions = new Actions(loaded, (errand, thrown) =>
     log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
   );
-  const uploads = new Uploads(store, files);
+  const fileLimits = fileLimitsOf(config);
+  const uploads = new Uploads(store, files, fileLimits);
   const resumableUploads = new ResumableUploads(files.partial, {
     clock,
     // A key that prevents a second creation is stored at least as long as the upload.
@@ -163,6 +165,7 @@ function build(
     base,
     memory,
     maxCascade: config.maxCascade,
+    fileLimits,
   });
   const rights = new Rights(store, clock, access, resources, writes);
   const requests = new RequestLog(lineWriter(log));

@@ -2,6 +2,8 @@
 
 import { type Setting, wholeNumber } from "./setting-values.ts";
 
+const fileBytes = (text: string) => wholeNumber(text, 0, 999_999_999_999_999);
+
 export const limitSettings = {
   maxBodyBytes: {
     flag: "--max-body-bytes",
@@ -34,6 +36,47 @@ export const limitSettings = {
     allowed: "a whole number from 1048576 (1 MiB) to 1125899906842624 (1 PiB)",
     fallback: "10737418240",
     read: (text) => wholeNumber(text, 1_048_576, 1_125_899_906_842_624),
+  },
+  maxFileBytes: {
+    flag: "--max-file-bytes",
+    variable: "RESTANTE_MAX_FILE_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about: "The maximum size of one file; a larger one is rejected with 413.",
+    allowed: "a whole number from 0 (no limit) to 999999999999999",
+    fallback: "0",
+    read: fileBytes,
+  },
+  maxResourceFileBytes: {
+    flag: "--max-resource-file-bytes",
+    variable: "RESTANTE_MAX_RESOURCE_FILE_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about: "The maximum size of the files of one resource together; more are rejected with 413.",
+    allowed: "a whole number from 0 (no limit) to 999999999999999",
+    fallback: "0",
+    read: fileBytes,
+  },
+  maxSubjectFileBytes: {
+    flag: "--max-subject-file-bytes",
+    variable: "RESTANTE_MAX_SUBJECT_FILE_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about:
+      "The maximum size of the files of all resources of one subject; more are rejected with 507.",
+    allowed: "a whole number from 0 (no limit) to 999999999999999",
+    fallback: "0",
+    read: fileBytes,
+  },
+  maxTotalFileBytes: {
+    flag: "--max-total-file-bytes",
+    variable: "RESTANTE_MAX_TOTAL_FILE_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about: "The maximum size of all files together; more are rejected with 507.",
+    allowed: "a whole number from 0 (no limit) to 999999999999999",
+    fallback: "0",
+    read: fileBytes,
   },
   maxInFlightBytes: {
     flag: "--max-in-flight-bytes",

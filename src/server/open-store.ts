@@ -15,6 +15,7 @@ import { writeVersionFile } from "../store/sqlite/version-file.ts";
 import type { Report } from "../store/sqlite/writer-client.ts";
 import type { Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
+import { fileQuotasOf } from "./file-limits.ts";
 import { foldersOf } from "./open-files.ts";
 
 export { connectToOwner, OtherVersion } from "../store/commit-socket.ts";
@@ -46,13 +47,14 @@ export async function openStore(
 ): Promise<OpenStore> {
   const { store: url, readStore: readUrl, data: path } = config;
   const retention = { removalsMs: config.keepRemovedDays * dayMs };
+  const fileQuotas = fileQuotasOf(config);
   const queries = {
     queryDeadlineMs: config.queryDeadline * 1_000,
     maxCounted: config.maxCounted,
     metrics,
   };
   if (url !== undefined) {
-    const options = { url, readUrl, retention, ...queries };
+    const options = { url, readUrl, retention, fileQuotas, ...queries };
     return withOwner(await openGroupedPostgres(options, report), path, []);
   }
   if (committer !== undefined) {
@@ -63,7 +65,7 @@ export async function openStore(
   try {
     // Two stores with the same folder of files would remove each other's files.
     for (const folder of foldersOf(config, path)) locks.push(await FolderLock.take(folder));
-    const store = await openSqlite({ path, mapFile, report, retention, ...queries });
+    const store = await openSqlite({ path, mapFile, report, retention, fileQuotas, ...queries });
     writeVersionFile(path);
     return withOwner(withGroupCommit(store, { metrics }), path, locks, () => {
       finishStart(path, report);

@@ -47,6 +47,11 @@ export interface Config {
   readonly maxUploadBytes: number;
   /** The limit of all unfinished uploads together. */
   readonly maxUnfinishedBytes: number;
+  /** The limits of the bytes of files; 0 for no limit. */
+  readonly maxFileBytes: number;
+  readonly maxResourceFileBytes: number;
+  readonly maxSubjectFileBytes: number;
+  readonly maxTotalFileBytes: number;
   /** The limit of all requests and responses in flight together. */
   readonly maxInFlightBytes: number;
   /** Requests per minute; 0 for no limit. */

@@ -123,6 +123,13 @@ export type Outcome =
    * the reference is built, because it is not known then.
    */
   | { readonly kind: "referenced"; readonly by: string; readonly isKnown: boolean }
+  /** The files of the owner, or of all, would have more bytes than `limit`; they have `used`. */
+  | {
+      readonly kind: "over-quota";
+      readonly of: "subject" | "all";
+      readonly limit: number;
+      readonly used: number;
+    }
   /** The resource, the collection or the token does not exist. */
   | { readonly kind: "missing" }
   /** Every change was applied, now or (`isReplay`) by the first request with the same key. */
@@ -140,3 +147,11 @@ export const failureOf = (outcome: Outcome): Outcome =>
   outcome.kind === "none" ? outcome.outcome : outcome;
 
 export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind === "outdated";
+
+const failedKinds: ReadonlySet<Outcome["kind"]> = new Set([
+  ...(["taken", "stale", "missing", "outdated", "conflict"] as const),
+  ...(["invalid", "inapplicable", "damaged"] as const),
+  ...(["dangling", "referenced", "over-quota"] as const),
+]);
+/** Whether a change was not applied. */
+export const isFailure = ({ kind }: Outcome): boolean => failedKinds.has(kind);

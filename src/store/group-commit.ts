@@ -48,6 +48,7 @@ export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {
     indexBuild: (collection) => store.indexBuild(collection),
     secret: () => store.secret(),
     findReferencedFiles: (keys) => store.findReferencedFiles(keys),
+    fileBytes: (owner) => store.fileBytes(owner),
     token: (hash) => store.token(hash),
     tokens: () => store.tokens(),
     commit: (changes) => queue.commit(changes),

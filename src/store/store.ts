@@ -71,6 +71,8 @@ export interface Store extends Erasing {
   secret(): MaybePromise<string>;
   /** Returns those of the file keys that a resource references. */
   findReferencedFiles(keys: readonly string[]): MaybePromise<ReadonlySet<string>>;
+  /** Returns the bytes of the files of all resources of an owner; without one, of all resources. */
+  fileBytes(owner?: string): MaybePromise<number>;
   /** Returns the token with this hash, even if it is expired or revoked. */
   token(hash: string): MaybePromise<Token | undefined>;
   tokens(): MaybePromise<readonly Token[]>;

@@ -13,6 +13,7 @@ import { drops } from "./contract/drops.ts";
 import type { ContractTest, ReusedEngine } from "./contract/engine-under-test.ts";
 import { erasures } from "./contract/erasures.ts";
 import { feeds } from "./contract/feeds.ts";
+import { fileQuotas } from "./contract/file-quotas.ts";
 import { formerStates } from "./contract/former-states.ts";
 import { freshness } from "./contract/freshness.ts";
 import { idempotencyKeys } from "./contract/idempotency.ts";
@@ -32,7 +33,7 @@ import { tokens } from "./contract/tokens.ts";
 import { unchangedCollections } from "./contract/unchanged.ts";
 import { uniqueFields } from "./contract/unique-fields.ts";
 
-export { ReusedEngine, testMaxCounted } from "./contract/engine-under-test.ts";
+export { ReusedEngine, testFileQuotas, testMaxCounted } from "./contract/engine-under-test.ts";
 
 type Start = () => Promise<ReusedEngine>;
 
@@ -48,6 +49,7 @@ const commitSuites: readonly Suite[] = [
   ["reads are never stale", freshness],
   ["listeners", listeners],
   ["erasures", erasures],
+  ["quotas of files", fileQuotas],
   ["concurrent writers", concurrentWriters],
   ["random sequences", randomSequences],
   ["opening and closing", closing],

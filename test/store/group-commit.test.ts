@@ -42,6 +42,7 @@ class Gate {
       indexBuild: (collection) => store.indexBuild(collection),
       secret: () => store.secret(),
       findReferencedFiles: (keys) => store.findReferencedFiles(keys),
+      fileBytes: (owner) => store.fileBytes(owner),
       token: (hash) => store.token(hash),
       tokens: () => store.tokens(),
       erase: (erasure) => store.erase(erasure),

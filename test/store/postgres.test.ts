@@ -5,7 +5,13 @@ import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { ReusedEngine, storeContract, storeContractVariant, testMaxCounted } from "./contract.ts";
+import {
+  ReusedEngine,
+  storeContract,
+  storeContractVariant,
+  testFileQuotas,
+  testMaxCounted,
+} from "./contract.ts";
 
 let started: Promise<PostgresServer> | undefined;
 let database: Promise<string> | undefined;
@@ -17,7 +23,13 @@ async function engine(wrap: (store: Store) => Store): Promise<ReusedEngine> {
   database ??= server.preparedDatabase();
   const url = await database;
   // The contract tests allow no stale read, of tokens neither, so that nothing is cached.
-  const options = { url, readers: 2, cacheMs: 0, maxCounted: testMaxCounted };
+  const options = {
+    url,
+    readers: 2,
+    cacheMs: 0,
+    maxCounted: testMaxCounted,
+    fileQuotas: testFileQuotas,
+  };
   return ReusedEngine.start(
     async () => wrap(await openPostgres(options)),
     () => server.reset(url),

@@ -6,7 +6,13 @@ import { join } from "node:path";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { ReusedEngine, storeContract, storeContractVariant, testMaxCounted } from "./contract.ts";
+import {
+  ReusedEngine,
+  storeContract,
+  storeContractVariant,
+  testFileQuotas,
+  testMaxCounted,
+} from "./contract.ts";
 
 /** Bun maps the file of the commit counter; on Node, readers ask the database before each read. */
 const mapFile = globalThis.Bun && ((file: string) => Bun.mmap(file, { shared: true }));
@@ -20,13 +26,16 @@ async function engine(openAt: (path: string) => Promise<Store>): Promise<ReusedE
 }
 
 const maxCounted = testMaxCounted;
+const fileQuotas = testFileQuotas;
 
 // Every query runs on a reader thread here, and on the thread of the test below.
 storeContract(
   "sqlite",
-  () => engine((path) => openSqlite({ path, maxCounted, shortRows: 0 })),
+  () => engine((path) => openSqlite({ path, maxCounted, shortRows: 0, fileQuotas })),
   true,
 );
 storeContractVariant("sqlite, grouped, with a commit counter", "bun", () =>
-  engine(async (path) => withGroupCommit(await openSqlite({ path, mapFile, maxCounted }))),
+  engine(async (path) =>
+    withGroupCommit(await openSqlite({ path, mapFile, maxCounted, fileQuotas })),
+  ),
 );

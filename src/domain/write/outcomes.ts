@@ -5,6 +5,7 @@ import { Problem } from "../../model/problem.ts";
 import { Damage } from "../../store/core/stored-resource.ts";
 import { failureOf, type Outcome, type ResourceChange } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
+import { overQuota } from "../file-limits.ts";
 import { notUnique } from "../not-unique.ts";
 import { operationsProblem } from "./operate.ts";
 import type { AllDone, WriteResult, Written } from "./operation.ts";
@@ -72,6 +73,8 @@ export function conflictProblem(outcome: Outcome): Problem | undefined {
     case "invalid":
     case "inapplicable":
       return operationsProblem(failed);
+    case "over-quota":
+      return overQuota(failed);
     case "dangling":
       return danglingNow(failed.target);
     case "referenced":

@@ -9,6 +9,7 @@ import type { Resource } from "../../model/resource.ts";
 import type { Outcome, ResourceChange, Store } from "../../store/store.ts";
 import type { Access } from "../access.ts";
 import type { CollectionAccess } from "../collection-access.ts";
+import { checkFileLimits, type FileLimits } from "../file-limits.ts";
 import { preconditionFailed, resourceNotFound } from "../problems.ts";
 import { refuseFile } from "./accept-file.ts";
 import { acceptOperation } from "./accept-operation.ts";
@@ -20,7 +21,7 @@ import { planOperations } from "./operate.ts";
 import type { AddressedOperation, Operation, PutOperation, Refused } from "./operation.ts";
 import { plannedState, type State, States, write } from "./states.ts";
 import { Upserts } from "./upserts.ts";
-import { isPlain, needsCurrent } from "./validate.ts";
+import { type Accepted, isPlain, needsCurrent } from "./validate.ts";
 
 /** After this time a plan yields to other requests. */
 const maxTurnMs = 1;
@@ -43,6 +44,7 @@ export interface PlanContext {
   readonly memory: BatchMemory | undefined;
   /** How many other resources one request may delete or change because of its deletions. */
   readonly maxCascade: number;
+  readonly fileLimits?: FileLimits | undefined;
   /** Whether all operations create or replace resources, without preconditions. */
   readonly isBulk: boolean;
 }
@@ -201,7 +203,7 @@ export class Plan {
     const fields = addFileMembers(draft.fields, files, place.address);
     const accepted = access.requireKey(key) ?? acceptWrite(access, fields, place);
     if (accepted instanceof Problem) return accepted;
-    const full = this.#context.memory?.takeWritten(accepted.fields.length);
+    const full = this.#checkSize(accepted, undefined);
     if (full !== undefined) return full;
     // A later upsert can mean the new resource.
     if (this.#upserts !== undefined && !this.#context.isBulk)
@@ -263,10 +265,15 @@ export class Plan {
       memory?.takeChanged(changedBytes) ??
       acceptOperation(access, operation, current, this.#context);
     if (accepted instanceof Problem) return accepted;
-    const full = memory?.takeWritten(accepted.fields.length);
+    const full = this.#checkSize(accepted, current);
     if (full !== undefined) return full;
     write(state, plannedState(access, id, accepted, current, at));
     return putOf(access, state.hiddenId ?? id, accepted, expect ?? "nothing", at);
+  }
+
+  #checkSize({ fields, files }: Accepted, current: Resource | undefined): Problem | undefined {
+    const { memory, fileLimits } = this.#context;
+    return memory?.takeWritten(fields.length) ?? checkFileLimits(fileLimits, files, current?.files);
   }
 
   /** Returns the problem of a PUT to a resource that the caller does not see: that of a new one, if it has one. */

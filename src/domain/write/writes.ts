@@ -8,6 +8,7 @@ import { Problem } from "../../model/problem.ts";
 import type { ResourceChange, Store } from "../../store/store.ts";
 import type { Access } from "../access.ts";
 import type { CollectionAccess } from "../collection-access.ts";
+import type { FileLimits } from "../file-limits.ts";
 import { retryOnConflict } from "../retry.ts";
 import type { Uploads } from "../uploads.ts";
 import { BatchMemory } from "./batch-memory.ts";
@@ -34,6 +35,7 @@ export interface WriteOptions {
   readonly memory: MemoryBudget;
   /** How many other resources one request may delete or change because of its deletions. */
   readonly maxCascade: number;
+  readonly fileLimits?: FileLimits | undefined;
 }
 
 type RemoveOperation = Extract<Operation, { kind: "remove" }>;
@@ -257,8 +259,8 @@ export class Writes {
   }
 
   #plan({ key, memory, isBulk = false }: Partial<PlanContext>): Plan {
-    const { clock, maxBytes, base, maxCascade } = this.#options;
-    const context = { key, at: clock(), maxBytes, base, memory, maxCascade, isBulk };
+    const { clock, maxBytes, base, maxCascade, fileLimits } = this.#options;
+    const context = { key, at: clock(), maxBytes, base, memory, maxCascade, fileLimits, isBulk };
     return new Plan(this.#store, this.#access, context);
   }
 }

@@ -1,8 +1,9 @@
 // Stores a body of any media type as a file: the only one of a new resource, or one of an existing resource.
 
 import type { Rules } from "../../model/collection.ts";
-import type { StoredFile } from "../../model/file.ts";
+import { readFiles, type StoredFile } from "../../model/file.ts";
 import { Problem } from "../../model/problem.ts";
+import type { Resource } from "../../model/resource.ts";
 import { cleanFileName, fileNameOf, readDisposition } from "../headers/content-disposition.ts";
 import { jsonTypes, typeOf } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
@@ -11,7 +12,13 @@ import { BodyError } from "./decoding.ts";
 import { storedType } from "./file-type.ts";
 import { rejectJsonText } from "./json-as-text.ts";
 import type { ReceivedDraft } from "./received.ts";
-import { checkUpload, maxUploadBytesOf, uploadChunks, uploadTooLarge } from "./upload.ts";
+import {
+  checkUpload,
+  expectedBytes,
+  maxUploadBytesOf,
+  uploadChunks,
+  uploadTooLarge,
+} from "./upload.ts";
 
 /** The member that shows the file. */
 const slot = "file";
@@ -30,7 +37,7 @@ export async function readFile(
   if (rejected !== undefined) return rejected;
   const isText = typeOf(headers) === "text/plain";
   const { maxBodyBytes } = context.services;
-  const file = await saveBody(context, slot, "create", (content) =>
+  const file = await saveBody(context, slot, undefined, (content) =>
     isText ? rejectJsonText(content, maxBodyBytes) : content,
   );
   return file instanceof Problem ? file : receivedFile(file);
@@ -40,11 +47,11 @@ export async function readFile(
 export const isFramed = (headers: Headers): boolean =>
   headers.has("content-length") || headers.has("transfer-encoding");
 
-/** Saves the body as the bytes of a file. `check` passes them on, or throws a `BodyError`. */
+/** Saves the body as the bytes of a file of a new resource, or of `current`. `check` passes them on, or throws a `BodyError`. */
 export async function saveBody(
   context: RequestContext,
   slot: string,
-  permission: "create" | "update",
+  current: Resource | undefined,
   check: (content: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array> = (content) => content,
 ): Promise<StoredFile | Problem> {
   const { request, services, collection } = context;
@@ -54,7 +61,14 @@ export async function saveBody(
   const type = storedType(request.headers.get("content-type"));
   try {
     const bytes = check(uploadChunks(context, maxBytes));
-    const saved = await services.uploads.save(collection, permission, bytes, maxBytes);
+    const permission = current === undefined ? "create" : "update";
+    const { owner } = current ?? collection.creator;
+    const replaced = readFiles(current?.files).find((file) => file.slot === slot);
+    const file = {
+      ...{ owner, expectedBytes: expectedBytes(request.headers) },
+      replacedBytes: replaced?.size ?? 0,
+    };
+    const saved = await services.uploads.save(collection, permission, bytes, maxBytes, file);
     if (saved instanceof Problem) return saved;
     return saved === "too-large" ? uploadTooLarge(maxBytes) : { slot, name, type, ...saved };
   } catch (thrown) {

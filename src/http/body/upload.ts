@@ -32,6 +32,10 @@ export function checkUpload(
   return checkAccept(headers, responseTypes);
 }
 
+/** Returns the size of a single file; 0 when it is not known. */
+export const expectedBytes = (headers: Headers): number =>
+  headers.has("content-encoding") ? 0 : Number(headers.get("content-length"));
+
 export const uploadTooLarge = (maxBytes: number): Problem =>
   new Problem(
     "content-too-large",

@@ -6,6 +6,7 @@ import type { Condition } from "../../domain/write/operation.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { wrongName } from "../../model/file-fields.ts";
 import { Problem } from "../../model/problem.ts";
+import type { Resource } from "../../model/resource.ts";
 import { rejectPartialPut } from "../body/content.ts";
 import { isFramed, saveBody } from "../body/single-file.ts";
 import { checkUpload, maxUploadBytesOf } from "../body/upload.ts";
@@ -28,7 +29,7 @@ export async function putFile(context: RequestContext): Promise<Response | Probl
   const rejected = checkBody(context) ?? collection.requirePrecondition(condition.isByTag);
   if (rejected !== undefined) return rejected;
   if (!target.isPromising) return preconditionFailed;
-  const file = await saveBody(context, slot, "update");
+  const file = await saveBody(context, slot, target.resource);
   if (file instanceof Problem) return file;
   const operation = { kind: "file", id, slot, file, condition } as const;
   const written = await services.writes.run(collection, operation);
@@ -52,6 +53,7 @@ export async function deleteFile(context: RequestContext): Promise<Response | Pr
 /** The file of a request, and its precondition. */
 interface Target {
   readonly id: string;
+  readonly resource: Resource;
   readonly slot: string;
   readonly condition: Condition;
   /** Whether the precondition holds now, as far as it is known before the body is read. */
@@ -81,7 +83,7 @@ async function findTarget(context: RequestContext): Promise<Target | Problem> {
   const condition = Object.assign(holds, { isByTag: sent?.isByTag === true });
   // With rules, whether the caller may write comes first, and is decided later.
   const isPromising = collection.bound !== undefined || holds(found.resource, collection);
-  return { id, slot, condition, isPromising, isNew: () => isNew };
+  return { id, resource: found.resource, slot, condition, isPromising, isNew: () => isNew };
 }
 
 /** A file that the caller does not see is neither there nor not there. */

@@ -8,7 +8,7 @@ import { isFile } from "../body/file-type.ts";
 import { maxUploadBytesOf } from "../body/upload.ts";
 import { readCoding } from "../headers/content-coding.ts";
 import { readKey } from "../headers/idempotency-key.ts";
-import { isCsv, isNdjson, typeOf } from "../headers/media-type.ts";
+import { isCsv, isForm, isNdjson, typeOf } from "../headers/media-type.ts";
 import {
   booleanField,
   limitField,
@@ -58,7 +58,9 @@ async function begin(
   fields: UploadFields,
 ): Promise<Response | Problem> {
   const { services, collection, request } = context;
-  const maxBytes = maxUploadBytesOf(context, collection.rules);
+  const maxOfBody = maxUploadBytesOf(context, collection.rules);
+  const isOneFile = !isForm(request.headers) && !request.headers.has("content-encoding");
+  const maxBytes = isOneFile ? Math.min(maxOfBody, services.uploads.maxFileBytes) : maxOfBody;
   const length = agreeOnLength(context, fields, { size: 0, length: null, maxBytes });
   const rejected = [length, readKey(request.headers), readCoding(request.headers)].find(isProblem);
   if (rejected !== undefined) return rejected;

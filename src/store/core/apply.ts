@@ -1,8 +1,9 @@
 // Decides what a batch of changes does to the stored state: the outcomes, and the rows to write.
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
-import { type Change, failureOf, type Outcome, type ResourceChange } from "../store.ts";
+import { type Change, failureOf, isFailure, type Outcome, type ResourceChange } from "../store.ts";
 import { differenceIn } from "./compare-reads.ts";
+import { FileUse } from "./file-use.ts";
 import { advanceClock, isWorthSaving } from "./key-clock.ts";
 import { OpenCollection } from "./open-collection.ts";
 import { OpenTokens } from "./open-tokens.ts";
@@ -56,6 +57,7 @@ const isDefinition = ({ kind }: Change): boolean => kind === "define";
 class Batch {
   readonly #state: State;
   readonly #tokens: OpenTokens;
+  readonly #fileUse: FileUse;
   readonly #collections = new Map<string, OpenCollection | undefined>();
   readonly #deleted: DeletedCollection[] = [];
   readonly #newKeys = new Map<string, { readonly owner: OpenCollection; readonly row: KeyRow }>();
@@ -63,6 +65,7 @@ class Batch {
   constructor(state: State) {
     this.#state = state;
     this.#tokens = new OpenTokens(state);
+    this.#fileUse = new FileUse(state.fileUse);
   }
 
   apply(change: Change): Outcome {
@@ -103,7 +106,7 @@ class Batch {
 
   #collection(name: string): OpenCollection | undefined {
     if (this.#collections.has(name)) return this.#collections.get(name);
-    const collection = OpenCollection.open(this.#state, name);
+    const collection = OpenCollection.open(this.#state, name, this.#fileUse);
     this.#collections.set(name, collection);
     return collection;
   }
@@ -111,7 +114,7 @@ class Batch {
   #create(name: string, at: number): OpenCollection {
     const known = this.#collection(name);
     if (known) return known;
-    const collection = OpenCollection.create(this.#state, name, at);
+    const collection = OpenCollection.create(this.#state, name, at, this.#fileUse);
     this.#collections.set(name, collection);
     return collection;
   }
@@ -287,13 +290,6 @@ function applyTo(collection: OpenCollection, change: ResourceChange): Outcome {
   if (!collection.matchesRules(change.rules)) return outdated;
   return collection.apply(change);
 }
-
-const failedKinds: ReadonlySet<Outcome["kind"]> = new Set([
-  ...(["taken", "stale", "missing", "outdated", "conflict"] as const),
-  ...(["invalid", "inapplicable", "damaged"] as const),
-  ...(["dangling", "referenced"] as const),
-]);
-const isFailure = ({ kind }: Outcome): boolean => failedKinds.has(kind);
 
 const nameOf = ({ part }: OpenCollection, { owner, key }: IdempotencyKey): string =>
   JSON.stringify([part, owner, key]);

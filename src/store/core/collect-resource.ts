@@ -48,7 +48,7 @@ export function collectResource(
     const changedAt = timeOf(written);
     writes.formerStates.push({ id, revision, since: stored.revision, changedAt, state });
   }
-  collectFileReferences(writes, stored?.files ?? null, after?.files ?? null);
+  if (stored?.files || after?.files) collectFileReferences(writes, stored, after);
   if (hasNoIndexes(plan)) return;
   collectIndexRows(
     writes,

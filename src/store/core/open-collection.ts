@@ -6,6 +6,7 @@ import type { Target } from "../../model/reference.ts";
 import type { Operate, Outcome, Put, Remove, ResourceChange } from "../store.ts";
 import { candidateOf, collectResource, isRemoval, type Written } from "./collect-resource.ts";
 import { failedExpectation } from "./expectation.ts";
+import type { FileUse } from "./file-use.ts";
 import { hasNoIndexes, needsFields } from "./index-rows.ts";
 import type { KeyClock } from "./key-clock.ts";
 import { OpenHead } from "./open-head.ts";
@@ -15,7 +16,7 @@ import { newPart } from "./part.ts";
 import { ResourceStates } from "./resource-states.ts";
 import { type Head, noHead } from "./rows.ts";
 import type { ResourceState, State, StoredCollection } from "./state.ts";
-import { resourceIn, rowOf } from "./stored-resource.ts";
+import { columnsOf, resourceIn, rowOf } from "./stored-resource.ts";
 import { notBefore, sharesSecond } from "./times.ts";
 import { type Holders, TrackedValues } from "./tracked-values.ts";
 import { type CollectionWrite, noPartWrites, type PartWrites } from "./writes.ts";
@@ -35,7 +36,12 @@ export class OpenCollection {
   #undoes: (() => void)[] | undefined;
 
   /** `createdAt` is set when the batch creates the collection. */
-  private constructor(state: State, stored: StoredCollection, createdAt?: number) {
+  private constructor(
+    state: State,
+    stored: StoredCollection,
+    fileUse: FileUse,
+    createdAt?: number,
+  ) {
     this.name = stored.name;
     this.part = stored.part;
     this.#state = state;
@@ -44,20 +50,20 @@ export class OpenCollection {
     this.#rules = new OpenRules(stored, createdAt);
     const { part, isNew } = this;
     const needs = () => needsFields(this.#plan);
-    this.#resources = new ResourceStates(state, { part, isNew, needsFields: needs });
+    this.#resources = new ResourceStates(state, { part, isNew, needsFields: needs, fileUse });
     this.#values = new TrackedValues(stored.plan, this.#holders);
   }
 
-  static open(state: State, name: string): OpenCollection | undefined {
+  static open(state: State, name: string, fileUse: FileUse): OpenCollection | undefined {
     const stored = state.collection(name);
-    return stored && new OpenCollection(state, stored);
+    return stored && new OpenCollection(state, stored, fileUse);
   }
 
   /** Creates a collection that does not exist, with its first revision. */
-  static create(state: State, name: string, at: number): OpenCollection {
+  static create(state: State, name: string, at: number, fileUse: FileUse): OpenCollection {
     const rules = { definition: "{}", build: undefined, plan: emptyIndexPlan, referrers: [] };
     const stored = { name, part: newPart(), head: noHead, ...rules };
-    const collection = new OpenCollection(state, stored, at);
+    const collection = new OpenCollection(state, stored, fileUse, at);
     collection.#touch(at, 0, 0);
     return collection;
   }
@@ -226,7 +232,7 @@ export class OpenCollection {
       return undefined;
     // The time must not be before the removal of a former resource, so that one is looked up.
     if (this.isNew || this.#state.removal(this.part, id)) return undefined;
-    const { owner: creator = null, setOwner: owner = creator, files = null } = nullable(put);
+    const { owner: creator = null, setOwner: owner = creator, files = null } = columnsOf(put);
     if (files !== null) return undefined;
     const seq = this.#head.current.seq + 1;
     const revision = this.#head.current.revision + 1;
@@ -245,7 +251,7 @@ export class OpenCollection {
     const state = this.#resources.find(id);
     const failure = failedExpectation(state, expect);
     if (failure) return failure;
-    const { owner: creator = null, setOwner, files = null } = nullable(put);
+    const { owner: creator = null, setOwner, files = null } = columnsOf(put);
     const before = this.#resources.changedAt(id);
     const time = before === undefined ? at : notBefore(before, at);
     const sharesDate = before === undefined ? 0 : sharesSecond(before, time);
@@ -257,6 +263,8 @@ export class OpenCollection {
       ...([id, revision, createdAt, time] as const),
       ...([fields, owner, files, sharesDate] as const),
     ] as const;
+    const exceeded = this.#resources.exceeding(id, { owner, files });
+    if (exceeded) return exceeded;
     const resource = resourceIn(stored);
     const field = this.#replaceValues(id, state, { seq, resource });
     if (field !== undefined) return { kind: "conflict", field };
@@ -288,12 +296,3 @@ export class OpenCollection {
     this.#undoes?.push(undo);
   }
 }
-
-/** The members of a put that can be missing, as columns. */
-const nullable = (
-  put: Pick<Put, "owner" | "setOwner" | "files">,
-): {
-  readonly owner?: string | null;
-  readonly setOwner?: string | null;
-  readonly files?: string | null;
-} => put;

@@ -1,6 +1,9 @@
 // Knows the state of each resource of a collection while a batch is applied: as it is stored, and as it was written.
 
+import type { Outcome } from "../store.ts";
 import { isRemoval, timeOf, type Written } from "./collect-resource.ts";
+import type { FileHolder } from "./file-references.ts";
+import type { FileUse } from "./file-use.ts";
 import type { ResourceState, State } from "./state.ts";
 
 export interface StatesOptions {
@@ -8,7 +11,11 @@ export interface StatesOptions {
   /** Whether the batch creates the collection, so that nothing is stored. */
   readonly isNew: boolean;
   readonly needsFields: () => boolean;
+  readonly fileUse: FileUse;
 }
+
+const fileHolder = (written: Written): FileHolder | undefined =>
+  isRemoval(written) ? undefined : written;
 
 export class ResourceStates {
   readonly #state: State;
@@ -57,12 +64,22 @@ export class ResourceStates {
     return this.stored(id)?.updatedAt ?? this.#state.removal(this.#options.part, id)?.removedAt;
   }
 
+  /** Returns the outcome when the files of the next state exceed a quota. */
+  exceeding(id: string, after: FileHolder): Outcome | undefined {
+    return this.#options.fileUse.exceeded(this.find(id), after);
+  }
+
   /** Returns a function that undoes it. */
   write(written: Written): () => void {
     const { id } = written;
     const before = this.#written.get(id);
+    const uncount = this.#options.fileUse.count(this.find(id), fileHolder(written));
     this.#written.set(id, written);
-    return () => (before ? this.#written.set(id, before) : this.#written.delete(id));
+    return () => {
+      uncount();
+      if (before) this.#written.set(id, before);
+      else this.#written.delete(id);
+    };
   }
 
   /** Forgets a state that was looked up after a direct insert, when that is undone. */

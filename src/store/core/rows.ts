@@ -85,6 +85,13 @@ export interface WordRow {
   readonly weight: number;
 }
 
+/** A file that a resource has, with what counts against quotas. */
+export interface FileRow {
+  readonly key: string;
+  readonly owner: string | null;
+  readonly bytes: number;
+}
+
 export interface KeyRow {
   readonly owner: string;
   readonly key: string;

@@ -2,6 +2,7 @@
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
+import type { StoredFileUse } from "./file-use.ts";
 import type { StoredBuild } from "./index-build.ts";
 import type { Head, ResourceRow } from "./rows.ts";
 
@@ -60,6 +61,8 @@ export interface State {
   hasTokenHash(hash: string): boolean;
   /** The newest epoch of any writer. */
   writerEpoch(): number;
+  /** Set where the bytes of files are limited. */
+  readonly fileUse?: StoredFileUse | undefined;
   /** Set when the engine can insert a resource without loading state. */
   readonly directInsert?: DirectInsert;
 }

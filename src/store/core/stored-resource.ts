@@ -3,6 +3,7 @@
 import { crc32 } from "node:zlib";
 import { Outage } from "../../model/outage.ts";
 import { largeResource, type Resource } from "../../model/resource.ts";
+import type { Put } from "../change.ts";
 import type { ResourceRow } from "./rows.ts";
 
 /** The columns of a resource, in this order, on every engine. Fields can be read as text or as bytes. */
@@ -73,6 +74,15 @@ export function checksumOf(stored: StoredResource<string | Uint8Array>): number 
   const start = files === null ? withNumber(hash, 0) : crc32(files, withNumber(hash, 1) >>> 0);
   return crc32(fields, start >>> 0);
 }
+
+/** The members of a put that can be missing, as columns. */
+export const columnsOf = (
+  put: Pick<Put, "owner" | "setOwner" | "files">,
+): {
+  readonly owner?: string | null;
+  readonly setOwner?: string | null;
+  readonly files?: string | null;
+} => put;
 
 const prime = 0x01000193;
 

@@ -4,6 +4,7 @@ import type { Token } from "../../model/token.ts";
 import type { StoredBuild } from "./index-build.ts";
 import type {
   EntryRow,
+  FileRow,
   FormerOwner,
   FormerStateRow,
   Head,
@@ -75,7 +76,8 @@ export interface PartWrites {
   readonly deletedWords: WordRow[];
   readonly words: WordRow[];
   readonly deletedFiles: string[];
-  readonly files: string[];
+  /** References to insert, or to replace. */
+  readonly files: FileRow[];
   /** Positions of deleted resources, to count in the position tree (see position-tree.ts). */
   readonly removedPositions: number[];
   /** Keys to insert, or to replace because they have expired. */

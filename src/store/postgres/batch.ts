@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { KeyedQueue } from "../../lib/keyed-queue.ts";
 import { applyChanges } from "../core/apply.ts";
+import type { FileQuotas } from "../core/file-use.ts";
 import type { State } from "../core/state.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
 import type { Erased, Erasure } from "../erasure.ts";
@@ -36,6 +37,7 @@ export interface WriterOptions {
   readonly maxConnections: number;
   /** How long the head that was written last is expected to be the current one. */
   readonly headAgeMs: number;
+  readonly fileQuotas: FileQuotas | undefined;
   /** Sent with a batch that changes data which nodes cache. */
   readonly notify: (sql: Sql) => Promise<unknown>;
   /** Called when writes work again after the server was read-only: another server may have taken over. */
@@ -46,6 +48,7 @@ export class BatchWriter {
   readonly #open: WriterOptions["open"];
   readonly #pool: WriterPool;
   readonly #queue: KeyedQueue;
+  readonly #fileQuotas: FileQuotas | undefined;
   readonly #notify: (sql: Sql) => Promise<unknown>;
   readonly #onFailover: () => void;
   readonly #rows: RowCache = new Map();
@@ -54,11 +57,12 @@ export class BatchWriter {
   /** Whether the last write failed because the server is out of resources, such as disk space. */
   #isOutOfSpace = false;
 
-  constructor({ open, maxConnections, headAgeMs, notify, onFailover }: WriterOptions) {
+  constructor({ open, maxConnections, headAgeMs, fileQuotas, notify, onFailover }: WriterOptions) {
     this.#open = open;
     this.#pool = new WriterPool(() => open());
     this.#queue = new KeyedQueue(maxConnections);
     this.#heads = new KnownHeads(headAgeMs);
+    this.#fileQuotas = fileQuotas;
     this.#notify = notify;
     this.#onFailover = onFailover;
   }
@@ -149,7 +153,7 @@ export class BatchWriter {
       return this.#redefine(connection, epoch, changes);
     const { outcomes, writes, state, trees } = await withRollback(connection, async () => {
       const [, state] = await connection.run((sql) =>
-        allOrFirstError([begin(sql), loadState(sql, changes, this.#rows, epoch)]),
+        allOrFirstError([begin(sql), loadState(sql, changes, this.#rows, epoch, this.#fileQuotas)]),
       );
       const applied = applyChanges(changes, state);
       return { ...applied, state, trees: await computeTrees(connection, applied.writes) };
@@ -195,8 +199,8 @@ export class BatchWriter {
   ): Promise<readonly Outcome[]> {
     const { outcomes, isWritten } = await withRollback(connection, async () => {
       await connection.run(begin);
-      await connection.run((sql) => lockAll(sql, changes));
-      return applyInSteps(connection, changes, epoch);
+      await connection.run((sql) => lockAll(sql, changes, this.#fileQuotas));
+      return applyInSteps(connection, changes, epoch, this.#fileQuotas);
     });
     if (isWritten) await commit(connection, (sql) => [this.#notify(sql)]);
     else await rollback(connection);

@@ -21,7 +21,7 @@ export async function eraseRows(
   epoch: number,
 ): Promise<Erased> {
   const changes: readonly Change[] = [{ kind: "all", changes: erasure.changes }];
-  await connection.run((sql) => lockAll(sql, changes));
+  await connection.run((sql) => lockAll(sql, changes, undefined));
   const state = await connection.run((sql) => loadState(sql, changes, new Map(), epoch));
   const applied = applyChanges(changes, state);
   const [outcome] = applied.outcomes;

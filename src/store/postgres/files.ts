@@ -1,6 +1,7 @@
-// Finds which files are referenced, in all collections.
+// Writes references to files, finds which files are referenced, in all collections, and adds up their sizes.
 
-import { allOrFirstError, rows, type Sql } from "./connection.ts";
+import type { FileRow } from "../core/rows.ts";
+import { allOrFirstError, column, rows, type Sql, type Statement } from "./connection.ts";
 
 const partsPerRoundTrip = 100;
 
@@ -24,3 +25,23 @@ export async function findReferencedFiles(
   }
   return found;
 }
+
+/** Returns the bytes of the files of an owner; without one, of all. Those of a deleted collection do not count. */
+export async function readFileBytes(sql: Sql, owner?: string): Promise<number> {
+  const [row] = await rows<readonly [bytes: number]>(sql`
+    SELECT coalesce(sum(bytes), 0)::bigint FROM files
+    WHERE part NOT IN (SELECT part FROM deleted_parts)
+      ${owner === undefined ? sql`` : sql`AND owner = ${owner}`}`);
+  return row?.[0] ?? 0;
+}
+
+export const insertFiles = (sql: Sql, part: number, files: readonly FileRow[]): Statement => sql`
+  INSERT INTO files (part, key, owner, bytes)
+  SELECT ${part}::bigint, * FROM unnest(
+    ${column(files, "key")}::text[], ${column(files, "owner")}::text[],
+    ${column(files, "bytes")}::bigint[]
+  )
+  ON CONFLICT (part, key) DO UPDATE SET owner = excluded.owner, bytes = excluded.bytes`;
+
+export const deleteFiles = (sql: Sql, part: number, keys: readonly string[]): Statement => sql`
+  DELETE FROM files WHERE part = ${part}::bigint AND key = ANY (${keys}::text[])`;

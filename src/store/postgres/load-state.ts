@@ -1,10 +1,12 @@
 // Locks and loads everything that a batch refers to, in one round trip when the collections are cached.
 
+import type { FileQuotas } from "../core/file-use.ts";
 import type { State } from "../core/state.ts";
 import { nameOf } from "../core/unique-values.ts";
 import type { Change } from "../store.ts";
 import { type CollectionRow, findCollectionRows } from "./collections.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
+import { addsFiles, loadFileUse, lockFileUse } from "./file-use.ts";
 import { keyName, type LoadedPart, loadPart } from "./load-part.ts";
 import { noneReferenced, References } from "./references.ts";
 
@@ -32,7 +34,10 @@ export async function loadState(
   changes: readonly Change[],
   cache: RowCache,
   writerEpoch: number,
+  fileQuotas?: FileQuotas,
 ): Promise<State> {
+  const quotas = addsFiles(changes) ? fileQuotas : undefined;
+  if (quotas) await lockFileUse(sql);
   const references = new References(changes);
   // What is known already is locked in the right order.
   while (references.follow(cache));
@@ -50,12 +55,23 @@ export async function loadState(
     for (const { row } of outdated) cache.delete(row.name);
     const hasOutcomes = parts.map((part) => addOutcomes(references, part)).includes(true);
     const hasMore = references.follow(cache) || hasOutcomes;
-    if (outdated.length === 0 && !hasMore) return stateOf(references, parts, tokens, writerEpoch);
+    if (outdated.length > 0 || hasMore) continue;
+    const state = stateOf(references, parts, tokens, writerEpoch);
+    if (!quotas) return state;
+    return { ...state, fileUse: await loadFileUse(sql, quotas, changes, ownersOf(parts)) };
   }
 }
 
+const ownersOf = (parts: readonly Part[]): readonly string[] =>
+  parts.flatMap(({ resources }) => [...resources.values()].flatMap((each) => each?.owner ?? []));
+
 /** Locks the collections that the changes refer to. */
-export async function lockAll(sql: Sql, changes: readonly Change[]): Promise<void> {
+export async function lockAll(
+  sql: Sql,
+  changes: readonly Change[],
+  fileQuotas: FileQuotas | undefined,
+): Promise<void> {
+  if (fileQuotas && addsFiles(changes)) await lockFileUse(sql);
   const references = new References(changes);
   const cache: RowCache = new Map();
   let found: readonly CollectionRow[] = [];

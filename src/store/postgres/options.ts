@@ -1,5 +1,6 @@
 // Defines the options of the Postgres store, and their defaults.
 
+import type { FileQuotas } from "../core/file-use.ts";
 import type { Retention } from "../core/retention.ts";
 import { defaultDeadlineMs } from "../query-queue.ts";
 import { maxCounted, type QueryOptions } from "../store.ts";
@@ -21,6 +22,7 @@ export interface PostgresOptions extends QueryOptions {
   readonly cacheMs?: number;
   /** How long removals are stored; without it forever, and expired keys until they are in the way. */
   readonly retention?: Retention | undefined;
+  readonly fileQuotas?: FileQuotas | undefined;
   /** How many queries that can be long run at the same time, each on a connection of its own. */
   readonly queries?: number;
   /** Called about once a second while an old database is migrated. */
@@ -35,6 +37,7 @@ const defaults = {
   deadlineMs: 10_000,
   cacheMs: 1_000,
   retention: undefined,
+  fileQuotas: undefined,
   queries: 4,
   queryDeadlineMs: defaultDeadlineMs,
   maxCounted,

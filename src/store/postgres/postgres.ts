@@ -40,7 +40,7 @@ import { Connection, type Sql } from "./connection.ts";
 import { changesCachedData, Directory, type Versioned } from "./directory.ts";
 import { messageOf, outageOf } from "./errors.ts";
 import { readFeed, readSecret } from "./feed.ts";
-import { findReferencedFiles } from "./files.ts";
+import { findReferencedFiles, readFileBytes } from "./files.ts";
 import { channelOf, Listener } from "./listener.ts";
 import { cannotOpen, prepareServers } from "./open.ts";
 import { type PostgresOptions, type Settings, withDefaults } from "./options.ts";
@@ -111,6 +111,7 @@ class PostgresStore implements Store {
       open: (limits) => Connection.open({ ...settings, waitsForReplica, ...limits }),
       maxConnections: settings.writers,
       headAgeMs: maxAgeMs,
+      fileQuotas: settings.fileQuotas,
       notify: (sql) => this.#listener.notify(sql),
       onFailover: () => this.#reconnect(waitsForReplica),
     });
@@ -202,6 +203,10 @@ class PostgresStore implements Store {
     return this.#pool.read((sql) => findReferencedFiles(sql, keys));
   }
 
+  fileBytes(owner?: string): Promise<number> {
+    return this.#pool.read((sql) => readFileBytes(sql, owner));
+  }
+
   token(hash: string): MaybePromise<Token | undefined> {
     return this.#tokens.find(hash);
   }
@@ -286,12 +291,8 @@ class PostgresStore implements Store {
 
   /** Tries to write, because only that shows whether the server accepts writes. */
   #checkWrites(): Promise<string | undefined> {
-    return this.#guard
-      .write(() => this.#writer.probe())
-      .then(
-        () => undefined,
-        (error: unknown) => outageOf(error)?.message ?? messageOf(error),
-      );
+    const reasonOf = (error: unknown) => outageOf(error)?.message ?? messageOf(error);
+    return this.#guard.write(() => this.#writer.probe()).then(() => undefined, reasonOf);
   }
 }
 

@@ -1,6 +1,7 @@
 // Applies a batch that contains definitions, step by step: the index rows of existing resources follow each one.
 
 import { type AppliedChanges, applyChanges, stepsOf } from "../core/apply.ts";
+import type { FileQuotas } from "../core/file-use.ts";
 import { firstFullSteps, isFailed, isFullStep, phaseOf } from "../core/index-build.ts";
 import { firstRows } from "../core/step-size.ts";
 import { type CollectionWrite, isEmpty } from "../core/writes.ts";
@@ -22,12 +23,13 @@ export async function applyInSteps(
   connection: Connection,
   changes: readonly Change[],
   epoch: number,
+  fileQuotas: FileQuotas | undefined,
 ): Promise<StepResult> {
   const cache: RowCache = new Map();
   const outcomes: Outcome[] = [];
   let isWritten = false;
   for (const step of stepsOf(changes)) {
-    const state = await connection.run((sql) => loadState(sql, step, cache, epoch));
+    const state = await connection.run((sql) => loadState(sql, step, cache, epoch, fileQuotas));
     const applied = applyChanges(step, state);
     const done = await writeStep(connection, applied);
     outcomes.push(...done.outcomes);

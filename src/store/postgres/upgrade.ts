@@ -8,6 +8,7 @@ import { writeTree } from "./position-tree.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";
 import type { ReportProgress, Step } from "./step.ts";
 import {
+  filesByOwner,
   formOfFirstRelease,
   planSetting,
   planSettings,
@@ -245,6 +246,22 @@ const addWriter: Step = `
   ${formOfFirstRelease}
 `;
 
+/** Version 17: the owners and sizes of files. */
+const sizeFiles: Step = `
+  ALTER TABLE files
+    ADD COLUMN IF NOT EXISTS owner text COLLATE "C",
+    ADD COLUMN IF NOT EXISTS bytes bigint NOT NULL DEFAULT 0;
+  UPDATE files SET owner = held.owner, bytes = coalesce(held.bytes, 0)
+  FROM (
+    SELECT part, resources.owner, file ->> 'key' AS key, (file ->> 'size')::bigint AS bytes
+    FROM resources, json_array_elements(resources.files::json) AS file
+    WHERE resources.files IS NOT NULL
+  ) AS held
+  WHERE files.part = held.part AND files.key = held.key;
+  ${filesByOwner}
+  ${formOfFirstRelease}
+`;
+
 export const upgradeSteps: readonly Step[] = [
   ...[rename, moveKeys, upgradeParts, finish],
   addTimeIndexes,
@@ -253,4 +270,5 @@ export const upgradeSteps: readonly Step[] = [
   addRoles,
   addFormerStates,
   addWriter,
+  sizeFiles,
 ];

@@ -18,6 +18,7 @@ import {
   type Sql,
   type Statement,
 } from "./connection.ts";
+import { deleteFiles, insertFiles } from "./files.ts";
 import { insertFormerOwners, insertFormerStates } from "./former-states.ts";
 import { computeTree, writeTree } from "./position-tree.ts";
 import { deleteBuild, saveBuild } from "./save-build.ts";
@@ -227,13 +228,6 @@ const deleteWords = (sql: Sql, part: number, words: readonly WordRow[]): Stateme
       LIMIT 1
     ) AS entry
   ))`;
-
-const insertFiles = (sql: Sql, part: number, keys: readonly string[]): Statement => sql`
-  INSERT INTO files (part, key) SELECT ${part}::bigint, * FROM unnest(${keys}::text[])
-  ON CONFLICT DO NOTHING`;
-
-const deleteFiles = (sql: Sql, part: number, keys: readonly string[]): Statement => sql`
-  DELETE FROM files WHERE part = ${part}::bigint AND key = ANY (${keys}::text[])`;
 
 const putKeys = (sql: Sql, part: number, keys: readonly KeyRow[]): Statement => sql`
   INSERT INTO idempotency_keys (part, owner, key, fingerprint, outcomes, expires)

@@ -2,6 +2,7 @@
 
 import { Outage } from "../../model/outage.ts";
 import { applyChanges, stepsOf } from "../core/apply.ts";
+import type { FileQuotas } from "../core/file-use.ts";
 import { isFailed } from "../core/index-build.ts";
 import { erasedOf, Traces, withoutTraces } from "../core/traces.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
@@ -26,14 +27,18 @@ export class BatchWriter {
   readonly #traces: TraceEraser;
   #lastCommit = 0;
 
-  constructor(connection: Connection, commitCounter: CommitCounterWriter) {
+  constructor(
+    connection: Connection,
+    commitCounter: CommitCounterWriter,
+    fileQuotas: FileQuotas | undefined,
+  ) {
     this.#connection = connection;
     this.#commitCounter = commitCounter;
     // Takes the write lock at once: a transaction that begins as a reader may not be able to write later.
     this.#begin = connection.query("BEGIN IMMEDIATE");
     this.#commit = connection.query("COMMIT");
     this.#saveCount = connection.query("UPDATE store SET commits = ?, tokens = ?");
-    this.#state = new StoredState(connection);
+    this.#state = new StoredState(connection, fileQuotas);
     this.#rows = new RowWriter(connection);
     this.#builds = new BuildRunner(connection, this.#rows);
     this.#traces = new TraceEraser(connection);

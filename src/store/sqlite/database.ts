@@ -1,6 +1,7 @@
 // Holds the database open for the writer: connections, checkpoints, and checks of the files.
 
 import { Outage } from "../../model/outage.ts";
+import type { FileQuotas } from "../core/file-use.ts";
 import type { Retention } from "../core/retention.ts";
 import type { Erased, Erasure, ScrubOptions, ScrubState } from "../erasure.ts";
 import type { Change, Outcome } from "../store.ts";
@@ -29,6 +30,7 @@ export interface DatabaseOptions {
   readonly retention?: Retention | undefined;
   /** The number of checkpoints, in memory that several threads share. */
   readonly checkpointCount?: Int32Array | undefined;
+  readonly fileQuotas?: FileQuotas | undefined;
 }
 
 export class Database {
@@ -43,13 +45,20 @@ export class Database {
   readonly #connection: Connection;
   readonly #checkpoints: Checkpoints;
   readonly #commitCounter: CommitCounterWriter;
+  readonly #fileQuotas: FileQuotas | undefined;
   readonly #areWalFilesSame: () => boolean;
   #batches: BatchWriter | undefined;
 
   constructor(
     file: DatabaseFile,
-    { eraseAfterMs = defaultEraseAfterMs, retention, checkpointCount }: DatabaseOptions = {},
+    {
+      eraseAfterMs = defaultEraseAfterMs,
+      retention,
+      checkpointCount,
+      fileQuotas,
+    }: DatabaseOptions = {},
   ) {
+    this.#fileQuotas = fileQuotas;
     this.#file = file;
     this.copyLock = new Connection(file.path, "copy");
     let connection: Connection | undefined;
@@ -179,7 +188,7 @@ export class Database {
     createTables(this.#connection);
     // A process that stopped earlier may have left work undone.
     this.#eraser.schedule();
-    return new BatchWriter(this.#connection, this.#commitCounter);
+    return new BatchWriter(this.#connection, this.#commitCounter, this.#fileQuotas);
   }
 }
 

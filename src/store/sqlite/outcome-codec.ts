@@ -61,6 +61,7 @@ function packOutcome(
       break;
     case "dangling":
     case "referenced":
+    case "over-quota":
       cells.push(kind, 0, 0, JSON.stringify(outcome), 0, 0);
       break;
     case "none":
@@ -130,6 +131,7 @@ function unpackOutcome(change: Change | undefined, rows: OutcomeRows): Outcome {
       return { kind, errors: JSON.parse(detail) as readonly FieldError[] };
     case "dangling":
     case "referenced":
+    case "over-quota":
       return JSON.parse(detail) as Outcome;
     case "created":
     case "replaced": {

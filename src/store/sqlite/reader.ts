@@ -162,6 +162,10 @@ export class Reader {
     });
   }
 
+  fileBytes(owner?: string): number {
+    return this.#inSnapshot(() => this.#fileReferences.bytes(owner));
+  }
+
   token(hash: string): Token | undefined {
     this.#refresh();
     return this.#tokenReader.find(hash);

@@ -95,7 +95,9 @@ export class RowWriter {
     this.#deleteWord = connection.query(
       "DELETE FROM words WHERE part = ? AND word = ? AND rank = ? AND seq = ?",
     );
-    this.#insertFile = connection.query("INSERT OR REPLACE INTO files (part, key) VALUES (?, ?)");
+    this.#insertFile = connection.query(
+      "INSERT OR REPLACE INTO files (part, key, owner, bytes) VALUES (?, ?, ?, ?)",
+    );
     this.#deleteFile = connection.query("DELETE FROM files WHERE part = ? AND key = ?");
     this.#saveKey = connection.query(
       `INSERT OR REPLACE INTO idempotency_keys (part, owner, key, fingerprint, outcomes, expires)
@@ -147,7 +149,7 @@ export class RowWriter {
       this.#insertFormerState.run(part, id, revision, since, changedAt, state);
     this.writeIndexRows(part, writes);
     for (const key of writes.deletedFiles) this.#deleteFile.run(part, key);
-    for (const key of writes.files) this.#insertFile.run(part, key);
+    for (const { key, owner, bytes } of writes.files) this.#insertFile.run(part, key, owner, bytes);
     if (writes.removedPositions.length > 0) this.#removePositions(part, writes.removedPositions);
     if (writes.keys.length > 0) this.#saveKeys(part, writes.keys, writes.head);
     if (writes.endedEpoch) {

@@ -12,7 +12,7 @@ const applicationId = 0x72657374;
 export const firstVersion = 7;
 
 /** Each step of upgrade.ts brings a database to the next version. */
-export const schemaVersion = 13;
+export const schemaVersion = 14;
 
 /** Lists that are sorted or limited by the times of resources read these. */
 export const resourceIndexes = [
@@ -73,6 +73,10 @@ export const writtenBy = `CREATE TABLE written_by (
     restante TEXT NOT NULL,
     oldest TEXT NOT NULL
   ) STRICT;`;
+
+/** What the files of resources count against quotas. */
+export const fileColumns = ["owner TEXT", "bytes INTEGER NOT NULL DEFAULT 0"] as const;
+export const filesByOwner = "CREATE INDEX files_by_owner ON files (owner, part, bytes);";
 
 /**
  * Every row of data belongs to a part, and every key begins with it. `store.commits` counts the
@@ -156,8 +160,10 @@ const tables = `
   CREATE TABLE files (
     part INTEGER NOT NULL,
     key TEXT NOT NULL,
+    ${fileColumns.join(",\n    ")},
     PRIMARY KEY (part, key)
   ) STRICT, WITHOUT ROWID;
+  ${filesByOwner}
   CREATE TABLE idempotency_keys (
     part INTEGER NOT NULL,
     owner TEXT NOT NULL,

@@ -213,6 +213,10 @@ class SqliteStore implements Store {
     return this.#read((reader) => reader.findReferencedFiles(keys));
   }
 
+  fileBytes(owner?: string): number {
+    return this.#read((reader) => reader.fileBytes(owner));
+  }
+
   token(hash: string): Token | undefined {
     return this.#read((reader) => reader.token(hash));
   }

@@ -3,6 +3,7 @@
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import { nextEpoch } from "../core/epochs.ts";
+import type { FileQuotas, StoredFileUse } from "../core/file-use.ts";
 import { plansOf, type StoredBuild } from "../core/index-build.ts";
 import type { ResourceRow } from "../core/rows.ts";
 import type {
@@ -16,6 +17,7 @@ import type {
 import { BuildReader } from "./builds.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
 import type { Connection, Query } from "./connection.ts";
+import { FileReferenceReader } from "./file-references.ts";
 import { ResourceWriter } from "./resource-writer.ts";
 
 type StateRow = readonly [
@@ -39,6 +41,7 @@ const maxKnown = 10_000;
 
 export class StoredState implements State {
   readonly directInsert: DirectInsert;
+  readonly fileUse: StoredFileUse | undefined;
   readonly #collections: CollectionRows;
   readonly #heads: HeadReader;
   readonly #builds: BuildReader;
@@ -58,7 +61,9 @@ export class StoredState implements State {
   #isEpochBegun = false;
   #writerEpoch = 0;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, fileQuotas?: FileQuotas) {
+    const files = fileQuotas && new FileReferenceReader(connection);
+    this.fileUse = files && { quotas: fileQuotas, bytes: (owner) => files.bytes(owner) };
     this.#collections = new CollectionRows(connection);
     this.#heads = new HeadReader(connection);
     this.#builds = new BuildReader(connection);

@@ -4,6 +4,8 @@ import type { Connection } from "./connection.ts";
 import { finishWords, rebuildWords } from "./old-words.ts";
 import {
   builds,
+  fileColumns,
+  filesByOwner,
   firstVersion,
   formerOwners,
   formerStates,
@@ -28,6 +30,16 @@ export const countBytes = `
     SELECT coalesce(sum(octet_length(fields)), 0) FROM resources WHERE part = heads.part
   )`;
 
+/** Sets the owners and sizes of files, which every write maintains. */
+const sizeFiles = `
+  UPDATE files SET owner = held.owner, bytes = coalesce(held.bytes, 0)
+  FROM (
+    SELECT part, resources.owner, file.value ->> 'key' AS key, file.value ->> 'size' AS bytes
+    FROM resources, json_each(iif(json_valid(resources.files), resources.files, '[]')) AS file
+    WHERE resources.files IS NOT NULL
+  ) AS held
+  WHERE files.part = held.part AND files.key = held.key`;
+
 /** The first one brings a database from `firstVersion` to the next one. */
 const steps: readonly Step[] = [
   {
@@ -46,6 +58,13 @@ const steps: readonly Step[] = [
   { statements: [`ALTER TABLE tokens ADD COLUMN ${roles}`] },
   { statements: [formerStates] },
   { statements: [writtenBy] },
+  {
+    statements: [
+      ...fileColumns.map((column) => `ALTER TABLE files ADD COLUMN ${column}`),
+      sizeFiles,
+      filesByOwner,
+    ],
+  },
 ];
 
 /** Yields the progress of each step, from 0 to 1, and the version that the step leads to. */

@@ -49,8 +49,8 @@ export class WriterClient implements Committer {
     this.#file = file;
     this.#script = script;
     this.#report = options.report ?? (() => undefined);
-    const { eraseAfterMs, retention, checkpointCount } = options;
-    this.#options = { eraseAfterMs, retention, checkpointCount };
+    const { eraseAfterMs, retention, checkpointCount, fileQuotas } = options;
+    this.#options = { eraseAfterMs, retention, checkpointCount, fileQuotas };
     const { erase, scrub } = erasingOver((request) => this.#ask(request));
     this.erase = erase;
     this.scrub = scrub;

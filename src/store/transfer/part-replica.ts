@@ -73,7 +73,7 @@ export class PartReplica {
     this.#collect(former, row);
     derived.deletedEntries.push(...former.entries);
     derived.deletedWords.push(...former.words);
-    derived.deletedFiles.push(...former.files);
+    derived.deletedFiles.push(...former.files.map(({ key }) => key));
   }
 
   #collect(derived: PartWrites, row: SourceRow): void {

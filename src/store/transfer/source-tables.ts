@@ -41,7 +41,7 @@ export type SourceTable = keyof typeof sourceTables;
 export const derivedTables = {
   entries: { columns: ["seq", "field", "key"], key: ["field", "key", "seq"] },
   words: { columns: ["seq", "word", "rank"], key: ["word", "rank", "seq"] },
-  files: { columns: ["key"], key: ["key"] },
+  files: { columns: ["key", "owner", "bytes"], key: ["key"] },
   positions: { columns: ["level", "row", "alive"], key: ["level", "row"] },
 } as const satisfies Readonly<Record<string, TableShape>>;
 

@@ -5,6 +5,9 @@ import type { Store } from "../../../src/store/store.ts";
 /** The engine is opened with this `maxCounted`, so that a test can exceed it cheaply. */
 export const testMaxCounted = 300;
 
+/** Larger than the files of the other tests. */
+export const testFileQuotas = { perSubject: 2 ** 43, total: 2 ** 52 } as const;
+
 /** An engine without collections and tokens, and further stores on the same data. */
 export interface EngineUnderTest {
   readonly store: Store;

@@ -184,7 +184,7 @@ export class MemoryStore {
     for (const tombstone of write.tombstones) part.tombstones.set(tombstone.id, tombstone);
     writeIndexRows(part, write);
     for (const key of write.deletedFiles) assert.ok(part.files.delete(key));
-    for (const key of write.files) part.files.add(key);
+    for (const { key } of write.files) part.files.add(key);
     for (const { level, row, alive } of removePositions(part.readRow, write.removedPositions))
       if (alive) part.positions.set(`${level}.${row}`, alive);
       else part.positions.delete(`${level}.${row}`);

@@ -158,7 +158,10 @@ describe("a database of schema version 10", () => {
       await before.commit([
         { kind: "create-collection", collection: "notes", at: 1 },
         put("one", { collection: "notes", fields: '{"a":"é"}' }),
-        put("two", { collection: "notes", fields: "{}" }),
+        {
+          ...put("two", { collection: "notes", fields: "{}" }),
+          ...{ owner: "ann", files: '[{"key":"k1","size":40},{"key":"k2","size":2}]' },
+        },
       ]);
       await before.close();
       await testDatabase.admin((sql) =>
@@ -166,6 +169,7 @@ describe("a database of schema version 10", () => {
           .unsafe(
             `ALTER TABLE heads DROP COLUMN bytes, DROP COLUMN purged;
              ALTER TABLE tombstones DROP COLUMN owner;
+             ALTER TABLE files DROP COLUMN owner, DROP COLUMN bytes;
              DROP TABLE builds, former_owners, former_states;
              DROP INDEX resources_by_created, resources_by_updated;
              UPDATE schema_version SET version = 10`,
@@ -178,6 +182,7 @@ describe("a database of schema version 10", () => {
       assert.match(messages[0] ?? "", /^migrating the database: \d+ %$/);
       const [head] = await testDatabase.admin((sql) => sql`SELECT bytes FROM heads`);
       assert.equal(Number(head?.bytes), 12);
+      assert.deepEqual([await store.fileBytes("ann"), await store.fileBytes()], [42, 42]);
       await assertSameTables(testDatabase);
     }),
   );

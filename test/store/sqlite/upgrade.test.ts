@@ -50,7 +50,7 @@ describe("a database of version 7", () => {
     inOldFolder(async (path) => {
       const messages: string[] = [];
       await (await openSqlite({ path, report: (_, message) => messages.push(message) })).close();
-      const steps = [8, 9, 10, 11, 12, 13].map(
+      const steps = [8, 9, 10, 11, 12, 13, 14].map(
         (version) => `migrating the database to version ${version}: ${version === 9 ? 46 : 0} %`,
       );
       const kept = "restante.former-7.db is the former one, until the next start";
@@ -63,6 +63,28 @@ describe("a database of version 7", () => {
         assert.deepEqual(structureOf(path), structureOf(fresh));
       });
       assert.deepEqual(sizes(path), { books: 406, plain: 183 });
+    }));
+
+  it("counts the files that are stored, also beside a damaged list", () =>
+    inOldFolder(async (path) => {
+      const database = new DatabaseSync(join(path, "restante.db"));
+      const files = '[{"key":"k1","size":40},{"key":"k2","size":2}]';
+      const change = database.prepare("UPDATE resources SET owner = ?, files = ? WHERE id = ?");
+      assert.equal(change.run("ann", files, "id-5").changes, 1);
+      assert.equal(change.run("bob", "[{", "id-4").changes, 1);
+      for (const [key, id] of [
+        ["k1", "id-5"],
+        ["k2", "id-5"],
+        ["k3", "id-4"],
+      ] as const)
+        database
+          .prepare("INSERT INTO files SELECT part, ? FROM resources WHERE id = ?")
+          .run(key, id);
+      database.close();
+      const store = await openSqlite({ path });
+      const counted = ["ann", "bob", undefined].map((owner) => store.fileBytes(owner));
+      assert.deepEqual(await Promise.all(counted), [42, 0, 42]);
+      await store.close();
     }));
 
   it("keeps all data, and accepts new writes", () =>
