@@ -41,8 +41,12 @@ export class DiskPartialUploads implements PartialUploads {
 
   async find(id: string): Promise<PartialUpload | undefined> {
     if (!isKey(id)) return undefined;
-    const finished = await mapDiskError(ignoreMissing(this.#readFinished(id)));
-    if (finished !== undefined) return finished;
+    const findFinished = () => mapDiskError(ignoreMissing(this.#readFinished(id)));
+    // One that is finished meanwhile is found at the end.
+    return (await findFinished()) ?? (await this.#findUnfinished(id)) ?? (await findFinished());
+  }
+
+  async #findUnfinished(id: string): Promise<PartialUpload | undefined> {
     const pieces = await mapDiskError(this.#endAppend(id));
     return pieces && mapDiskError(this.#read(id, pieces));
   }

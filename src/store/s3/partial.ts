@@ -56,16 +56,20 @@ export class S3PartialUploads implements PartialUploads {
 
   async find(id: string): Promise<PartialUpload | undefined> {
     if (!isKey(id)) return undefined;
+    const findFinished = () => this.#findFinished(id);
+    // One that is finished meanwhile is found at the end.
+    return (await findFinished()) ?? (await this.#findUnfinished(id)) ?? (await findFinished());
+  }
+
+  async #findFinished(id: string): Promise<PartialUpload | undefined> {
     const done = await stateOf(this.#client, finished + id);
-    const text = done && (await readText(this.#client, finished + id));
-    if (done !== undefined && text !== undefined)
-      return {
-        description: text,
-        size: 0,
-        pieces: 0,
-        changedAt: Date.now() - done.ageMs,
-        isFinished: true,
-      };
+    const description = done && (await readText(this.#client, finished + id));
+    if (done === undefined || description === undefined) return undefined;
+    const changedAt = Date.now() - done.ageMs;
+    return { description, size: 0, pieces: 0, changedAt, isFinished: true };
+  }
+
+  async #findUnfinished(id: string): Promise<PartialUpload | undefined> {
     const state = await this.#endAppend(id);
     return state && this.#read(id, state);
   }
