@@ -14,6 +14,8 @@ export interface ServerProcess {
   readonly secret: string;
   request(path: string, init?: RequestInit): Promise<Response>;
   post(collection: string, fields: unknown): Promise<Response>;
+  /** What it has logged so far. */
+  log(): string;
   /** Sends the signal and waits for the end: the exit code, or null when the signal killed it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
@@ -37,6 +39,7 @@ export async function startServerProcess(
     port,
     secret,
     request,
+    log: stdout,
     post: (collection, fields) =>
       request(`/${collection}`, {
         method: "POST",
