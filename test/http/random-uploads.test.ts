@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { runsOn } from "../short-run.ts";
+import { S3Server, secrets } from "../store/s3/s3-server.ts";
 import { answerOf } from "./expect.ts";
 import { filesIn, hashOf } from "./multipart.ts";
 import type { State } from "./possible-states.ts";
@@ -39,7 +41,27 @@ async function onDisk(home: string): Promise<Place> {
   };
 }
 
-for (const [name, open] of [["disk", onDisk]] as const)
+async function onS3(home: string): Promise<Place> {
+  const server = await S3Server.start();
+  return {
+    environment: { ...secrets, HOME: home, RESTANTE_FILES: server.url("rig/") },
+    async age() {
+      await server.ageUploads(2 * dayMs);
+      const uploads = new Set((await server.uploads()).map(({ key }) => key));
+      for (const key of await server.keys("rig/"))
+        if (!uploads.has(key)) await server.age(key, 2 * dayMs);
+    },
+    stored: async () => (await server.keys("rig/")).map((key) => server.pathOf(key)),
+    destroy: () => server.destroy(),
+  };
+}
+
+const places = [
+  ...(runsOn("bun") ? ([["disk", onDisk]] as const) : []),
+  ...(runsOn("node") ? ([["S3", onS3]] as const) : []),
+];
+
+for (const [name, open] of places)
   describe(`random writes of files on ${name}`, () => {
     let daemon: Daemon | undefined;
     let place: Place | undefined;

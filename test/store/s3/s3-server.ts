@@ -1,8 +1,9 @@
 // An S3 server for tests: s3rver behind a server of our own that adds what s3rver lacks, and makes faults.
 
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm, stat, utimes } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -21,6 +22,7 @@ export class S3Server {
   readonly #handle: (request: IncomingMessage, response: ServerResponse) => void;
   readonly #sockets = new Set<Socket>();
   readonly #writing = new Set<string>();
+  readonly #writes = new Map<string, Promise<unknown>>();
   #server: Server | undefined;
   #port = 0;
   /** Makes requests fail. */
@@ -36,6 +38,7 @@ export class S3Server {
       configureBuckets: [{ name: bucket }],
       allowMismatchedSignatures: false,
     });
+    makeAtomic(s3rver);
     this.#handle = s3rver.callback();
     this.#ready = s3rver.configureBuckets();
   }
@@ -142,12 +145,25 @@ export class S3Server {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     this.requests.push(`${request.method} ${request.url}`);
     if (this.fault(request, response)) return;
-    this.#add(request, response).then(
-      (isAnswered) => {
-        if (!isAnswered) this.#handle(request, response);
-      },
-      (error) => response.writeHead(500).end(String(error)),
-    );
+    this.#inTurn(request, response)
+      .then(() => this.#add(request, response))
+      .then(
+        (isAnswered) => {
+          if (!isAnswered) this.#handle(request, response);
+        },
+        (error) => response.writeHead(500).end(String(error)),
+      );
+  }
+
+  /** Waits for the end of a write to the same object, which s3rver would show half done. */
+  async #inTurn({ method, url = "" }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path = ""] = url.split("?", 1);
+    const before = this.#writes.get(path);
+    if (method === "PUT") {
+      const closed = once(response, "close");
+      this.#writes.set(path, Promise.all([before, closed]));
+    }
+    await before;
   }
 
   /** A second write that comes during the first one is a conflict for S3, too. */
@@ -186,4 +202,15 @@ export class S3Server {
     }
     return false;
   }
+}
+
+/** An object of S3 is there as a whole or not at all, also when the client ends in between. */
+function makeAtomic({ store }: S3rver): void {
+  const write = store.putContent.bind(store);
+  store.putContent = async (path, content) => {
+    const part = `${path}.${randomUUID()}`;
+    const written = await write(part, content);
+    await rename(part, path);
+    return written;
+  };
 }

@@ -12,5 +12,9 @@ declare module "@20minutes/s3rver" {
     });
     callback(): (request: IncomingMessage, response: ServerResponse) => void;
     configureBuckets(): Promise<unknown>;
+    readonly store: {
+      /** Writes bytes to a path. */
+      putContent(path: string, content: unknown): Promise<readonly [size: number, md5: string]>;
+    };
   }
 }
