@@ -59,6 +59,7 @@ describe("defaults", () => {
       maxUnfinishedBytes: 10_737_418_240,
       ...{ maxFileBytes: 0, maxResourceFileBytes: 0 },
       ...{ maxSubjectFileBytes: 0, maxTotalFileBytes: 0 },
+      pictureCacheBytes: 1_073_741_824,
       maxInFlightBytes: 134_217_728,
       rateLimitPerAddress: 0,
       rateLimitPerToken: 0,
@@ -139,6 +140,7 @@ describe("the config file", () => {
       ...{ maxFileBytes: 12, maxResourceFileBytes: 13 },
       ...{ maxSubjectFileBytes: 14, maxTotalFileBytes: 15 },
       ...{ rateLimitPerAddress: 5, rateLimitPerToken: 6, keepRemovedDays: 7, keepKeysHours: 8 },
+      ...{ pictureCacheBytes: 1_048_577 },
       ...{ queryDeadline: 9, maxCounted: 10, maxCascade: 11, actions: "deeds" },
       ...{ metricsPort: 9, metricsHost: "0.0.0.0" },
       ...{ keepUploadsHours: 12, maxUnfinishedBytes: 2_097_152 },
@@ -291,6 +293,10 @@ describe("values", () => {
     maxTotalFileBytes: {
       allowed: [["999999999999999", 999_999_999_999_999]],
       rejected: ["1000000000000000", "1TB"],
+    },
+    pictureCacheBytes: {
+      allowed: [["1048576", 1_048_576]],
+      rejected: ["0", "1048575", "1099511627777", "1G"],
     },
     maxInFlightBytes: {
       allowed: [["16777216", 2 ** 24]],

@@ -41,7 +41,7 @@ const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
     /^src\/store\/sqlite\//,
     /^src\/(server\/open-(store|transfer|repair|replica)\.ts$|store\/sqlite\/)/,
   ],
-  [/^src\/store\/disk\//, /^src\/(server\/open-files\.ts$|store\/disk\/)/],
+  [/^src\/store\/disk\//, /^src\/(server\/open-files\.ts$|store\/(disk|pictures)\/)/],
   [
     /^src\/store\/s3\//,
     /^src\/(server\/(open-files|open-backups|backups|(backup-)?settings|setting-values)\.ts$|backup\/bucket|store\/s3\/)/,
@@ -63,9 +63,11 @@ const packages: Readonly<Record<string, RegExp>> = {
   negotiator: /^src\/http\//,
   pino: /^src\/server\/log\.ts$/,
   postgres: /^src\/store\/postgres\//,
+  sharp: /^src\/store\/pictures\/render-process\.ts$/,
   typebox: /^src\/lib\/schema\/validator\.ts$/,
   uuidv7: /^src\/model\/id\.ts$/,
-  "node:child_process": /^src\/(server\/(supervisor|backup-schedule)|runtime\/node-modules)\.ts$/,
+  "node:child_process":
+    /^src\/(server\/(supervisor|backup-schedule)|runtime\/node-modules|store\/pictures\/renderer)\.ts$/,
   aws4fetch: /^src\/store\/s3\/client\.ts$/,
   "node:sqlite": /^src\/store\/sqlite\//,
   "node:worker_threads": /^src\/store\//,

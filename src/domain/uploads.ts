@@ -14,17 +14,27 @@ import {
   QuotaError,
 } from "./file-limits.ts";
 
+/** Removes what was made from files that are removed. */
+type Forget = (keys: readonly string[]) => Promise<void>;
+
 export class Uploads {
   readonly #store: Store;
   readonly #files: Files;
   readonly #limits: FileLimits;
   readonly #arriving: ArrivingFiles;
+  readonly #forget: Forget;
 
-  constructor(store: Store, files: Files, limits: FileLimits = {}) {
+  constructor(
+    store: Store,
+    files: Files,
+    limits: FileLimits = {},
+    forget: Forget = async () => undefined,
+  ) {
     this.#store = store;
     this.#files = files;
     this.#limits = limits;
     this.#arriving = new ArrivingFiles(store, limits);
+    this.#forget = forget;
   }
 
   get maxFileBytes(): number {
@@ -89,7 +99,9 @@ export class Uploads {
   /** A file that cannot be removed now is left to the sweep, so that no request fails because of it. */
   async discard(files: readonly Pick<StoredFile, "key">[]): Promise<void> {
     const keys = files.map(({ key }) => key);
-    if (keys.length > 0) await this.#files.remove(keys).catch(() => undefined);
+    if (keys.length === 0) return;
+    await this.#files.remove(keys).catch(() => undefined);
+    await this.#forget(keys);
   }
 
   /**
@@ -126,8 +138,10 @@ export class Uploads {
   }
 
   /** Called before the files are erased, so that none is left behind if this process ends meanwhile. */
-  setAside(files: readonly Pick<StoredFile, "key">[]): Promise<void> {
-    return this.#files.setAside(files.map(({ key }) => key));
+  async setAside(files: readonly Pick<StoredFile, "key">[]): Promise<void> {
+    const keys = files.map(({ key }) => key);
+    await this.#files.setAside(keys);
+    await this.#forget(keys);
   }
 
   /** Removes the files that were set aside, or puts them back if rows still refer to them. */

@@ -28,7 +28,7 @@ import { deleteFile, putFile } from "./files/replace.ts";
 import { signUrl } from "./files/signed-urls.ts";
 import { uploadRoutes } from "./files/upload-routes.ts";
 import { anyAction } from "./openapi/actions.ts";
-import { removeFile, replaceFile, signFileUrl } from "./openapi/files.ts";
+import { pictureParameters, removeFile, replaceFile, signFileUrl } from "./openapi/files.ts";
 import { storedFileBytes } from "./openapi/formats.ts";
 import { headers, validators } from "./openapi/headers.ts";
 import { conditions, parameters } from "./openapi/parameters.ts";
@@ -118,6 +118,7 @@ export const routes: Routes = {
       ...conditions,
       ...[parameters.ifMatch, parameters.range, parameters.ifRange, parameters.download],
       parameters.redirect,
+      ...pictureParameters,
     ],
     responses: {
       200: response("The whole file.", storedFileBytes, {
@@ -131,7 +132,7 @@ export const routes: Routes = {
       304: notModified,
       307: noContent("The bytes are at this URL for a minute.", { Location: headers.fileLocation }),
     },
-    problems: [404, 412, 416],
+    problems: [404, 412, 416, 422, 501],
   }),
   putFile: route("PUT /{collection}/{id}/{name}", "update", putFile, replaceFile),
   deleteFile: route("DELETE /{collection}/{id}/{name}", "update", deleteFile, removeFile),

@@ -5,6 +5,7 @@ import { invalidMessage, unknownMemberMessage } from "../lib/schema/subschemas.t
 import { grantLimits, grantSchema, ruleConditionSchema } from "./grant-schema.ts";
 import { collectionName } from "./id.ts";
 import { maxIndexFields } from "./listed-index.ts";
+import { picturesSchema } from "./picture.ts";
 import { deletionRules } from "./reference.ts";
 
 export const definitionLimits = {
@@ -250,6 +251,7 @@ const properties = {
     default: false,
     description: "Whether GET of a file with redirect=true may redirect to a presigned URL of S3.",
   },
+  pictures: picturesSchema,
 } as const;
 
 const rules = Object.keys(properties).filter((name) => name !== "$schema");

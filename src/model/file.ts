@@ -41,16 +41,18 @@ export function fileMembers(
 ): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   for (const [member, several] of Map.groupBy(files, memberOf)) {
-    const views = several.map((file) => fileView(file, address));
+    const views = several.map((file) => JSON.stringify(fileView(file, address)));
     const isList = several.some(isNumbered);
     members.set(member, isList ? `[${views.join(",")}]` : (views[0] ?? "null"));
   }
   return members;
 }
 
-function fileView({ slot, name, type, size, sha256 }: StoredFile, address: string): string {
-  return JSON.stringify({ name, type, size, sha256, url: `${address}/${slot}` });
-}
+/** A file as its resource shows it. */
+export const fileView = ({ slot, name, type, size, sha256 }: StoredFile, address: string) => ({
+  ...{ name, type, size, sha256 },
+  url: `${address}/${slot}`,
+});
 
 /** Adds the members that represent the files to the text of the fields. */
 export function addFileMembers(

@@ -42,6 +42,11 @@ export const problemKinds = {
     about:
       "A signed URL reads one file for a short time. This one was changed, has expired, or the file was replaced; or the token that signed it was revoked, or may no longer read the file; or the definition of the collection no longer says `signedUrls`. Ask for a new URL with POST /-/signed-urls.",
   },
+  "unprocessable-picture": {
+    title: "The picture cannot be rendered",
+    about:
+      "The file has the type of a picture, but it is damaged, it is something else, or it exceeds a limit: 64 MiB, 50 megapixels, or the time and memory that one picture may take. The detail says which. The file itself can be downloaded as it is, without parameters.",
+  },
   "tls-required": {
     title: "This server requires TLS",
     about:
@@ -59,7 +64,7 @@ export const problemKinds = {
   "not-implemented": {
     title: "Not implemented",
     about:
-      "The server does not support the method at any address (RFC 9110 §9.1), or does not support the transfer coding: only `chunked` is supported (RFC 9112 §6.1).",
+      "The server does not support the method at any address (RFC 9110 §9.1), does not support the transfer coding (only `chunked` is, RFC 9112 §6.1), or cannot render pictures, because the package `sharp` is missing or does not fit the machine.",
   },
   "not-acceptable": {
     title: "No acceptable representation",

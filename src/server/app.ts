@@ -1,5 +1,6 @@
 // Builds a running server from a config: opens the store and connects all services.
 
+import { join } from "node:path";
 import { sendFile } from "#runtime";
 import { Access } from "../domain/access.ts";
 import { AccessDocuments } from "../domain/access-documents.ts";
@@ -9,6 +10,7 @@ import { Collections } from "../domain/collections.ts";
 import { Expander } from "../domain/expand.ts";
 import { Feeds } from "../domain/feeds.ts";
 import { Lists } from "../domain/lists.ts";
+import { Pictures } from "../domain/pictures.ts";
 import { Resources } from "../domain/resources.ts";
 import { ResumableUploads } from "../domain/resumable-uploads.ts";
 import { Rights } from "../domain/rights/rights.ts";
@@ -39,6 +41,8 @@ import { MemoryBudget } from "../lib/memory-budget.ts";
 import { type MetricFamily, Metrics } from "../lib/metrics.ts";
 import type { Action } from "../model/action.ts";
 import { redactSecrets } from "../model/token.ts";
+import { PictureCache } from "../store/pictures/cache.ts";
+import { Renderer } from "../store/pictures/renderer.ts";
 import type { Committer, Owner } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
 import { fileLimitsOf } from "./file-limits.ts";
@@ -138,7 +142,9 @@ function build(
     log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
   );
   const fileLimits = fileLimitsOf(config);
-  const uploads = new Uploads(store, files, fileLimits);
+  const cache = new PictureCache(join(config.data, "pictures"), config.pictureCacheBytes);
+  const pictures = new Pictures(files, cache, new Renderer());
+  const uploads = new Uploads(store, files, fileLimits, (keys) => pictures.forget(keys));
   const resumableUploads = new ResumableUploads(files.partial, {
     clock,
     // A key that prevents a second creation is stored at least as long as the upload.
@@ -191,6 +197,7 @@ function build(
     signedUrls: new SignedUrls(store, access, clock),
     resumableUploads,
     perform: routeRequest,
+    pictures,
     actions,
     unready: () => store.ready(),
     filesUnready: () => filesHealth.unready(),
@@ -242,6 +249,7 @@ function build(
     async close() {
       stopMeasuring();
       requests.flush();
+      await pictures.close();
       await uses.flush();
       await store.close();
     },

@@ -177,4 +177,15 @@ export const limitSettings = {
     fallback: "24",
     read: (text) => wholeNumber(text, 1, 8_760),
   },
+  pictureCacheBytes: {
+    flag: "--picture-cache-bytes",
+    variable: "RESTANTE_PICTURE_CACHE_BYTES",
+    type: "number",
+    placeholder: "bytes",
+    about:
+      "How many bytes of rendered pictures are kept in the data folder; those that were not used for the longest time are removed.",
+    allowed: "a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
+    fallback: "1073741824",
+    read: (text) => wholeNumber(text, 1_048_576, 1_099_511_627_776),
+  },
 } as const satisfies Readonly<Record<string, Setting<number>>>;

@@ -52,6 +52,8 @@ export interface Config {
   readonly maxResourceFileBytes: number;
   readonly maxSubjectFileBytes: number;
   readonly maxTotalFileBytes: number;
+  /** How many bytes of rendered pictures are kept in the data folder. */
+  readonly pictureCacheBytes: number;
   /** The limit of all requests and responses in flight together. */
   readonly maxInFlightBytes: number;
   /** Requests per minute; 0 for no limit. */

@@ -16,6 +16,7 @@ import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { Collections } from "../../src/domain/collections.ts";
 import { Feeds } from "../../src/domain/feeds.ts";
 import { Lists } from "../../src/domain/lists.ts";
+import { Pictures } from "../../src/domain/pictures.ts";
 import { Resources } from "../../src/domain/resources.ts";
 import { ResumableUploads } from "../../src/domain/resumable-uploads.ts";
 import { Rights } from "../../src/domain/rights/rights.ts";
@@ -34,6 +35,8 @@ import { Problem } from "../../src/model/problem.ts";
 import type { ListRequest } from "../../src/model/query/list-request.ts";
 import { type Verb, verbs } from "../../src/model/token.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
+import { PictureCache } from "../../src/store/pictures/cache.ts";
+import { Renderer } from "../../src/store/pictures/renderer.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 
@@ -59,6 +62,7 @@ interface Domain {
   readonly resources: Resources;
   readonly rights: Rights;
   readonly signedUrls: SignedUrls;
+  readonly pictures: Pictures;
   readonly slowQueries: SlowQueries;
   readonly backups: Backups;
   readonly tokens: Tokens;
@@ -195,6 +199,12 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Uploads.save update": onCollection("update", ({ uploads }, access) =>
     uploads.save(access, "update", oneByte(), 10),
   ),
+  "Pictures.render": onCollection("read", ({ pictures }, access) =>
+    pictures.render(access, file, { width: 1, fit: "cover", format: undefined }, ""),
+  ),
+  "Pictures.describe": onCollection("read", ({ pictures }, access) =>
+    pictures.describe(access, file, ""),
+  ),
   "SignedUrls.sign": onCollection("read", ({ signedUrls }, access) =>
     signedUrls.sign(access, file, "/notes/a/a", 60),
   ),
@@ -252,6 +262,8 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
 const others: Readonly<Record<string, string>> = {
   "Access.identify": "finds the principal of a secret",
   "Access.use": "records a use of a principal's own token",
+  "Pictures.forget": "removes what was rendered from files that are removed",
+  "Pictures.close": "run by the server itself",
   "Access.holder": "finds the principal of a token that has signed a URL",
   "SignedUrls.open": "reads a signature; the signer's access is checked after it",
   "Access.renew": "returns the same principal with what it has now",
@@ -436,6 +448,11 @@ describe("a principal without the scope", () => {
       lists: new Lists(store, access, 2 ** 20),
       feeds: new Feeds(store, 2 ** 20),
       signedUrls: new SignedUrls(store, access, Date.now),
+      pictures: new Pictures(
+        files,
+        new PictureCache(join(folder, "pictures"), 2 ** 20),
+        new Renderer(),
+      ),
       slowQueries: new SlowQueries(Date.now),
       backups: new Backups(),
       resumableUploads: new ResumableUploads(files.partial, {

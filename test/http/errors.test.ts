@@ -87,6 +87,14 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
     return request("/ruled", { token, method: "POST", headers: json, body: '{"by":"nobody"}' });
   },
   "invalid-signature": () => request("/people/1/photo?signature=x", { token: null }),
+  "unprocessable-picture": async () => {
+    const sizes = '{"pictures":{"sizes":[{"width":9}]}}';
+    await request("/-/collections/photos", { method: "PUT", headers: json, body: sizes });
+    const headers = { "content-type": "image/png" };
+    const made = await app.request("/photos", { method: "POST", headers, body: "none" });
+    const { file } = (await made.json()) as { file: { url: string } };
+    return request(`${file.url}?width=9`);
+  },
   "tls-required": () =>
     answerOf(broken.request("/people", { headers: { "x-forwarded-proto": "http" } })),
   "not-found": () => request("/people/no-such-id"),

@@ -20,19 +20,24 @@ import { cleanFileName, writeDisposition } from "../headers/content-disposition.
 import { HttpProblem } from "../headers/http-problem.ts";
 import { type ByteRange, contentRange, isSameFile, readRanges } from "../headers/range.ts";
 import type { RequestContext } from "../request/context.ts";
-import { invalid, readParameters } from "../request/request-target.ts";
+import { invalid } from "../request/request-target.ts";
 import { setCaching, withDate } from "../response/response.ts";
 import { writeByteRanges } from "./byteranges.ts";
+import { type FileParameters, readFileParameters, readPictureRequest } from "./parameters.ts";
+import { describePicture, renderPicture } from "./pictures.ts";
 
 /** Keeps a file from running scripts and from acting as a page of this origin. */
 const sandbox = "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'";
 
 export async function getFile(context: RequestContext): Promise<Response | Problem> {
-  const parameters = readParameters(context.searchParams, ["download", "redirect"]);
+  const parameters = readFileParameters(context.searchParams);
   if (parameters instanceof Problem) return parameters;
   const isRedirecting = readRedirect(context, parameters.redirect);
   if (isRedirecting instanceof Problem) return isRedirecting;
-  const found = await find(context);
+  const original = await find(context);
+  if (original instanceof Problem) return original;
+  const found = await renderIfAsked(context, original, parameters);
+  if (found === undefined) return findAgain(context, original.part);
   if (found instanceof Problem) return found;
   const { headers: requestHeaders } = context.request;
   const { updatedAt, headers } = found;
@@ -61,12 +66,13 @@ function readRedirect(
   return request.method === "GET";
 }
 
-/** Returns undefined where the storage has no URLs of its own. */
+/** Returns undefined where the storage has no URLs of its own, and for a rendered picture. */
 async function redirect(
   { services, collection }: RequestContext,
-  { part, headers }: FoundFile,
+  { part, bytes, headers }: FoundFile,
   download: string | undefined,
 ): Promise<Response | Problem | undefined> {
+  if (bytes !== undefined) return undefined;
   // A presigned URL has no sandbox. What browsers could run is an attachment in any case.
   const url = await services.uploads.link(collection, part, {
     expiresInSeconds: redirectSeconds,
@@ -83,6 +89,8 @@ async function redirect(
 
 interface FoundFile extends Validators {
   readonly part: StoredFile;
+  /** The bytes, when they are made from those of the file. */
+  readonly bytes?: Uint8Array<ArrayBuffer>;
   readonly updatedAt: number;
   /** The headers of a 304; a 200 and a 206 add more. */
   readonly headers: Headers;
@@ -134,37 +142,50 @@ async function answerBytes(
   if (request.method === "HEAD") return new Response(null, { status, headers });
   if (ranges === undefined && !declinesDigest(request.headers, "want-content-digest"))
     headers.set("Content-Digest", writeDigest(part.sha256));
-  const { start, end } = range;
-  const bytes = await context.services.uploads.send(context.collection, part, start, end);
+  const bytes = await send(context, found, range);
   if (bytes instanceof Problem) return bytes;
   return bytes === undefined ? findAgain(context, part) : new Response(bytes, { status, headers });
 }
 
 async function answerRanges(
   context: RequestContext,
-  { part, headers }: FoundFile,
+  found: FoundFile,
   ranges: readonly ByteRange[],
 ): Promise<Response | Problem> {
+  const { part, headers } = found;
   // A file that is missing can be explained only before the response has begun.
-  const last = await open(context, part, { start: part.size - 1, end: part.size });
+  const last = await open(context, found, { start: part.size - 1, end: part.size });
   if (last instanceof Problem) return last;
   if (last === undefined) return findAgain(context, part);
   await last.cancel();
   const file = { type: servedType(part.type), size: part.size };
   const { type, length, body } = writeByteRanges(ranges, file, (range) => {
     context.extendTimeout();
-    return open(context, part, range);
+    return open(context, found, range);
   });
   headers.set("Content-Type", type);
   headers.set("Content-Length", String(length));
   return new Response(body, { status: 206, headers });
 }
 
-const open = (
+/** Bytes for a response that has them alone. */
+const send = (
   { services, collection }: RequestContext,
-  part: StoredFile,
+  { part, bytes }: FoundFile,
   { start, end }: ByteRange,
-) => services.uploads.read(collection, part, start, end);
+) =>
+  bytes === undefined
+    ? services.uploads.send(collection, part, start, end)
+    : new Blob([bytes.subarray(start, end)]);
+
+const open = async (
+  { services, collection }: RequestContext,
+  { part, bytes }: FoundFile,
+  { start, end }: ByteRange,
+): Promise<ReadableStream<Uint8Array> | Problem | undefined> =>
+  bytes === undefined
+    ? services.uploads.read(collection, part, start, end)
+    : new Blob([bytes.subarray(start, end)]).stream();
 
 /** The name that is asked for with `?download=`, or else the stored one. */
 function dispositionOf({ name, type }: StoredFile, download: string | undefined): string {
@@ -183,6 +204,23 @@ const unsatisfiable = (size: number): Problem =>
   new HttpProblem("range-not-satisfiable", `The file has ${size} bytes.`, {
     "content-range": `bytes */${size}`,
   });
+
+/** Returns undefined when the bytes of the file are missing. */
+async function renderIfAsked(
+  context: RequestContext,
+  original: FoundFile,
+  parameters: FileParameters,
+): Promise<FoundFile | Problem | undefined> {
+  const request = readPictureRequest(parameters);
+  if (request === undefined || request instanceof Problem) return request ?? original;
+  const made = await (request === "description"
+    ? describePicture(context, original.part)
+    : renderPicture(context, original.part, request));
+  if (made === undefined || made instanceof Problem) return made;
+  const etag = `"${made.part.sha256}"`;
+  original.headers.set("ETag", etag);
+  return { ...original, ...made, etag };
+}
 
 /** The file was replaced or removed in the meantime, or it is lost. */
 async function findAgain(

@@ -17,6 +17,7 @@ import {
 } from "../request/request-target.ts";
 import { withSignature } from "../request/signature.ts";
 import { json } from "../response/response.ts";
+import { readFileParameters, readPictureRequest } from "./parameters.ts";
 
 export async function signUrl(context: RequestContext): Promise<Response | Problem> {
   const { services } = context;
@@ -77,7 +78,9 @@ function checkQuery(query: string): Problem | undefined {
   const credential = findCredential(searchParams);
   if (credential !== undefined)
     return invalidPath(`the parameter ${credential} looks like a credential; leave it out`);
-  const [error] = rejectParameters({ searchParams })?.errors ?? [];
+  const parameters = readFileParameters(searchParams);
+  const request = parameters instanceof Problem ? parameters : readPictureRequest(parameters);
+  const [error] = (request instanceof Problem && request.errors) || [];
   return error && invalidPath(`must have valid parameters. ${error.detail}`);
 }
 

@@ -13,6 +13,11 @@ import { headers } from "./headers.ts";
 import { parameters, preconditions } from "./parameters.ts";
 import { json, jsonContent, noContent } from "./responses.ts";
 
+export const pictureParameters = [
+  ...[parameters.width, parameters.height, parameters.fit, parameters.format],
+  parameters.description,
+];
+
 const applied = { "Preference-Applied": headers.preferenceApplied };
 const shown = { ...applied, "Content-Location": headers.contentLocation };
 

@@ -1,6 +1,7 @@
 // Describes the parameters of the query string and of the header in the OpenAPI document.
 
 import { jsonLimits } from "../../lib/json/scan.ts";
+import { pictureFits, pictureFormats } from "../../model/picture.ts";
 import { listRequestLimits, pageLimits } from "../../model/query/list-request.ts";
 import { maxSubjects } from "../../model/schemas/collection.ts";
 import { entityTagSchema, entityTagsSchema } from "../../model/schemas/entity-tags.ts";
@@ -177,6 +178,26 @@ export const parameters = {
     "If-Unmodified-Since",
     "Like If-Match, by time and to the second only; ignored with If-Match.",
     httpDate,
+  ),
+  width: inQuery(
+    "width",
+    "Of a picture, in pixels: with `height` one of the sizes that the definition declares in `pictures`.",
+    { type: "integer", minimum: 1 },
+  ),
+  height: inQuery("height", "Of a picture, in pixels.", { type: "integer", minimum: 1 }),
+  fit: inQuery(
+    "fit",
+    "How a picture fits into width and height: `cover` (the default) cuts off what is outside, `contain` adds a border, `inside` keeps its shape and is not enlarged, `fill` stretches it.",
+    { type: "string", enum: pictureFits },
+  ),
+  format: inQuery("format", "Of a picture; without it that of the original, and PNG for GIF.", {
+    type: "string",
+    enum: pictureFormats,
+  }),
+  description: inQuery(
+    "description",
+    "`true`: JSON instead of the picture, with `width`, `height` and a `preview`, a `data:` URL of a few hundred bytes.",
+    { type: "boolean", enum: [true] },
   ),
   download: inQuery(
     "download",

@@ -10,6 +10,7 @@ import type { Expander } from "../../domain/expand.ts";
 import type { Feeds } from "../../domain/feeds.ts";
 import type { Lists, ReadOptions } from "../../domain/lists.ts";
 import type { Mask } from "../../domain/mask.ts";
+import type { Pictures } from "../../domain/pictures.ts";
 import type { Resources } from "../../domain/resources.ts";
 import type { ResumableUploads } from "../../domain/resumable-uploads.ts";
 import type { Rights } from "../../domain/rights/rights.ts";
@@ -45,6 +46,7 @@ export interface Services {
   readonly uploads: Uploads;
   readonly signedUrls: SignedUrls;
   readonly resumableUploads: ResumableUploads;
+  readonly pictures: Pictures;
   readonly actions: Actions;
   /** Returns why writes are not possible now, or undefined. */
   readonly unready: () => string | undefined | Promise<string | undefined>;

@@ -38,6 +38,7 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   "expectation-failed": 417,
   misdirected: 421,
   "key-reused": 422,
+  "unprocessable-picture": 422,
   "precondition-required": 428,
   "too-many-requests": 429,
   "header-too-large": 431,

@@ -1,0 +1,46 @@
+// Turns a file into the picture or the description that is asked for, so that it is sent as a file is.
+
+import { createHash } from "node:crypto";
+import { fileView, type StoredFile } from "../../model/file.ts";
+import type { PictureFormat, PictureRequest } from "../../model/picture.ts";
+import { Problem } from "../../model/problem.ts";
+import type { RequestContext } from "../request/context.ts";
+
+/** What is sent instead of the file: its type, name, size and hash, and its bytes. */
+export interface MadeFile {
+  readonly part: StoredFile;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Returns undefined when the bytes of the file are missing. */
+export async function renderPicture(
+  { services, collection, caller }: RequestContext,
+  part: StoredFile,
+  request: PictureRequest,
+): Promise<MadeFile | Problem | undefined> {
+  const made = await services.pictures.render(collection, part, request, caller);
+  if (made === undefined || made instanceof Problem) return made;
+  const { bytes, sha256, format } = made;
+  const [type, name] = [`image/${format}`, withExtension(part.name, format)];
+  return { part: { ...part, type, name, sha256, size: bytes.length }, bytes };
+}
+
+/** The file as its resource shows it, with width, height and preview. */
+export async function describePicture(
+  context: RequestContext,
+  part: StoredFile,
+): Promise<MadeFile | Problem | undefined> {
+  const { services, collection, caller, collectionUrl } = context;
+  const made = await services.pictures.describe(collection, part, caller);
+  if (made === undefined || made instanceof Problem) return made;
+  const description = JSON.parse(new TextDecoder().decode(made.bytes));
+  const view = { ...fileView(part, `${collectionUrl}/${context.param("id")}`), ...description };
+  const bytes = new TextEncoder().encode(JSON.stringify(view));
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const [type, name] = ["application/json", `${part.name}.json`];
+  return { part: { ...part, type, name, sha256, size: bytes.length }, bytes };
+}
+
+/** `a.png` → `a.webp`; no name stays none. */
+const withExtension = (name: string, format: PictureFormat): string =>
+  name && `${name.replace(/\.[A-Za-z]{1,4}$/, "")}.${format === "jpeg" ? "jpg" : format}`;

@@ -1,0 +1,138 @@
+// Keeps rendered pictures in a folder, up to a number of bytes: those that were not used for the longest time go first.
+
+import { createHash, randomBytes } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { mkdir, readdir, readFile, rename, stat, unlink, utimes } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { ignoreMissing, mapDiskError } from "../disk/errors.ts";
+import { digestBytes } from "./job.ts";
+
+export interface CachedPicture {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Of the bytes, in hex. */
+  readonly sha256: string;
+}
+
+/** Uses are noted to the hour, so that few reads write. */
+const useResolutionMs = 60 * 60 * 1000;
+/** What is removed at once, as a part of the limit. */
+const slack = 0.1;
+
+/** A name begins with the key of its file. Several processes can use the same folder. */
+export class PictureCache {
+  readonly #folder: string;
+  readonly #maxBytes: number;
+  /** The bytes that were added since the folder was last measured. */
+  #added = Number.POSITIVE_INFINITY;
+  #trimming: Promise<void> | undefined;
+
+  constructor(folder: string, maxBytes: number) {
+    this.#folder = folder;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Returns undefined when there is none, or when it is damaged, as after a power cut. */
+  async read(name: string): Promise<CachedPicture | undefined> {
+    const path = this.#pathOf(name);
+    const entry = await mapDiskError(ignoreMissing(readFile(path)));
+    if (entry === undefined) return undefined;
+    const bytes = new Uint8Array(entry.subarray(digestBytes));
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    if (entry.subarray(0, digestBytes).toString("hex") !== sha256) return undefined;
+    await noteUse(path);
+    return { bytes, sha256 };
+  }
+
+  /** Writes a temporary file, and returns its path. */
+  async write(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+    const path = await this.newPath();
+    try {
+      await mapDiskError(pipeline(bytes, createWriteStream(path, { mode: 0o600 })));
+      return path;
+    } catch (error) {
+      await this.discard(path);
+      throw error;
+    }
+  }
+
+  /** Returns a path for a temporary file. */
+  async newPath(): Promise<string> {
+    await mapDiskError(mkdir(this.#incoming, { recursive: true, mode: 0o700 }));
+    return join(this.#incoming, randomBytes(16).toString("hex"));
+  }
+
+  async discard(path: string): Promise<void> {
+    await unlink(path).catch(() => undefined);
+  }
+
+  /** Moves a complete temporary file to its name. */
+  async add(path: string, name: string): Promise<void> {
+    const target = this.#pathOf(name);
+    const { size } = await mapDiskError(stat(path));
+    await mapDiskError(mkdir(dirname(target), { recursive: true, mode: 0o700 }));
+    await mapDiskError(rename(path, target));
+    this.#added += size;
+    if (this.#added > this.#maxBytes * slack) await this.#trim();
+  }
+
+  /** Removes what was rendered from files. */
+  async remove(keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      const directory = dirname(this.#pathOf(key));
+      const names = (await ignoreMissing(readdir(directory))) ?? [];
+      for (const name of names.filter((each) => each.startsWith(`${key}.`)))
+        await this.discard(join(directory, name));
+    }
+  }
+
+  get #incoming(): string {
+    return join(this.#folder, "incoming");
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder, name.slice(0, 2), name);
+  }
+
+  async #trim(): Promise<void> {
+    this.#trimming ??= this.#removeUnused().finally(() => {
+      this.#trimming = undefined;
+    });
+    await this.#trimming;
+  }
+
+  /** Also removes the temporary files of a process that died. */
+  async #removeUnused(): Promise<void> {
+    const entries = await this.#measure();
+    this.#added = 0;
+    const before = Date.now() - useResolutionMs;
+    let sum = entries.reduce((total, { size }) => total + size, 0);
+    for (const { path, size, usedAt, isIncoming } of entries) {
+      if (isIncoming ? usedAt > before : sum <= this.#maxBytes * (1 - slack)) continue;
+      await this.discard(path);
+      sum -= size;
+    }
+  }
+
+  /** Returns all files, those that were not used for the longest time first. */
+  async #measure() {
+    const entries = [];
+    for (const directory of (await ignoreMissing(readdir(this.#folder))) ?? [])
+      for (const name of (await ignoreMissing(readdir(join(this.#folder, directory)))) ?? []) {
+        const path = join(this.#folder, directory, name);
+        const stats = await ignoreMissing(stat(path));
+        const isIncoming = directory === "incoming";
+        if (stats !== undefined)
+          entries.push({ path, size: stats.size, usedAt: stats.mtimeMs, isIncoming });
+      }
+    return entries.sort((one, other) => one.usedAt - other.usedAt);
+  }
+}
+
+/** A picture that is removed meanwhile is no error. */
+async function noteUse(path: string): Promise<void> {
+  const now = new Date();
+  const stats = await ignoreMissing(stat(path));
+  if (stats !== undefined && now.getTime() - stats.mtimeMs > useResolutionMs)
+    await utimes(path, now, now).catch(() => undefined);
+}

@@ -1,0 +1,110 @@
+// The queue of pictures: equal requests share one rendering, callers take turns, and too many are rejected.
+
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { CollectionAccess } from "../../src/domain/collection-access.ts";
+import { Pictures } from "../../src/domain/pictures.ts";
+import type { Rules } from "../../src/model/collection.ts";
+import type { StoredFile } from "../../src/model/file.ts";
+import { system } from "../../src/model/principal.ts";
+import { Problem } from "../../src/model/problem.ts";
+import { openDisk } from "../../src/store/disk/disk.ts";
+import { PictureCache } from "../../src/store/pictures/cache.ts";
+import type { PictureJob } from "../../src/store/pictures/job.ts";
+import { NoRenderer } from "../../src/store/pictures/renderer.ts";
+
+let folder: string;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "restante-"));
+});
+after(() => rm(folder, { recursive: true }));
+
+const rules = { definition: '{"pictures":{"sizes":[{"width":1}]}}' } as Rules;
+const access = new CollectionAccess(system, "photos", rules);
+const request = { width: 1, fit: "cover", format: undefined } as const;
+
+async function* bytes(): AsyncGenerator<Uint8Array> {
+  yield new Uint8Array(10);
+}
+
+/** Renders when it is told to, and notes in which order. */
+class SlowRenderer {
+  readonly started: string[] = [];
+  #go: () => void = () => undefined;
+  readonly #gate = new Promise<void>((resolve) => {
+    this.#go = resolve;
+  });
+
+  release(): void {
+    this.#go();
+  }
+
+  async run({ output }: PictureJob): Promise<undefined> {
+    this.started.push(output);
+    await this.#gate;
+    const made = Buffer.from("made");
+    await writeFile(output, Buffer.concat([createHash("sha256").update(made).digest(), made]));
+  }
+
+  close(): void {}
+}
+
+const files = () => openDisk(join(folder, "files"));
+
+async function upload(): Promise<StoredFile> {
+  const saved = await files().save(bytes(), 100);
+  assert.ok(saved !== "too-large");
+  return { ...saved, slot: "a", name: "a.png", type: "image/png" };
+}
+
+const cache = () => new PictureCache(join(folder, "pictures"), 1_000_000);
+const open = (renderer: Pick<SlowRenderer, "run" | "close">) =>
+  new Pictures(files(), cache(), renderer);
+
+describe("pictures", () => {
+  it("that are asked for at the same time are rendered once, and kept for the next start", async () => {
+    const renderer = new SlowRenderer();
+    const pictures = open(renderer);
+    const file = await upload();
+    const all = [1, 2, 3].map((n) => pictures.render(access, file, request, `caller ${n}`));
+    renderer.release();
+    for (const made of await Promise.all(all))
+      assert.ok(made !== undefined && !(made instanceof Problem) && made.bytes.length === 4);
+    assert.equal(renderer.started.length, 1);
+    const next = open({ run: () => assert.fail("it is kept"), close: () => undefined });
+    assert.ok(!((await next.render(access, file, request, "")) instanceof Problem));
+  });
+
+  it("of one caller wait in turn with those of others, and too many are 503", async () => {
+    const renderer = new SlowRenderer();
+    const pictures = open(renderer);
+    const order: string[] = [];
+    const ask = async (caller: string) => {
+      const made = await pictures.render(access, await upload(), request, caller);
+      order.push(caller);
+      return made;
+    };
+    const crowd = Array.from({ length: 60 }, () => ask("many"));
+    const rejected = await Promise.race(crowd);
+    assert.ok(rejected instanceof Problem && rejected.kind === "unavailable");
+    const other = ask("few");
+    order.length = 0;
+    // The other one is in the queue when its file is uploaded; then everything may go on.
+    setTimeout(() => renderer.release(), 300);
+    await Promise.all([...crowd, other]);
+    assert.ok(order.indexOf("few") >= 0 && order.indexOf("few") < 25, `${order.indexOf("few")}`);
+  });
+
+  it("are 501 where they cannot be rendered", async () => {
+    const pictures = open({
+      run: () => Promise.reject(new NoRenderer()),
+      close: () => undefined,
+    });
+    const made = await pictures.render(access, await upload(), request, "");
+    assert.ok(made instanceof Problem && made.kind === "not-implemented");
+  });
+});
