@@ -214,6 +214,11 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
       ...{ caller: "someone", maxBytes: 10, length: null },
     }),
   ),
+  "Uploads.link": onCollection("read", ({ uploads }, access) =>
+    uploads.link(access, file, {
+      ...{ expiresInSeconds: 1, type: "", disposition: "", cacheControl: "" },
+    }),
+  ),
   "Uploads.read": onCollection("read", ({ uploads }, access) => uploads.read(access, file, 0, 1)),
   "Uploads.send": onCollection("read", ({ uploads }, access) => uploads.send(access, file, 0, 1)),
   "Collections.list": admin(({ collections }, who) => collections.list(who)),
