@@ -401,6 +401,8 @@ const others: Readonly<Record<string, string>> = {
   "TokenUses.add": "called for the token of a request",
   "TokenUses.latest": "used by Tokens",
   "TokenUses.flush": "run by the server itself",
+  "Uploads.maxFileBytes": "is a limit of the server",
+  "ArrivingFiles.count": "used by Uploads, after the check",
   "Uploads.discard": "removes files that no resource refers to",
   "Uploads.writeWithFiles": "used by Writes, around a checked write",
   "Uploads.sweep": "run by the server itself",
