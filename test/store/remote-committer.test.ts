@@ -11,7 +11,7 @@ import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { type Owner, RemoteCommitter, runCommitRequest } from "../../src/store/remote-committer.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Change, Outcome } from "../../src/store/store.ts";
-import { ReusedEngine, storeContractVariant, testMaxCounted } from "./contract.ts";
+import { ReusedEngine, storeContractVariant, testFileQuotas, testMaxCounted } from "./contract.ts";
 
 /** What becomes of a message on its way from process to process. */
 const sent = <T>(message: T): T => JSON.parse(JSON.stringify(message));
@@ -34,7 +34,7 @@ function handTo(commit: Owner["commit"], erasing: Erasing = noErasing): RemoteCo
 /** The first process writes; every store of the contract tests is that of a worker. */
 async function engine(): Promise<ReusedEngine> {
   const path = await mkdtemp(join(tmpdir(), "restante-"));
-  const first = withGroupCommit(await openSqlite({ path }));
+  const first = withGroupCommit(await openSqlite({ path, fileQuotas: testFileQuotas }));
   const open = async () => {
     const committer = handTo((changes) => first.commit(changes), first);
     return withGroupCommit(await openSqlite({ path, committer, maxCounted: testMaxCounted }));
