@@ -115,6 +115,16 @@ describe("a signed URL", () => {
     assert.ok((await read(other)).status >= 400);
   });
 
+  it("ends when the file is replaced, also by the same bytes", async () => {
+    const { url } = await upload("x");
+    const signed = await sign(url);
+    const headers = { "content-type": "text/plain" };
+    const replaced = await answerOf(app.request(url, { method: "PUT", headers, body: "x" }));
+    assert.ok(replaced.status < 300, replaced.body);
+    await assertRefused(signed, /^The file was replaced/);
+    assert.equal((await read(await sign(url))).body, "x");
+  });
+
   it("ends with the token that signed it", async () => {
     const { url } = await upload("x");
     const made = JSON.parse(
