@@ -23,7 +23,8 @@ async function upload(app: TestApp, collection: string): Promise<string> {
 async function beginUpload(app: TestApp): Promise<string> {
   const headers = { "content-type": "image/png", "upload-complete": "?0" };
   const begun = await app.request("/people", { method: "POST", headers });
-  return begun.headers.get("location") ?? "";
+  // With a base URL it is absolute.
+  return new URL(begun.headers.get("location") ?? "", app.url).pathname;
 }
 
 /** Sends all requests with the same extra headers. */
