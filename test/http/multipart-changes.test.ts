@@ -1,15 +1,13 @@
 // PUT and PATCH of a resource with a form: a JSON part `data` or texts, beside files.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { ProblemKind } from "../../src/model/problem.ts";
 import { storesHere } from "../short-run.ts";
-import { startApp, type TestApp } from "./app.ts";
-import { Client, pointersOf } from "./client.ts";
+import type { TestApp } from "./app.ts";
+import { type Client, pointersOf } from "./client.ts";
 import { type Answer, answerOf } from "./expect.ts";
+import { type FilesApp, startFilesApp } from "./files-app.ts";
 import { file, filesIn, form, hashOf, type Piece, type Shown, text } from "./multipart.ts";
 
 type Fields = Readonly<Record<string, string>>;
@@ -22,26 +20,16 @@ const data = (value: unknown): Piece => ({
 
 for (const store of storesHere("node", ["sqlite", "postgres"]))
   describe(`a form that changes a resource, on ${store}`, () => {
+    let running: FilesApp;
     let app: TestApp;
     let client: Client;
-    let folder: string;
     let files: string;
+    let define: FilesApp["define"];
     before(async () => {
-      folder = await mkdtemp(join(tmpdir(), "restante-"));
-      files = join(folder, "files");
-      app = await startApp({ files, ...(store === "postgres" ? { store } : {}) });
-      client = new Client(app);
-      await app.post("people", {});
+      running = await startFilesApp(store === "postgres" ? { store } : {});
+      ({ app, client, files, define } = running);
     });
-    after(async () => {
-      await app.stop();
-      await rm(folder, { recursive: true, force: true });
-    });
-
-    const define = async (name: string, definition: unknown) => {
-      const { status, body } = await client.put(`/-/collections/${name}`, definition);
-      assert.ok(status < 300, body);
-    };
+    after(() => running.stop());
 
     const send = (
       method: string,

@@ -2,18 +2,16 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { ProblemKind } from "../../src/model/problem.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
 import { storesHere } from "../short-run.ts";
-import { startApp, type TestApp } from "./app.ts";
-import { Client, concurrently, pointersOf } from "./client.ts";
+import type { TestApp } from "./app.ts";
+import { type Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
+import { type FilesApp, startFilesApp } from "./files-app.ts";
 import { file, filesIn, form, hashOf, type Piece, type Shown, text } from "./multipart.ts";
 
 type Fields = Readonly<Record<string, string>>;
@@ -21,27 +19,17 @@ type Made = Readonly<Record<string, Shown>> & { readonly id: string };
 
 for (const store of storesHere("bun", ["sqlite", "postgres"]))
   describe(`files on ${store}`, () => {
+    let running: FilesApp;
     let app: TestApp;
     let client: Client;
-    let folder: string;
     let files: string;
+    let define: FilesApp["define"];
     before(async () => {
-      folder = await mkdtemp(join(tmpdir(), "restante-"));
-      files = join(folder, "files");
       const engine = store === "postgres" ? { store } : {};
-      app = await startApp({ files, maxUploadBytes: 1_000_000, ...engine });
-      client = new Client(app);
-      await app.post("people", {});
+      running = await startFilesApp({ maxUploadBytes: 1_000_000, ...engine });
+      ({ app, client, files, define } = running);
     });
-    after(async () => {
-      await app.stop();
-      await rm(folder, { recursive: true, force: true });
-    });
-
-    const define = async (name: string, definition: unknown) => {
-      const { status, body } = await client.put(`/-/collections/${name}`, definition);
-      assert.ok(status < 300, body);
-    };
+    after(() => running.stop());
 
     async function made(pieces: readonly Piece[], collection = "people"): Promise<Made> {
       const sent = { method: "POST", ...form(pieces) };

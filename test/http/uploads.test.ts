@@ -10,9 +10,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BodyError } from "../../src/http/body/decoding.ts";
 import { withTimeouts } from "../../src/http/body/upload.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
-import { startApp, type TestApp } from "./app.ts";
-import { Client, pointersOf } from "./client.ts";
+import type { TestApp } from "./app.ts";
+import { type Client, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
+import { type FilesApp, startFilesApp } from "./files-app.ts";
 import {
   type Form,
   file,
@@ -30,19 +31,13 @@ const maxBodyBytes = 20_000;
 
 let app: TestApp;
 let client: Client;
-let folder: string;
 let files: string;
+let running: FilesApp;
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), "restante-"));
-  files = join(folder, "files");
-  app = await startApp({ files, maxUploadBytes, maxBodyBytes });
-  client = new Client(app);
-  await app.post("people", {});
+  running = await startFilesApp({ maxUploadBytes, maxBodyBytes });
+  ({ app, client, files } = running);
 });
-after(async () => {
-  await app.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+after(() => running.stop());
 
 const post = (
   { headers, body }: Form,
