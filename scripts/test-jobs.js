@@ -109,3 +109,9 @@ export function countTests(runtime, output, isGood) {
   const isCounted = isGood && passed + skipped > 0;
   return { passed, failed: isCounted ? failed : Math.max(1, failed), skipped };
 }
+
+/** Returns the lines of an output that are not about a test that passed or was skipped. */
+export function withoutPassed(output) {
+  const isOther = (line) => line.trim() !== "" && !/^\s*(?:✔|﹣|\((?:pass|skip)\))/.test(line);
+  return output.split("\n").filter(isOther);
+}

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bringChromium } from "./chromium.js";
 import { groupFiles, placeOf } from "./test-groups.js";
-import { cpuOfEnded, runJobs } from "./test-jobs.js";
+import { cpuOfEnded, runJobs, withoutPassed } from "./test-jobs.js";
 import { leftOut, runtimesOf } from "./test-runtimes.js";
 import { bundleServer } from "./test-server.js";
 
@@ -22,6 +22,8 @@ const typesCache = join(cache, "tsc.tsbuildinfo");
 const runtimes = ["node", "bun"];
 const slowestShown = 10;
 const width = 64;
+/** The lines of a failed job that are repeated at the end, where a long log is read first. */
+const failureLines = 60;
 
 const { filters, chosen, isLong } = readArguments();
 /** A test that takes longer hangs. A test file may have many tests. */
@@ -225,7 +227,10 @@ function showSlowest() {
 function showFailed() {
   const failed = results.filter(({ isGood }) => !isGood);
   if (failed.length > 0) console.log("\nfailed:");
-  for (const { job } of failed) console.log(`  ${job.step.padEnd(5)} ${job.name}`);
+  for (const { job, output } of failed) {
+    console.log(`  ${job.step.padEnd(5)} ${job.name}`);
+    for (const line of withoutPassed(output).slice(-failureLines)) console.log(`    ${line}`);
+  }
 }
 
 function words(counts) {

@@ -1,7 +1,9 @@
 // Request targets in every spelling, over raw sockets: each addresses what it says, or is rejected.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, describe, it } from "node:test";
+import { wrongName } from "../../src/model/file-fields.ts";
 import { isCollectionName, isResourceId } from "../../src/model/id.ts";
 import { openConnection, type RawResponse } from "../runtime/raw-connection.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
@@ -29,7 +31,7 @@ type Meaning =
   | "malformed"
   | "nothing"
   | { readonly slashed: string }
-  | { readonly collection: string; readonly id?: string };
+  | { readonly collection: string; readonly id?: string; readonly file?: string };
 
 function meaningOf(target: string): Meaning {
   const [path = ""] = target.replace(/^https?:\/\/[^/?]*/i, "").split("?", 1);
@@ -40,11 +42,13 @@ function meaningOf(target: string): Meaning {
   if (decoded.includes(undefined)) return "malformed";
   if (path.length > 1 && path.endsWith("/") && !path.includes("//"))
     return { slashed: path.slice(0, -1) };
-  if (parts.includes("") || parts.length > 2 || parts[0] === "-") return "nothing";
-  const [collection = "", id] = decoded;
+  if (parts.includes("") || parts.length > 3 || parts[0] === "-") return "nothing";
+  const [collection = "", id, file] = decoded;
   if (!isCollectionName(collection)) return "nothing";
   if (id === undefined) return { collection };
-  return isResourceId(id) ? { collection, id } : "nothing";
+  if (!isResourceId(id)) return "nothing";
+  if (file === undefined) return { collection, id };
+  return wrongName(file) === undefined ? { collection, id, file } : "nothing";
 }
 
 function decode(segment: string): string | undefined {
@@ -56,8 +60,10 @@ function decode(segment: string): string | undefined {
 }
 
 let app: TestApp;
-/** What each resource must hold. */
-const expected = new Map<string, number>();
+/** What there must be: the mark of each resource, and the digest of each file. */
+type State = Map<string, number | string>;
+const expected: State = new Map();
+const bodyWith = (mark: number): string => `{"mark":${mark}}`;
 
 before(async () => {
   app = await startApp();
@@ -70,13 +76,14 @@ after(() => app.stop());
 async function put(collection: string, id: string, mark: number): Promise<void> {
   const url = `/${collection}/${id}`;
   const headers = { "content-type": "application/json" };
-  const { status } = await app.request(url, { method: "PUT", headers, body: `{"mark":${mark}}` });
+  const { status } = await app.request(url, { method: "PUT", headers, body: bodyWith(mark) });
   assert.ok(status === 200 || status === 201, `${status}`);
+  forget(`${collection}/${id}`);
   expected.set(`${collection}/${id}`, mark);
 }
 
 async function send(method: string, target: string, mark: number): Promise<RawResponse> {
-  const body = method === "PUT" ? `{"mark":${mark}}` : "";
+  const body = method === "PUT" ? bodyWith(mark) : "";
   const head = [
     `${method} ${target} HTTP/1.1`,
     "Host: localhost",
@@ -92,21 +99,30 @@ async function send(method: string, target: string, mark: number): Promise<RawRe
   return answer;
 }
 
-/** Every resource there is, with its mark. */
-async function state(): Promise<ReadonlyMap<string, number>> {
-  const found = new Map<string, number>();
+/** Every resource and file there is. */
+async function state(): Promise<State> {
+  const found: State = new Map();
   for (const collection of collections) {
     const headers = { authorization: `Bearer ${app.admin}` };
     const request = new Request(`http://localhost/${collection}?limit=1000`, { headers });
     const { data } = (await (await app.direct(request)).json()) as {
-      data: { id: string; mark: number }[];
+      data: { id: string; mark: number; [member: string]: unknown }[];
     };
-    for (const { id, mark } of data) found.set(`${collection}/${id}`, mark);
+    for (const { id, mark, ...members } of data) {
+      found.set(`${collection}/${id}`, mark);
+      for (const [name, file] of Object.entries(members))
+        if (isFile(file)) found.set(`${collection}/${id}/${name}`, file.sha256);
+    }
   }
   return found;
 }
 
-const sorted = (map: ReadonlyMap<string, number>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+const isFile = (value: unknown): value is { readonly sha256: string } =>
+  typeof value === "object" && value !== null && "sha256" in value;
+
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+const sorted = (map: State) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
 /** Bun's router compares up to three segments that are not empty. The application has no longer paths. */
 const isBeyondRouter = (target: string): boolean => {
@@ -136,18 +152,30 @@ async function check(method: string, target: string, mark: number): Promise<void
       assert.equal(headers.location, meaning.slashed, words);
     }
   } else if (meaning.id !== undefined) {
-    const key = `${meaning.collection}/${meaning.id}`;
-    const isThere = expected.has(key);
-    const statuses: Readonly<Record<string, number>> = {
-      OPTIONS: 204,
-      PUT: isThere ? 200 : 201,
-      DELETE: isThere ? 204 : 404,
-    };
-    assert.equal(status, statuses[method] ?? (isThere ? 200 : 404), words);
-    if (method === "PUT") expected.set(key, mark);
-    if (method === "DELETE") expected.delete(key);
+    const resource = `${meaning.collection}/${meaning.id}`;
+    const key = meaning.file === undefined ? resource : `${resource}/${meaning.file}`;
+    assert.equal(status, statusOf(method, key, resource), words);
+    if (method === "PUT" || method === "DELETE") forget(key);
+    if (status === 201 || (method === "PUT" && status === 200))
+      expected.set(key, key === resource ? mark : digest(bodyWith(mark)));
   }
   assert.deepEqual(sorted(await state()), sorted(expected), words);
+}
+
+/** A file can be sent to a resource that exists. */
+function statusOf(method: string, key: string, resource: string): number {
+  const isThere = expected.has(key);
+  if (method === "OPTIONS") return 204;
+  if (method === "PUT" && key !== resource && !expected.has(resource)) return 404;
+  if (method === "PUT") return isThere ? 200 : 201;
+  if (!isThere) return 404;
+  return method === "DELETE" ? 204 : 200;
+}
+
+/** A resource that is replaced or removed loses its files. */
+function forget(key: string): void {
+  for (const other of expected.keys())
+    if (other === key || other.startsWith(`${key}/`)) expected.delete(other);
 }
 
 describe("a request target", () => {
