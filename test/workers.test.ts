@@ -125,6 +125,12 @@ async function countCreated(): Promise<number> {
   return Number(line.exec(body)?.[1] ?? 0);
 }
 
+async function showSettings(): Promise<void> {
+  const { data } = JSON.parse((await ask("/-/settings")).body);
+  const workers = data.find(({ name }: { name: string }) => name === "workers");
+  assert.deepEqual(workers, { name: "workers", value: 2, source: "flag", from: "--workers" });
+}
+
 async function countRequests(): Promise<void> {
   const before = await countCreated();
   for (let turn = 0; turn < 20; turn++) await ask("/counted", json("POST", {}));
@@ -164,6 +170,7 @@ describe("two workers on the embedded store", { skip }, () => {
     patience,
     killUnderLoad,
   );
+  it("each shows the settings with their sources", patience, showSettings);
   it("their metrics are added up, and survive the end of one", patience, countRequests);
   it("SIGTERM finishes requests in progress in all, and stops all", patience, drain);
 });

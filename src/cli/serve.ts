@@ -10,6 +10,7 @@ import { type App, type CollectMetrics, describeStore } from "../server/app.ts";
 import { BackupScheduler } from "../server/backup-schedule.ts";
 import type { Config } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
+import { describeSettings } from "../server/describe-settings.ts";
 import { logConcerns } from "../server/doctor.ts";
 import { makeFirstToken, writeFirstToken } from "../server/first-token.ts";
 import {
@@ -125,7 +126,7 @@ function sweepUploads(app: App, log: Log): void {
 /** Starts workers that share a port. This process does their writes and answers no requests. */
 async function superviseWorkers(config: Config, app: App, log: Log): Promise<void> {
   const port = await claimPort(config, app);
-  const workers = new Supervisor({ ...config, port }, app, log);
+  const workers = new Supervisor({ ...config, port }, describeSettings(config), app, log);
   const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
   const metrics = await startMetrics(config, app, log, () => workers.collectMetrics());
   stopOnSignal(together(workers, backups, metrics), app, log);

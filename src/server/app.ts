@@ -14,6 +14,7 @@ import { Pictures } from "../domain/pictures.ts";
 import { Resources } from "../domain/resources.ts";
 import { ResumableUploads } from "../domain/resumable-uploads.ts";
 import { Rights } from "../domain/rights/rights.ts";
+import { Settings, type SettingValue } from "../domain/settings.ts";
 import { SignedUrls } from "../domain/signed-urls.ts";
 import { SlowQueries } from "../domain/slow-queries.ts";
 import { TokenUses } from "../domain/token-uses.ts";
@@ -45,6 +46,7 @@ import { PictureCache } from "../store/pictures/cache.ts";
 import { Renderer } from "../store/pictures/renderer.ts";
 import type { Committer, Owner } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
+import { describeSettings } from "./describe-settings.ts";
 import { fileLimitsOf } from "./file-limits.ts";
 import { FilesHealth } from "./files-health.ts";
 import { type Log, lineWriter } from "./log.ts";
@@ -72,6 +74,8 @@ export interface App {
   readonly showMetrics: (collect: CollectMetrics) => void;
   /** Sets what is shown of scheduled backups. */
   readonly showBackups: (status: BackupStatus) => void;
+  /** Sets what is shown of the settings. */
+  readonly showSettings: (values: readonly SettingValue[]) => void;
   /** Writes for other processes. An empty list of changes checks that writing works. */
   readonly writer: Owner;
   /** Whether there are uploaded files. */
@@ -177,6 +181,7 @@ function build(
   const requests = new RequestLog(lineWriter(log));
   const slowQueries = new SlowQueries(clock);
   const backups = new Backups();
+  const settings = new Settings(describeSettings(config));
   const requestMetrics = new RequestMetrics(metrics);
   const stopMeasuring = measureProcess(metrics);
   measureServices(metrics, { memory, slowQueries, backups });
@@ -186,7 +191,7 @@ function build(
     lists: new Lists(store, access, config.maxBodyBytes),
     expander: new Expander(store, access, base),
     slowQueries,
-    backups,
+    ...{ backups, settings },
     feeds: new Feeds(store, config.maxBodyBytes),
     resources,
     rights,
@@ -239,6 +244,7 @@ function build(
       collect = collectAll;
     },
     showBackups: (status) => backups.update(status),
+    showSettings: (values) => settings.update(values),
     sweep: () => uploads.sweep(sweepAge()),
     sweepUploads: () => resumableUploads.sweep(),
     writer: store.writer,

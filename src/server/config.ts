@@ -35,11 +35,15 @@ export const processEnvironment = (): ConfigSources["environment"] => process.en
 
 interface ConfigFile {
   readonly name: string;
-  readonly folder: string;
+  /** Its absolute path. */
+  readonly path: string;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-const noFile: ConfigFile = { name: "", folder: "", values: {} };
+const noFile: ConfigFile = { name: "", path: "", values: {} };
+
+/** What was given for the settings of each config, by name. */
+const givenFor = new WeakMap<Config, ReadonlyMap<string, Given>>();
 
 /** The config when nothing is set. */
 export const defaultConfig: Config = readSettings(
@@ -63,22 +67,35 @@ export function readConfig(sources: ConfigSources): Config | ConfigError[] {
 
 function readSettings(sources: ConfigSources, file: ConfigFile, errors: ConfigError[]): Config {
   const config: Record<string, unknown> = {};
+  const givens = new Map<string, Given>();
   for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     const given = findGiven(name, setting, sources, file);
     const text = given === undefined ? setting.fallback : textOf(given.value, setting.type);
     const folder = given?.folder ?? sources.cwd;
     config[name] = text === undefined ? undefined : setting.read(text, folder);
-    if (given !== undefined && config[name] === undefined) errors.push(errorOf(given, setting));
+    if (given === undefined) continue;
+    givens.set(name, given);
+    if (config[name] === undefined) errors.push(errorOf(given, setting));
   }
   // The type of `settings` ties each name to its value, which TypeScript cannot follow in a loop.
-  return Object.freeze(config as unknown as Config);
+  const frozen = Object.freeze(config as unknown as Config);
+  givenFor.set(frozen, givens);
+  return frozen;
 }
 
-interface Given {
+export interface Given {
+  readonly source: "flag" | "environment" | "file";
+  /** The flag, the variable or the path of the file. */
+  readonly from: string;
+  /** The same for messages. */
   readonly where: string;
   readonly value: unknown;
   readonly folder: string;
 }
+
+/** Returns what was given for each setting of a config that was read; undefined for another config. */
+export const givenSettings = (config: Config): ReadonlyMap<string, Given> | undefined =>
+  givenFor.get(config);
 
 /** Looks for a flag, then a variable, then the file. A value that is overridden is not checked. */
 function findGiven(
@@ -89,13 +106,17 @@ function findGiven(
 ): Given | undefined {
   const flag = flags[name];
   if (setting.flag !== undefined && flag !== undefined)
-    return { where: setting.flag, value: flag, folder: cwd };
+    return { source: "flag", from: setting.flag, where: setting.flag, value: flag, folder: cwd };
   // An empty variable counts as not set, because compose files and CI systems write it so.
   const variable = environment[setting.variable];
-  if (variable) return { where: setting.variable, value: variable, folder: cwd };
-  if (Object.hasOwn(file.values, name))
-    return { where: `${file.name}, "${name}"`, value: file.values[name], folder: file.folder };
-  return undefined;
+  if (variable) {
+    const from = setting.variable;
+    return { source: "environment", from, where: from, value: variable, folder: cwd };
+  }
+  if (!Object.hasOwn(file.values, name)) return undefined;
+  const { name: fileName, path: from } = file;
+  const where = `${fileName}, "${name}"`;
+  return { source: "file", from, where, value: file.values[name], folder: dirname(from) };
 }
 
 function textOf(value: unknown, type: Setting<unknown>["type"]): string | undefined {
@@ -127,7 +148,7 @@ function readFile({ flags, environment, cwd }: ConfigSources, errors: ConfigErro
     const values: unknown = JSON.parse(readFileSync(path, "utf8"));
     if (!isObject(values)) throw new TypeError("it must hold a JSON object");
     errors.push(...unknownKeys(name, values));
-    return { name, folder: dirname(path), values };
+    return { name, path, values };
   } catch (error) {
     const where = flags.config !== undefined ? flag : chosen !== undefined ? variable : "file";
     const message = error instanceof Error ? error.message : String(error);

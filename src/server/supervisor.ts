@@ -5,6 +5,7 @@ import { extname } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { BackupStatus } from "../domain/backups.ts";
+import type { SettingValue } from "../domain/settings.ts";
 import type { MetricFamily } from "../lib/metrics.ts";
 import {
   type Answer,
@@ -19,7 +20,11 @@ import { WorkerMetrics } from "./worker-metrics.ts";
 
 /** A message from the supervisor to a worker. */
 export type SupervisorMessage =
-  | { readonly kind: "work"; readonly config: Config }
+  | {
+      readonly kind: "work";
+      readonly config: Config;
+      readonly settings: readonly SettingValue[];
+    }
   | { readonly kind: "backups"; readonly status: BackupStatus }
   | { readonly kind: "send-metrics" }
   | {
@@ -45,6 +50,7 @@ const program = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, impo
 
 export class Supervisor {
   readonly #config: Config;
+  readonly #settings: readonly SettingValue[];
   readonly #writer: Owner;
   readonly #log: Log;
   readonly #writeLine: (line: string) => void;
@@ -54,8 +60,14 @@ export class Supervisor {
   #isStopping = false;
 
   /** `config.port` is the port that all workers share, not 0. */
-  constructor(config: Config, { writer, metrics }: Pick<App, "writer" | "metrics">, log: Log) {
+  constructor(
+    config: Config,
+    settings: readonly SettingValue[],
+    { writer, metrics }: Pick<App, "writer" | "metrics">,
+    log: Log,
+  ) {
     this.#config = config;
+    this.#settings = settings;
     this.#writer = writer;
     this.#log = log;
     this.#writeLine = lineWriter(log);
@@ -129,7 +141,7 @@ export class Supervisor {
       this.#log.warn({ pid: worker.pid, end }, "a worker exited and is replaced");
       this.#replace(listensSince);
     });
-    send(worker, { kind: "work", config: this.#config });
+    send(worker, { kind: "work", config: this.#config, settings: this.#settings });
     return listening.promise;
   }
 

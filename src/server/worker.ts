@@ -23,20 +23,23 @@ export async function work(): Promise<void> {
 
   const committer = new RemoteCommitter(send);
   let app: App | undefined;
-  const { config } = await new Promise<Extract<SupervisorMessage, { kind: "work" }>>((resolve) => {
-    process.on("message", (message: SupervisorMessage) => {
-      if (message.kind === "work") resolve(message);
-      else if (message.kind === "backups") app?.showBackups(message.status);
-      else if (message.kind === "send-metrics") sendMetrics(app);
-      else if (message.kind === "all-metrics") collected.get(message.id)?.(message.families);
-      else committer.receive(message);
-    });
-  });
+  const { config, settings } = await new Promise<Extract<SupervisorMessage, { kind: "work" }>>(
+    (resolve) => {
+      process.on("message", (message: SupervisorMessage) => {
+        if (message.kind === "work") resolve(message);
+        else if (message.kind === "backups") app?.showBackups(message.status);
+        else if (message.kind === "send-metrics") sendMetrics(app);
+        else if (message.kind === "all-metrics") collected.get(message.id)?.(message.families);
+        else committer.receive(message);
+      });
+    },
+  );
   try {
     const log = createLog(config.logLevel);
     const opened = await openApp(config, log, committer, await loadActions(config));
     app = opened;
     opened.showMetrics(collectMetrics);
+    opened.showSettings(settings);
     setInterval(() => sendMetrics(opened), sendMetricsMs).unref();
     logLateActionErrors(config, opened, log);
     const server = await listenFor(config, opened);

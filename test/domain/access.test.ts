@@ -20,6 +20,7 @@ import { Pictures } from "../../src/domain/pictures.ts";
 import { Resources } from "../../src/domain/resources.ts";
 import { ResumableUploads } from "../../src/domain/resumable-uploads.ts";
 import { Rights } from "../../src/domain/rights/rights.ts";
+import { Settings } from "../../src/domain/settings.ts";
 import { SignedUrls } from "../../src/domain/signed-urls.ts";
 import { SlowQueries } from "../../src/domain/slow-queries.ts";
 import { Tokens } from "../../src/domain/tokens.ts";
@@ -65,6 +66,7 @@ interface Domain {
   readonly pictures: Pictures;
   readonly slowQueries: SlowQueries;
   readonly backups: Backups;
+  readonly settings: Settings;
   readonly tokens: Tokens;
   readonly uploads: Uploads;
   readonly resumableUploads: ResumableUploads;
@@ -236,6 +238,7 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Rights.explain": admin(({ rights }, who) =>
     rights.explain(who, { collection: "notes", verb: "read" }),
   ),
+  "Settings.list": admin(({ settings }, who) => settings.list(who)),
   "Backups.list": admin(({ backups }, who) => backups.list(who)),
   "SlowQueries.list": admin(({ slowQueries }, who) => slowQueries.list(who)),
   "Erasures.erase": admin(({ erasures }, who) =>
@@ -301,6 +304,7 @@ const others: Readonly<Record<string, string>> = {
   "UploadTally.reserve": "used by ResumableUploads",
   "UploadTally.free": "used by ResumableUploads",
   "UploadTally.forget": "used by ResumableUploads",
+  "Settings.update": "sets what is shown",
   "Backups.update": "sets what the schedule reports",
   "SlowQueries.record": "records a query that was allowed",
   "SlowQueries.isToLog": "limits the lines of the log",
@@ -462,6 +466,7 @@ describe("a principal without the scope", () => {
       ),
       slowQueries: new SlowQueries(Date.now),
       backups: new Backups(),
+      settings: new Settings([]),
       resumableUploads: new ResumableUploads(files.partial, {
         ...{ clock: Date.now, lifetimeMs: 60_000, maxBytes: 2 ** 24 },
       }),

@@ -155,6 +155,7 @@ export async function requestEverything(
     [`GET /-/access/people/${id}`, { token: scoped }],
     ["GET /-/queries"],
     ["GET /-/backups"],
+    ["GET /-/settings"],
     ["GET /-/metrics"],
     ["GET /-/tokens"],
     ["POST /-/tokens", { headers: json, body: '{"name":"n","scopes":["*:read"]}' }],

@@ -1,8 +1,9 @@
-// Lists the routes of administrators: collections, access, queries, metrics, backups and tokens.
+// Lists the routes of administrators: collections, access, queries, metrics, backups, settings and tokens.
 
 import { backupListSchema } from "../../model/schemas/backup.ts";
 import { collectionListSchema, collectionSchema } from "../../model/schemas/collection.ts";
 import { collectionNameSchema } from "../../model/schemas/resource.ts";
+import { settingListSchema } from "../../model/schemas/setting.ts";
 import { slowQueryListSchema } from "../../model/schemas/slow-query.ts";
 import {
   issuedTokenSchema,
@@ -24,6 +25,7 @@ import { deleteCollection, getCollection, listCollections, putCollection } from 
 import { getMetrics } from "./metrics.ts";
 import { listSlowQueries } from "./queries.ts";
 import { explainAccess, getOwnRights } from "./rights.ts";
+import { listSettings } from "./settings.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./tokens.ts";
 
 export const adminRoutes: Routes = {
@@ -74,6 +76,13 @@ export const adminRoutes: Routes = {
     description:
       "The last 20 backups of `--backup-to` and how they went, the newest first, and when the next one begins.",
     responses: { 200: json("Also while one runs.", backupListSchema) },
+  }),
+
+  listSettings: route("GET /-/settings", "admin", listSettings, {
+    summary: "The settings of the server",
+    description:
+      "Every setting with its value and where it comes from. Secrets are left out: of a database only scheme, host and path are shown.",
+    responses: { 200: json("In the order of the documentation.", settingListSchema) },
   }),
 
   listTokens: route("GET /-/tokens", "admin", listTokens, {

@@ -14,6 +14,7 @@ import type { Pictures } from "../../domain/pictures.ts";
 import type { Resources } from "../../domain/resources.ts";
 import type { ResumableUploads } from "../../domain/resumable-uploads.ts";
 import type { Rights } from "../../domain/rights/rights.ts";
+import type { Settings } from "../../domain/settings.ts";
 import type { Signed, SignedUrls } from "../../domain/signed-urls.ts";
 import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries.ts";
 import type { Tokens } from "../../domain/tokens.ts";
@@ -38,6 +39,7 @@ export interface Services {
   readonly expander: Expander;
   readonly slowQueries: SlowQueries;
   readonly backups: Backups;
+  readonly settings: Settings;
   readonly feeds: Feeds;
   readonly rights: Rights;
   readonly tokens: Tokens;

@@ -39,6 +39,7 @@ import {
   resourceSchema,
 } from "./resource.ts";
 import { healthSchema, homeSchema } from "./server.ts";
+import { settingListSchema, settingSchema } from "./setting.ts";
 import { signedUrlRequestSchema, signedUrlSchema } from "./signed-url.ts";
 import { slowQueryListSchema, slowQuerySchema } from "./slow-query.ts";
 import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
@@ -78,6 +79,8 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   OwnRights: ownRightsSchema,
   BackupList: backupListSchema,
   BackupRun: backupRunSchema,
+  Setting: settingSchema,
+  SettingList: settingListSchema,
   SlowQuery: slowQuerySchema,
   SlowQueryList: slowQueryListSchema,
   SignedUrlRequest: signedUrlRequestSchema,
