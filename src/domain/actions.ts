@@ -33,9 +33,11 @@ interface RegisteredAction {
   readonly output: CompiledSchema | undefined;
 }
 
+/** Of all actions, because they can be replaced while one runs. */
+const runs = new AsyncLocalStorage<ActionRun>();
+
 export class Actions {
   readonly #registered: ReadonlyMap<string, RegisteredAction>;
-  readonly #runs = new AsyncLocalStorage<ActionRun>();
   readonly #logLateError: (run: ActionRun, thrown: unknown) => void;
 
   /** Calls `logLateError` with an error that is thrown after the response was sent. */
@@ -84,7 +86,7 @@ export class Actions {
     const run = { action: action.name, requestId };
     try {
       // This includes the abort signal, because its listeners are the action's code too.
-      return await this.#runs.run(run, () => this.#race(action, run, contextFor));
+      return await runs.run(run, () => this.#race(action, run, contextFor));
     } catch (thrown) {
       const rejected = problemIn(thrown);
       if (rejected === undefined) throw thrown;
@@ -124,7 +126,7 @@ export class Actions {
 
   /** The run that the current code belongs to, if it is an action's. */
   get currentRun(): ActionRun | undefined {
-    return this.#runs.getStore();
+    return runs.getStore();
   }
 }
 

@@ -60,7 +60,7 @@ export class ResumableUploads {
   constructor(partial: PartialUploads, settings: UploadSettings) {
     this.#partial = partial;
     this.#settings = settings;
-    this.#tally = new UploadTally(partial, settings.maxBytes);
+    this.#tally = new UploadTally(partial, settings);
   }
 
   /** Creates an upload for a request that the caller may make. */

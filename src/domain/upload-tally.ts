@@ -19,12 +19,12 @@ interface Counts {
 
 export class UploadTally {
   readonly #partial: PartialUploads;
-  readonly #maxBytes: number;
+  readonly #limits: { readonly maxBytes: number };
   #counts: Promise<Counts | undefined> | undefined;
 
-  constructor(partial: PartialUploads, maxBytes: number) {
+  constructor(partial: PartialUploads, limits: { readonly maxBytes: number }) {
     this.#partial = partial;
-    this.#maxBytes = maxBytes;
+    this.#limits = limits;
   }
 
   /** Counts a new upload, or returns the limit that it exceeds. */
@@ -40,13 +40,13 @@ export class UploadTally {
   /** Counts more bytes of an upload, or returns a problem when there is no room for them. */
   async reserve(bytes: number): Promise<Problem | undefined> {
     const counts = await this.#current();
-    if (counts.bytes + bytes > this.#maxBytes) return uploadsFull(this.#maxBytes);
+    if (counts.bytes + bytes > this.#limits.maxBytes) return uploadsFull(this.#limits.maxBytes);
     counts.bytes += Math.max(bytes, 0);
     return undefined;
   }
 
   async free(): Promise<number> {
-    return Math.max(this.#maxBytes - (await this.#current()).bytes, 0);
+    return Math.max(this.#limits.maxBytes - (await this.#current()).bytes, 0);
   }
 
   /** Counts again at the next use. */

@@ -1,7 +1,7 @@
 // Counts the bytes that requests and responses in flight hold in memory, against one limit for all of them.
 
 export class MemoryBudget {
-  readonly limitBytes: number;
+  limitBytes: number;
   #usedBytes = 0;
 
   constructor(limitBytes: number) {

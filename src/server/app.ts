@@ -1,60 +1,27 @@
 // Builds a running server from a config: opens the store and connects all services.
 
-import { join } from "node:path";
-import { sendFile } from "#runtime";
-import { Access } from "../domain/access.ts";
-import { AccessDocuments } from "../domain/access-documents.ts";
-import { Actions } from "../domain/actions.ts";
-import { type BackupStatus, Backups } from "../domain/backups.ts";
-import { Collections } from "../domain/collections.ts";
-import { Expander } from "../domain/expand.ts";
-import { Feeds } from "../domain/feeds.ts";
-import { Lists } from "../domain/lists.ts";
-import { Pictures } from "../domain/pictures.ts";
-import { Resources } from "../domain/resources.ts";
-import { ResumableUploads } from "../domain/resumable-uploads.ts";
-import { Rights } from "../domain/rights/rights.ts";
-import { Settings, type SettingValue } from "../domain/settings.ts";
-import { SignedUrls } from "../domain/signed-urls.ts";
-import { SlowQueries } from "../domain/slow-queries.ts";
-import { TokenUses } from "../domain/token-uses.ts";
-import { Tokens } from "../domain/tokens.ts";
-import { Uploads } from "../domain/uploads.ts";
-import { Erasures } from "../domain/write/erasures.ts";
-import { Writes } from "../domain/write/writes.ts";
-import { corsHeaders } from "../http/cors.ts";
-import { Proxies } from "../http/headers/forwarded.ts";
-import { AllowedHosts } from "../http/headers/host.ts";
-import {
-  createFetch,
-  createSystemFetch,
-  type Fetch,
-  routeRequest,
-  type SystemFetch,
-} from "../http/pipeline.ts";
-import type { Services } from "../http/request/context.ts";
-import { RateLimitBuckets } from "../http/request/rate-limit-buckets.ts";
-import { loggedPath, RequestLog } from "../http/request-log.ts";
-import { RequestMetrics } from "../http/request-metrics.ts";
-import { createParserErrorResponder, type ParserErrorResponder } from "../http/response/problem.ts";
-import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { MemoryBudget } from "../lib/memory-budget.ts";
-import { type MetricFamily, Metrics } from "../lib/metrics.ts";
+import type { AccessDocuments } from "../domain/access-documents.ts";
+import type { Actions } from "../domain/actions.ts";
+import type { BackupStatus } from "../domain/backups.ts";
+import type { Collections } from "../domain/collections.ts";
+import type { Rights } from "../domain/rights/rights.ts";
+import type { SettingValue } from "../domain/settings.ts";
+import type { Tokens } from "../domain/tokens.ts";
+import type { Erasures } from "../domain/write/erasures.ts";
+import type { Fetch, SystemFetch } from "../http/pipeline.ts";
+import type { ParserErrorResponder } from "../http/response/problem.ts";
+import { Metrics } from "../lib/metrics.ts";
 import type { Action } from "../model/action.ts";
-import { redactSecrets } from "../model/token.ts";
-import { PictureCache } from "../store/pictures/cache.ts";
-import { Renderer } from "../store/pictures/renderer.ts";
 import type { Committer, Owner } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
-import { describeSettings } from "./describe-settings.ts";
-import { fileLimitsOf } from "./file-limits.ts";
-import { FilesHealth } from "./files-health.ts";
-import { type Log, lineWriter } from "./log.ts";
-import { hasFiles, isInBucket, openFiles } from "./open-files.ts";
+import { type CollectMetrics, hourMs, openLasting } from "./lasting.ts";
+import type { Log } from "./log.ts";
+import { hasFiles, isInBucket } from "./open-files.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
-import { measureProcess } from "./process-metrics.ts";
-import { measureServices } from "./service-metrics.ts";
+import { connect } from "./services.ts";
 import { version } from "./version.ts";
+
+export type { CollectMetrics } from "./lasting.ts";
 
 export interface App {
   readonly fetch: Fetch;
@@ -76,6 +43,11 @@ export interface App {
   readonly showBackups: (status: BackupStatus) => void;
   /** Sets what is shown of the settings. */
   readonly showSettings: (values: readonly SettingValue[]) => void;
+  /**
+   * Lets the requests that begin from now on use these settings and actions. Those in progress end with
+   * theirs. What cannot change is the same in both configs.
+   */
+  reload(config: Config, actions: readonly Action[]): void;
   /** Writes for other processes. An empty list of changes checks that writing works. */
   readonly writer: Owner;
   /** Whether there are uploaded files. */
@@ -92,9 +64,6 @@ export interface App {
   close(): Promise<void>;
 }
 
-export type CollectMetrics = () => MaybePromise<readonly MetricFamily[]>;
-
-const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
 
 /** Returns the location of the data for people to read, without a password. */
@@ -134,163 +103,42 @@ function build(
   sweepAge: () => number,
   metrics: Metrics,
 ): App {
-  const clock = Date.now;
-  const files = openFiles(config, sendFile);
-  const filesHealth = new FilesHealth(files, log);
-  const uses = new TokenUses(store);
-  const access = new Access(store, clock, uses, (message) => log.warn(message));
-  const tokens = new Tokens(store, clock, uses);
-  const collections = new Collections(store, clock);
-  const accessDocuments = new AccessDocuments(store, clock);
-  const actions = new Actions(loaded, (errand, thrown) =>
-    log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
-  );
-  const fileLimits = fileLimitsOf(config);
-  const cache = new PictureCache(join(config.data, "pictures"), config.pictureCacheBytes);
-  const pictures = new Pictures(files, cache, new Renderer());
-  const uploads = new Uploads(store, files, fileLimits, (keys) => pictures.forget(keys));
-  const resumableUploads = new ResumableUploads(files.partial, {
-    clock,
-    // A key that prevents a second creation is stored at least as long as the upload.
-    lifetimeMs: Math.min(config.keepUploadsHours, config.keepKeysHours) * hourMs,
-    maxBytes: config.maxUnfinishedBytes,
-  });
-  const base = config.baseUrl ?? "";
-  const tlsOnly = base.startsWith("https:");
-  const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
-  const commonHeaders = new Headers({
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    ...(tlsOnly ? { "strict-transport-security": "max-age=31536000" } : {}),
-    ...corsHeaders(corsOrigins),
-  });
-  const jsonHeaders = new Headers(commonHeaders);
-  jsonHeaders.set("content-type", "application/json");
-  jsonHeaders.append("vary", "Accept, Accept-Encoding");
-  const memory = new MemoryBudget(Math.max(config.maxInFlightBytes, config.maxBodyBytes));
-  const resources = new Resources(store);
-  const writes = new Writes(store, access, uploads, {
-    clock,
-    maxBytes: config.maxBodyBytes,
-    base,
-    memory,
-    maxCascade: config.maxCascade,
-    fileLimits,
-  });
-  const rights = new Rights(store, clock, access, resources, writes);
-  const requests = new RequestLog(lineWriter(log));
-  const slowQueries = new SlowQueries(clock);
-  const backups = new Backups();
-  const settings = new Settings(describeSettings(config));
-  const requestMetrics = new RequestMetrics(metrics);
-  const stopMeasuring = measureProcess(metrics);
-  measureServices(metrics, { memory, slowQueries, backups });
-  let collect: CollectMetrics = () => metrics.read();
-  const services: Services = {
-    ...{ access, accessDocuments },
-    lists: new Lists(store, access, config.maxBodyBytes),
-    expander: new Expander(store, access, base),
-    slowQueries,
-    ...{ backups, settings },
-    feeds: new Feeds(store, config.maxBodyBytes),
-    resources,
-    rights,
-    tokens,
-    collections,
-    writes,
-    uploads,
-    signedUrls: new SignedUrls(store, access, clock),
-    resumableUploads,
-    perform: routeRequest,
-    pictures,
-    actions,
-    unready: () => store.ready(),
-    filesUnready: () => filesHealth.unready(),
-    base,
-    commonHeaders,
-    jsonHeaders,
-    corsOrigins,
-    proxies: new Proxies(config.trustProxy),
-    allowedHosts: new AllowedHosts(config.baseUrl, config.allowedHosts),
-    rateLimits: new RateLimitBuckets({
-      perAddress: config.rateLimitPerAddress,
-      perToken: config.rateLimitPerToken,
-    }),
-    memory,
-    tlsOnly,
-    storeVersion: () => store.version?.(),
-    maxBodyBytes: config.maxBodyBytes,
-    keyLifetimeMs: config.keepKeysHours * hourMs,
-    maxUploadBytes: config.maxUploadBytes,
-    maxUnfinishedBytes: config.maxUnfinishedBytes,
-    version,
-    measureRequest: (context, status, ms) => requestMetrics.add(context, status, ms),
-    metrics: () => collect(),
-    ...logging(log, requests),
-  };
+  const lasting = openLasting(config, log, store, metrics);
+  const { tokens, collections, accessDocuments } = lasting;
+  let connected = connect(lasting, config, loaded);
   return {
-    fetch: createFetch(services),
-    systemFetch: createSystemFetch(services),
-    errorResponse: createParserErrorResponder(services),
-    tokens,
-    collections,
-    accessDocuments,
-    rights,
-    actions,
-    erasures: new Erasures(store, access, uploads, { clock, maxBytes: config.maxBodyBytes, base }),
-    hasFiles: () => hasFiles(config),
-    metrics,
-    showMetrics: (collectAll) => {
-      collect = collectAll;
+    fetch: (request, peerAddress, extendTimeout, sendInterim) =>
+      connected.fetch(request, peerAddress, extendTimeout, sendInterim),
+    systemFetch: (request, lines) => connected.systemFetch(request, lines),
+    errorResponse: (status, detail, cause) => connected.errorResponse(status, detail, cause),
+    ...{ tokens, collections, accessDocuments, metrics },
+    get rights() {
+      return connected.rights;
     },
-    showBackups: (status) => backups.update(status),
-    showSettings: (values) => settings.update(values),
-    sweep: () => uploads.sweep(sweepAge()),
-    sweepUploads: () => resumableUploads.sweep(),
+    get actions() {
+      return connected.actions;
+    },
+    get erasures() {
+      return connected.erasures;
+    },
+    hasFiles: () => hasFiles(config),
+    showMetrics: (collectAll) => {
+      lasting.collect = collectAll;
+    },
+    showBackups: (status) => lasting.backups.update(status),
+    showSettings: (values) => lasting.settings.update(values),
+    reload(next, actions) {
+      log.level = next.logLevel;
+      lasting.setLimits(next);
+      connected = connect(lasting, next, actions);
+    },
+    sweep: () => lasting.uploads.sweep(sweepAge()),
+    sweepUploads: () => lasting.resumableUploads.sweep(),
     writer: store.writer,
     announce: (address) =>
       store.announce(version, address).catch((error) => {
         log.warn({ err: error }, "commands such as token create cannot reach this process");
       }),
-    async close() {
-      stopMeasuring();
-      requests.flush();
-      await pictures.close();
-      await uses.flush();
-      await store.close();
-    },
-  };
-}
-
-function logging(
-  log: Log,
-  requests: RequestLog,
-): Pick<Services, "logRequest" | "logRefusal" | "logFailure" | "logSlowQuery"> {
-  return {
-    logRequest: log.isLevelEnabled("info")
-      ? (context, status, ms) => requests.add(context, status, ms)
-      : undefined,
-    logRefusal: (requestId, status, detail, cause) =>
-      cause === undefined
-        ? log.info({ requestId, status, detail: redactSecrets(detail) }, "refused")
-        : log.error({ requestId, status, detail: redactSecrets(detail), err: cause }, "failed"),
-    logFailure: ({ requestId, request, path }, thrown) =>
-      log.error(
-        { requestId, method: request.method, path: redactSecrets(loggedPath(path)), err: thrown },
-        "failed",
-      ),
-    logSlowQuery: ({ requestId }, { collection, missingIndexes }, run) =>
-      log.warn(
-        {
-          requestId,
-          collection,
-          missingIndexes,
-          checked: run.checked,
-          milliseconds: Math.round(run.milliseconds),
-        },
-        run.isStopped
-          ? "a query was stopped at its deadline"
-          : "a query was slow or checked many resources one by one",
-      ),
+    close: () => lasting.close(),
   };
 }

@@ -15,9 +15,9 @@ export interface Quota extends BucketState {
 }
 
 /** Each purpose has its own buckets, so that none can evict those of another. */
-export class RateLimitBuckets {
-  readonly perAddress: number;
-  readonly perToken: number;
+export class RateLimitBuckets implements RateLimitSettings {
+  perAddress: number;
+  perToken: number;
   readonly addresses = new TokenBuckets();
   readonly tokens = new TokenBuckets();
   readonly creations = new TokenBuckets();

@@ -22,14 +22,14 @@ const slack = 0.1;
 /** A name begins with the key of its file. Several processes can use the same folder. */
 export class PictureCache {
   readonly #folder: string;
-  readonly #maxBytes: number;
+  maxBytes: number;
   /** The bytes that were added since the folder was last measured. */
   #added = Number.POSITIVE_INFINITY;
   #trimming: Promise<void> | undefined;
 
   constructor(folder: string, maxBytes: number) {
     this.#folder = folder;
-    this.#maxBytes = maxBytes;
+    this.maxBytes = maxBytes;
   }
 
   /** Returns undefined when there is none, or when it is damaged, as after a power cut. */
@@ -73,7 +73,7 @@ export class PictureCache {
     await mapDiskError(mkdir(dirname(target), { recursive: true, mode: 0o700 }));
     await mapDiskError(rename(path, target));
     this.#added += size;
-    if (this.#added > this.#maxBytes * slack) await this.#trim();
+    if (this.#added > this.maxBytes * slack) await this.#trim();
   }
 
   /** Removes what was rendered from files. */
@@ -108,7 +108,7 @@ export class PictureCache {
     const before = Date.now() - useResolutionMs;
     let sum = entries.reduce((total, { size }) => total + size, 0);
     for (const { path, size, usedAt, isIncoming } of entries) {
-      if (isIncoming ? usedAt > before : sum <= this.#maxBytes * (1 - slack)) continue;
+      if (isIncoming ? usedAt > before : sum <= this.maxBytes * (1 - slack)) continue;
       await this.discard(path);
       sum -= size;
     }

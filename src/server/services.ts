@@ -1,0 +1,141 @@
+// Connects the services of requests from a config. They are connected again when settings change.
+
+import { Actions } from "../domain/actions.ts";
+import { Expander } from "../domain/expand.ts";
+import { Feeds } from "../domain/feeds.ts";
+import { Lists } from "../domain/lists.ts";
+import { Rights } from "../domain/rights/rights.ts";
+import { SignedUrls } from "../domain/signed-urls.ts";
+import { Erasures } from "../domain/write/erasures.ts";
+import { Writes } from "../domain/write/writes.ts";
+import { corsHeaders } from "../http/cors.ts";
+import { Proxies } from "../http/headers/forwarded.ts";
+import { AllowedHosts } from "../http/headers/host.ts";
+import {
+  createFetch,
+  createSystemFetch,
+  type Fetch,
+  routeRequest,
+  type SystemFetch,
+} from "../http/pipeline.ts";
+import type { Services } from "../http/request/context.ts";
+import { loggedPath, type RequestLog } from "../http/request-log.ts";
+import { createParserErrorResponder, type ParserErrorResponder } from "../http/response/problem.ts";
+import type { Action } from "../model/action.ts";
+import { redactSecrets } from "../model/token.ts";
+import type { Config } from "./config.ts";
+import { fileLimitsOf } from "./file-limits.ts";
+import { clock, hourMs, type Lasting } from "./lasting.ts";
+import type { Log } from "./log.ts";
+import { version } from "./version.ts";
+
+export interface Connected {
+  readonly fetch: Fetch;
+  readonly systemFetch: SystemFetch;
+  readonly errorResponse: ParserErrorResponder;
+  readonly rights: Rights;
+  readonly actions: Actions;
+  readonly erasures: Erasures;
+}
+
+export function connect(lasting: Lasting, config: Config, loaded: readonly Action[]): Connected {
+  const { log, store, access, uploads, resources, memory } = lasting;
+  const base = config.baseUrl ?? "";
+  const maxBytes = config.maxBodyBytes;
+  const { maxCascade } = config;
+  const fileLimits = fileLimitsOf(config);
+  const options = { clock, maxBytes, base, memory, maxCascade, fileLimits };
+  const writes = new Writes(store, access, uploads, options);
+  const rights = new Rights(store, clock, access, resources, writes);
+  const actions = new Actions(loaded, (errand, thrown) =>
+    log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
+  );
+  const services: Services = {
+    ...pick(lasting),
+    ...headersOf(config),
+    ...logging(log, lasting.requests),
+    ...{ writes, rights, actions, base, version },
+    lists: new Lists(store, access, maxBytes),
+    expander: new Expander(store, access, base),
+    feeds: new Feeds(store, maxBytes),
+    signedUrls: new SignedUrls(store, access, clock),
+    perform: routeRequest,
+    proxies: new Proxies(config.trustProxy),
+    allowedHosts: new AllowedHosts(config.baseUrl, config.allowedHosts),
+    maxBodyBytes: maxBytes,
+    keyLifetimeMs: config.keepKeysHours * hourMs,
+    maxUploadBytes: config.maxUploadBytes,
+    maxUnfinishedBytes: config.maxUnfinishedBytes,
+  };
+  return {
+    fetch: createFetch(services),
+    systemFetch: createSystemFetch(services),
+    errorResponse: createParserErrorResponder(services),
+    ...{ rights, actions },
+    erasures: new Erasures(store, access, uploads, { clock, maxBytes, base }),
+  };
+}
+
+/** The services that last. */
+function pick(lasting: Lasting) {
+  const { access, accessDocuments, tokens, collections, resources, uploads } = lasting;
+  const { resumableUploads, pictures, slowQueries, backups, settings } = lasting;
+  const { memory, rateLimits, store, filesHealth, requestMetrics } = lasting;
+  return {
+    ...{ access, accessDocuments, tokens, collections, resources, uploads },
+    ...{ resumableUploads, pictures, slowQueries, backups, settings, memory, rateLimits },
+    unready: () => store.ready(),
+    filesUnready: () => filesHealth.unready(),
+    storeVersion: () => store.version?.(),
+    measureRequest: requestMetrics.add.bind(requestMetrics),
+    metrics: () => lasting.collect(),
+  };
+}
+
+function headersOf(config: Config) {
+  const tlsOnly = config.baseUrl?.startsWith("https:") ?? false;
+  const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
+  const commonHeaders = new Headers({
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    ...(tlsOnly ? { "strict-transport-security": "max-age=31536000" } : {}),
+    ...corsHeaders(corsOrigins),
+  });
+  const jsonHeaders = new Headers(commonHeaders);
+  jsonHeaders.set("content-type", "application/json");
+  jsonHeaders.append("vary", "Accept, Accept-Encoding");
+  return { tlsOnly, corsOrigins, commonHeaders, jsonHeaders } as const;
+}
+
+function logging(
+  log: Log,
+  requests: RequestLog,
+): Pick<Services, "logRequest" | "logRefusal" | "logFailure" | "logSlowQuery"> {
+  return {
+    logRequest: log.isLevelEnabled("info")
+      ? (context, status, ms) => requests.add(context, status, ms)
+      : undefined,
+    logRefusal: (requestId, status, detail, cause) =>
+      cause === undefined
+        ? log.info({ requestId, status, detail: redactSecrets(detail) }, "refused")
+        : log.error({ requestId, status, detail: redactSecrets(detail), err: cause }, "failed"),
+    logFailure: ({ requestId, request, path }, thrown) =>
+      log.error(
+        { requestId, method: request.method, path: redactSecrets(loggedPath(path)), err: thrown },
+        "failed",
+      ),
+    logSlowQuery: ({ requestId }, { collection, missingIndexes }, run) =>
+      log.warn(
+        {
+          requestId,
+          collection,
+          missingIndexes,
+          checked: run.checked,
+          milliseconds: Math.round(run.milliseconds),
+        },
+        run.isStopped
+          ? "a query was stopped at its deadline"
+          : "a query was slow or checked many resources one by one",
+      ),
+  };
+}
