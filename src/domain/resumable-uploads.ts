@@ -3,7 +3,12 @@
 import { randomBytes } from "node:crypto";
 import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import type { NotAppended, OpenedFile, PartialUpload, PartialUploads } from "../store/files.ts";
+import {
+  type NotAppended,
+  type PartialUpload,
+  type PartialUploads,
+  UploadEnded,
+} from "../store/files.ts";
 import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
 import { UploadTally } from "./upload-tally.ts";
 
@@ -37,6 +42,15 @@ export interface ResumableUpload extends Description {
   readonly expiresAt: number;
 }
 
+/** What came of the request of an upload. */
+export interface Performed<T> {
+  readonly response: T;
+  /** Whether a repeated attempt would have the same result. */
+  readonly isFinal: boolean;
+  /** The URL of the result. */
+  readonly location?: string | undefined;
+}
+
 export interface UploadSettings {
   readonly clock: () => number;
   /** How long an upload is kept after its last change. */
@@ -56,6 +70,8 @@ export class ResumableUploads {
   readonly #tally: UploadTally;
   /** The transfers in progress of this process. */
   readonly #transfers = new Map<string, AbortController>();
+  /** The ids of uploads whose request this process performs now. */
+  readonly #completing = new Set<string>();
 
   constructor(partial: PartialUploads, settings: UploadSettings) {
     this.#partial = partial;
@@ -123,16 +139,42 @@ export class ResumableUploads {
     }
   }
 
-  open({ id }: ResumableUpload): Promise<OpenedFile | undefined> {
-    return this.#partial.open(id);
+  /** Whether this process performs the request of the upload now. */
+  isCompleting({ id }: ResumableUpload): boolean {
+    return this.#completing.has(id);
+  }
+
+  /**
+   * Performs the request of an upload with its bytes. Returns undefined when another request continues,
+   * completes or cancels the upload: then nothing was written. An error after the end is only reported.
+   */
+  async complete<T>(
+    upload: ResumableUpload,
+    perform: (bytes: AsyncGenerator<Uint8Array>) => Promise<Performed<T>>,
+    onError: (error: unknown) => void,
+  ): Promise<T | undefined> {
+    if (this.isCompleting(upload)) return undefined;
+    this.#completing.add(upload.id);
+    const bytes = new EndingBytes(this.#partial, upload);
+    try {
+      const { response, isFinal, location } = await perform(bytes.read());
+      if (bytes.isLost) return undefined;
+      // The request has been carried out: an error now must not look like its failure.
+      await this.#end(upload, isFinal, location).catch(onError);
+      return response;
+    } catch (error) {
+      if (bytes.isLost) return undefined;
+      await this.#partial.reopen(upload.id).catch(onError);
+      throw error;
+    } finally {
+      this.#completing.delete(upload.id);
+    }
   }
 
   /** Removes the bytes; the caller can still ask whether the upload is complete. */
-  async finish(
-    { id, owner, caller, ...upload }: ResumableUpload,
-    location?: string,
-  ): Promise<void> {
-    const { request, maxBytes, size } = upload;
+  async #end(upload: ResumableUpload, isFinal: boolean, location?: string): Promise<void> {
+    const { id, request, owner, caller, maxBytes, size } = upload;
+    if (!isFinal) return this.#partial.reopen(id);
     const description = { request, owner, caller, maxBytes, length: size, location };
     await this.#partial.finish(id, JSON.stringify(description));
     this.#tally.forget();
@@ -141,9 +183,17 @@ export class ResumableUploads {
   async remove(principal: Principal, id: string): Promise<Problem | undefined> {
     const upload = await this.find(principal, id);
     if (upload instanceof Problem && upload !== manyPieces) return upload;
+    const isFinished = !(upload instanceof Problem) && upload.isFinished;
+    if (!isFinished && !(await this.#partial.end(id, "cancelled")))
+      return this.#whyEnded(principal, id);
     await this.#partial.remove(id);
     this.#tally.forget();
     return undefined;
+  }
+
+  async #whyEnded(principal: Principal, id: string): Promise<Problem> {
+    const upload = await this.find(principal, id);
+    return upload instanceof Problem ? upload : completing;
   }
 
   /** Removes an upload that cannot be continued. */
@@ -165,6 +215,36 @@ export class ResumableUploads {
   }
 }
 
+/** The bytes of an upload. When they have been read, its end is decided. */
+class EndingBytes {
+  readonly #partial: PartialUploads;
+  readonly #upload: ResumableUpload;
+  /** Whether another request goes on with the upload, or has ended it. */
+  isLost = false;
+
+  constructor(partial: PartialUploads, upload: ResumableUpload) {
+    this.#partial = partial;
+    this.#upload = upload;
+  }
+
+  async *read(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* this.#readAll();
+    } catch (error) {
+      this.isLost = error instanceof UploadEnded;
+      throw error;
+    }
+  }
+
+  async *#readAll(): AsyncGenerator<Uint8Array> {
+    const { id, size } = this.#upload;
+    const opened = await this.#partial.open(id);
+    if (opened?.size !== size) throw new UploadEnded();
+    yield* opened.bytes;
+    if (!(await this.#partial.end(id, "completed", size))) throw new UploadEnded();
+  }
+}
+
 interface Found extends Pick<PartialUpload, "size" | "changedAt" | "isFinished"> {
   readonly description: Description;
 }
@@ -183,6 +263,11 @@ const ownerOf = ({ subject, token, kind }: Principal): string | null =>
 const notFound = new Problem(
   "not-found",
   "There is no upload at this address for this caller: it has expired or was cancelled, or it belongs to another caller. Send the token that began it, or begin a new upload.",
+);
+
+export const completing = new Problem(
+  "conflict",
+  "Another request is completing this upload. Ask with HEAD whether it is complete.",
 );
 
 const manyPieces = new Problem(

@@ -88,8 +88,19 @@ export interface PartialUploads {
     bytes: AsyncIterable<Uint8Array>,
     isValid?: () => boolean,
   ): Promise<number | NotAppended>;
-  /** Returns all bytes, or undefined when there is no such upload. */
+  /**
+   * Returns all bytes, or undefined when there is no such upload. Reading them throws `UploadEnded` when
+   * another process finishes or removes the upload.
+   */
   open(id: string): Promise<OpenedFile | undefined>;
+  /**
+   * Decides how an upload ends, once for all processes; nothing is appended afterwards. It is completed
+   * only while it has `size` bytes, and ends an append in progress when it is cancelled. Resolves with
+   * whether it ends in this way.
+   */
+  end(id: string, how: UploadEnd, size?: number): Promise<boolean>;
+  /** Takes back that the upload was completed. */
+  reopen(id: string): Promise<void>;
   /** Removes the bytes, and stores this description of the finished upload for `find`. */
   finish(id: string, description: string): Promise<void>;
   /** Ignores uploads that do not exist. */
@@ -115,6 +126,11 @@ export interface PartialUpload {
  * valid; `superseded`: a later request has ended this append.
  */
 export type NotAppended = "missing" | "mismatch" | "invalid" | "superseded";
+
+export type UploadEnd = "completed" | "cancelled";
+
+/** Another request has completed or cancelled the upload. */
+export class UploadEnded extends Error {}
 
 export type FindReferenced = (keys: readonly string[]) => Promise<ReadonlySet<string>>;
 

@@ -98,7 +98,8 @@ describe("an unfinished upload", () => {
       assert.equal(kindOf(await uploads.setLength(small, 5 * mebi)), "storage-full");
       const { bytes, reason } = await uploads.room(small);
       assert.deepEqual([bytes, reason], [2 * mebi, "budget"]);
-      await uploads.finish(large, "/notes/1");
+      const done = { response: "done", isFinal: true, location: "/notes/1" };
+      assert.equal(await uploads.complete(large, async () => done, String), "done");
       await uploads.discard(small);
       assert.equal(kindOf(await begin(10 * mebi)), "none");
     }));

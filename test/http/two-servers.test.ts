@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
-import { RemoteCommitter, runCommitRequest } from "../../src/store/remote-committer.ts";
-import { startApp, type TestApp } from "./app.ts";
+import type { TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import { assertProblem } from "./expect.ts";
+import { startOwnerAndWorker } from "./owner-and-worker.ts";
 
 let folder: string;
 let apps: readonly TestApp[];
@@ -18,13 +18,7 @@ let other: Client;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "restante-"));
   const config = { data: join(folder, "data"), adminToken: newSecret() };
-  // The first makes the store and its token, owns the folder, and writes for the second.
-  const owner = await startApp(config);
-  const committer: RemoteCommitter = new RemoteCommitter(async (errand) => {
-    committer.receive(await runCommitRequest(owner.writer, errand));
-  });
-  // The worker stops first.
-  apps = [await startApp(config, undefined, committer), owner];
+  apps = await startOwnerAndWorker(config);
   const [first, second] = apps.map((app) => new Client(app, config.adminToken));
   assert.ok(first !== undefined && second !== undefined);
   [one, other] = [first, second];

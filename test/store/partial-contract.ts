@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import type { Files, PartialUploads } from "../../src/store/files.ts";
+import { type Files, type PartialUploads, UploadEnded } from "../../src/store/files.ts";
 import { bytesOf, hashOf, inChunks } from "./disk/file-helpers.ts";
 
 interface Storage {
@@ -166,6 +166,60 @@ export function partialContract(test: Test): void {
     await files.partial.remove(other);
     assert.equal(await files.partial.find(id), undefined);
     assert.equal(await count(), 0);
+  });
+
+  test("ends once: completed or cancelled", async ({ files: { partial }, second }) => {
+    for (let round = 0; round < 4; round++) {
+      const id = await created(partial);
+      await partial.append(id, 0, inChunks(bytesOf(10)));
+      const users = [partial, second().partial];
+      const ends = users.flatMap((user) => [
+        user.end(id, "completed", 10),
+        user.end(id, "cancelled"),
+      ]);
+      const [completed, cancelled, again, alsoCancelled] = await Promise.all(ends);
+      const isCompleted = completed === true || again === true;
+      const isCancelled = cancelled === true || alsoCancelled === true;
+      assert.notEqual(isCompleted, isCancelled);
+      assert.equal(await sizeOf(second().partial, id), isCompleted ? 10 : undefined);
+      assert.notEqual(typeof (await partial.append(id, 10, inChunks(bytesOf(1)))), "number");
+      await partial.remove(id);
+    }
+    assert.equal(await partial.end(newId(), "cancelled"), false);
+    assert.equal(await partial.end("../x", "completed", 0), false);
+  });
+
+  test("is completed only as it is", async ({ files: { partial }, second, count }) => {
+    const id = await created(partial);
+    await partial.append(id, 0, inChunks(bytesOf(10)));
+    assert.equal(await partial.end(id, "completed", 9), false);
+    const held = heldSource(bytesOf(10), bytesOf(10));
+    const append = partial.append(id, 10, held.bytes);
+    await held.reached;
+    assert.equal(await second().partial.end(id, "completed", 10), false);
+    held.release();
+    assert.equal(await append, 30);
+    assert.equal(await partial.end(id, "completed", 30), true);
+    assert.equal(await second().partial.end(id, "completed", 30), true);
+    assert.equal(await partial.append(id, 30, inChunks(bytesOf(1))), "superseded");
+    assert.equal(await second().partial.end(id, "cancelled"), false);
+    await partial.reopen(id);
+    assert.equal((await contentOf(partial, id)).byteLength, 30);
+    assert.equal(await second().partial.end(id, "cancelled"), true);
+    await partial.remove(id);
+    assert.equal(await count(), 0);
+  });
+
+  test("says while it is read that it has ended", async ({ files: { partial }, second }) => {
+    const id = await created(partial);
+    for (const offset of [0, 10]) await partial.append(id, offset, inChunks(bytesOf(10)));
+    const bytes = (await partial.open(id))?.bytes[Symbol.asyncIterator]();
+    await bytes?.next();
+    await second().partial.finish(id, "{}");
+    const rest = async () => {
+      while (!(await bytes?.next())?.done);
+    };
+    await assert.rejects(rest, UploadEnded);
   });
 
   test("is removed while it is appended to", async ({ files: { partial }, second, count }) => {

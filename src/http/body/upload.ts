@@ -99,7 +99,7 @@ export async function* withTimeouts<T>(
 /** The client has most likely given up this request. */
 export const superseded = new Problem(
   "conflict",
-  "A later request has continued or cancelled this upload. Ask for its offset with HEAD.",
+  "Another request has continued, completed or cancelled this upload. Ask for its offset with HEAD.",
 );
 
 const stalled = new Problem(

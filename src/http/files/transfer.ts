@@ -1,7 +1,9 @@
 // Receives one request of a resumable upload, and carries out the original request when all have arrived.
 
-import type { ResumableUpload, UploadRoom } from "../../domain/resumable-uploads.ts";
+import type { Performed, ResumableUpload, UploadRoom } from "../../domain/resumable-uploads.ts";
 import { uploadsFull } from "../../domain/upload-tally.ts";
+import { pulledStream } from "../../lib/pulled-stream.ts";
+import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import { hasNoBody, received } from "../body/content.ts";
 import { BodyError, type ByteLimit } from "../body/decoding.ts";
@@ -90,18 +92,28 @@ export async function complete(
   if (length !== null && length !== size) return inconsistent(length, size);
   const principal = await services.access.renew(context.principal);
   if (principal instanceof Problem) return principal;
-  const opened = await services.resumableUploads.open(upload);
-  if (opened === undefined || opened.size !== size) return superseded;
-  const inner = new RequestContext(
-    services,
-    requestOf(context, upload, opened.bytes),
-    context.requestId,
+  const perform = (bytes: AsyncGenerator<Uint8Array>) =>
+    performRequest(context, principal, upload, bytes);
+  const response = await services.resumableUploads.complete(upload, perform, (error) =>
+    services.logFailure(context, error),
   );
+  return response ?? superseded;
+}
+
+async function performRequest(
+  context: RequestContext,
+  principal: Principal,
+  upload: ResumableUpload,
+  bytes: AsyncGenerator<Uint8Array>,
+): Promise<Performed<Response>> {
+  const { services } = context;
+  const request = requestOf(context, upload, bytes);
+  const inner = new RequestContext(services, request, context.requestId);
   Object.assign(inner, { principal, path: upload.request.path, query: upload.request.query });
   Object.assign(inner, { peerAddress: context.peerAddress, clientAddress: context.clientAddress });
   Object.assign(inner, { inClearText: context.inClearText, extendTimeout: context.extendTimeout });
   try {
-    return await answer(context, upload, await services.perform(inner));
+    return answer(context, upload, await services.perform(inner));
   } finally {
     inner.releaseMemory();
   }
@@ -111,7 +123,7 @@ export async function complete(
 function requestOf(
   context: RequestContext,
   { id, size, request: { method, path, query, headers: stored } }: ResumableUpload,
-  bytes: AsyncIterable<Uint8Array>,
+  bytes: AsyncGenerator<Uint8Array>,
 ): Request {
   const headers = new Headers({ "idempotency-key": `"upload-${id}"`, ...stored });
   headers.set("Content-Length", String(size));
@@ -120,44 +132,23 @@ function requestOf(
   // The digest of all bytes is that of the content of this request.
   const digest = headers.get("repr-digest");
   if (digest !== null) headers.set("Content-Digest", digest);
-  const init = { method, headers, body: streamOf(bytes), duplex: "half" };
+  const init = { method, headers, body: pulledStream(bytes), duplex: "half" };
   return new Request(`http://localhost${path}?${query}`, init as RequestInit);
 }
 
-/** Opens nothing before it is read. */
-function streamOf(bytes: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = bytes[Symbol.asyncIterator]();
-  const source = {
-    async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
-      const { done, value } = await iterator.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      await iterator.return?.();
-    },
-  };
-  return new ReadableStream(source, { highWaterMark: 0 });
-}
-
 /** After an outage the upload stays, so that the client can complete it later. */
-async function answer(
+function answer(
   context: RequestContext,
   upload: ResumableUpload,
   result: Response | Problem,
-): Promise<Response> {
+): Performed<Response> {
   const response = result instanceof Problem ? answerProblem(context, result) : result;
   const isFinal = response.status < 500 && !retried.has(response.status);
   const { headers } = response;
   const location = headers.get(locationField) ?? undefined;
-  // The request has been carried out: an error now must not look like its failure.
-  if (isFinal)
-    await context.services.resumableUploads
-      .finish(upload, location)
-      .catch((error) => context.services.logFailure(context, error));
   headers.set("Upload-Complete", booleanField(isFinal));
   headers.set("Upload-Offset", String(upload.size));
-  return response;
+  return { response, isFinal, location };
 }
 
 const locationField = "location";

@@ -1,5 +1,6 @@
 // Handles the resource of a resumable upload: HEAD shows its offset, PATCH appends to it, DELETE cancels it.
 
+import { completing } from "../../domain/resumable-uploads.ts";
 import { Problem } from "../../model/problem.ts";
 import { hasNoBody } from "../body/content.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
@@ -30,6 +31,7 @@ export async function appendToUpload(context: RequestContext): Promise<Response 
   const fields = readUploadFields(request.headers);
   const { isComplete, offset } = fields;
   if (found.isFinished) return hasNoBody(request.headers) ? completed : appendedLate;
+  if (services.resumableUploads.isCompleting(found)) return completing;
   if (isComplete === undefined || offset === undefined) return missingFields;
   if (offset !== found.size) return mismatch(found.size, offset);
   const length = agreeOnLength(context, fields, found);

@@ -56,6 +56,7 @@ export const append = {
 export const cancel = {
   summary: "Cancel a resumable upload",
   path,
+  description: "409 when another request is completing it.",
   responses: { 204: noContent("Its bytes are removed.") },
-  problems: [404],
+  problems: [404, 409],
 } as const;

@@ -3,10 +3,10 @@
 import { type FileHandle, open, rename, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
-import type { NotAppended } from "../files.ts";
+import type { NotAppended, UploadEnd } from "../files.ts";
 import { codeOf, ignoreMissing, mapDiskError } from "./errors.ts";
 import { piecesOf, writeAll } from "./handle.ts";
-import { openName, piecesIn, sealedName } from "./pieces.ts";
+import { endName, openName, piecesIn, sealedName } from "./pieces.ts";
 
 /** After so many bytes an append looks whether a later request has ended it. */
 const lookBytes = 1024 * 1024;
@@ -42,6 +42,14 @@ export class Append {
     } finally {
       await handle.close();
     }
+  }
+
+  /** Appends nothing, and ends the upload. Returns whether no other request has taken the number. */
+  async end(how: UploadEnd): Promise<boolean> {
+    const handle = await this.#create();
+    if (typeof handle === "string") return false;
+    await handle.close();
+    return this.#rename(endName(this.#number, how));
   }
 
   async #create(): Promise<FileHandle | NotAppended> {
@@ -92,8 +100,7 @@ export class Append {
     return isSealed;
   }
 
-  async #rename(): Promise<boolean> {
-    const name = sealedName(this.#number, this.#size);
+  async #rename(name = sealedName(this.#number, this.#size)): Promise<boolean> {
     const renamed = rename(this.#path, join(this.#directory, name)).then(() => true);
     if (!(await mapDiskError(ignoreMissing(renamed)))) return false;
     await mapDiskError(ignoreMissing(syncPath(this.#directory)));

@@ -5,13 +5,20 @@ import { join } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
 import { isKey, newKey } from "../file-key.ts";
-import type { NotAppended, OpenedFile, PartialUpload, PartialUploads } from "../files.ts";
+import {
+  type NotAppended,
+  type OpenedFile,
+  type PartialUpload,
+  type PartialUploads,
+  type UploadEnd,
+  UploadEnded,
+} from "../files.ts";
 import { Append } from "./append.ts";
 import type { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { bytesIn } from "./handle.ts";
 import type { FilePaths } from "./paths.ts";
-import { type Piece, piecesIn, sealSynced, sizeOf } from "./pieces.ts";
+import { endOf, nextNumber, type Piece, piecesIn, sealSynced, sizeOf } from "./pieces.ts";
 import { batchesOf, isOlder, removeIfOlder } from "./sweep.ts";
 
 const description = "description";
@@ -59,29 +66,57 @@ export class DiskPartialUploads implements PartialUploads {
   ): Promise<number | NotAppended> {
     const pieces = isKey(id) ? await mapDiskError(this.#endAppend(id)) : undefined;
     if (pieces === undefined) return "missing";
+    if (endOf(pieces) !== undefined) return "superseded";
     if (sizeOf(pieces) !== offset) return "mismatch";
-    const number = (pieces.at(-1)?.number ?? 0) + 1;
-    const size = await new Append(this.#directoryOf(id), number).run(bytes, isValid);
+    const size = await this.#nextAppend(id, pieces).run(bytes, isValid);
     return typeof size === "number" ? offset + size : size;
+  }
+
+  #nextAppend(id: string, pieces: readonly Piece[]): Append {
+    return new Append(this.#directoryOf(id), nextNumber(pieces));
+  }
+
+  async end(id: string, how: UploadEnd, size?: number): Promise<boolean> {
+    const list = how === "cancelled" ? this.#endAppend(id) : piecesIn(this.#directoryOf(id));
+    const pieces = isKey(id) ? await mapDiskError(list) : undefined;
+    if (pieces === undefined) return false;
+    const end = endOf(pieces);
+    if (end !== undefined) return end === how;
+    const isChanged = pieces.at(-1)?.isOpen || sizeOf(pieces) !== size;
+    if (how === "completed" && isChanged) return false;
+    // Another request may have taken the number.
+    return (await this.#nextAppend(id, pieces).end(how)) || this.end(id, how, size);
+  }
+
+  async reopen(id: string): Promise<void> {
+    const pieces = isKey(id) ? await mapDiskError(piecesIn(this.#directoryOf(id))) : undefined;
+    if (pieces === undefined || endOf(pieces) !== "completed") return;
+    await this.#nextAppend(id, pieces).run(nothing(), () => true);
   }
 
   async open(id: string): Promise<OpenedFile | undefined> {
     const pieces = isKey(id) ? await mapDiskError(piecesIn(this.#directoryOf(id))) : undefined;
-    if (pieces === undefined) return undefined;
-    const sealed = pieces.filter(({ isOpen }) => !isOpen);
+    if (pieces === undefined || endOf(pieces) === "cancelled") return undefined;
+    const sealed = pieces.filter(({ isOpen, size }) => !isOpen && size > 0);
     return { size: sizeOf(sealed), bytes: this.#bytesOf(id, sealed) };
   }
 
   async *#bytesOf(id: string, pieces: readonly Piece[]): AsyncGenerator<Uint8Array> {
     for (const { name, size } of pieces) {
+      const handle = await mapDiskError(ignoreMissing(open(join(this.#directoryOf(id), name))));
       let left = size;
-      const handle = await mapDiskError(open(join(this.#directoryOf(id), name)));
-      for await (const chunk of bytesIn(handle, size)) {
+      for await (const chunk of handle === undefined ? nothing() : bytesIn(handle, size)) {
         left -= chunk.byteLength;
         yield chunk;
       }
-      if (left > 0) throw new Outage("damaged", "a part of an unfinished upload is missing");
+      if (left > 0) throw await this.#missing(id);
     }
+  }
+
+  async #missing(id: string): Promise<Error> {
+    const isThere = (await mapDiskError(piecesIn(this.#directoryOf(id)))) !== undefined;
+    const text = "a part of an unfinished upload is missing";
+    return isThere ? new Outage("damaged", text) : new UploadEnded();
   }
 
   async finish(id: string, text: string): Promise<void> {
@@ -156,7 +191,7 @@ export class DiskPartialUploads implements PartialUploads {
     const latest = pieces.findLast(({ isOpen }) => isOpen)?.name ?? "";
     const times = [directory, join(directory, latest)].map((path) => ignoreMissing(stat(path)));
     const changedAt = Math.max(...(await Promise.all(times)).map((each) => each?.mtimeMs ?? 0));
-    if (text === undefined) return undefined;
+    if (text === undefined || endOf(pieces) === "cancelled") return undefined;
     const more = { pieces: pieces.length, changedAt, isFinished: false };
     return { description: text, size: sizeOf(pieces), ...more };
   }
@@ -181,6 +216,8 @@ export class DiskPartialUploads implements PartialUploads {
     return join(this.#paths.partial, id);
   }
 }
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** The rename is atomic: a reader finds the former text or the new one. */
 async function replaceFile(directory: string, name: string, text: string): Promise<void> {

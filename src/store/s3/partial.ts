@@ -1,7 +1,15 @@
 // Stores incomplete uploads in a bucket: each append is an object of its own, which a second one seals.
 
+import { FileOutage } from "../../model/outage.ts";
 import { isKey, newKey } from "../file-key.ts";
-import type { NotAppended, OpenedFile, PartialUpload, PartialUploads } from "../files.ts";
+import {
+  type NotAppended,
+  type OpenedFile,
+  type PartialUpload,
+  type PartialUploads,
+  type UploadEnd,
+  UploadEnded,
+} from "../files.ts";
 import type { S3Client } from "./client.ts";
 import {
   ifNone,
@@ -13,29 +21,24 @@ import {
   removeObject,
   stateOf,
 } from "./objects.ts";
+import {
+  changedOf,
+  dataOf,
+  descriptionOf,
+  finished,
+  folderOf,
+  nothingSent,
+  numberIn,
+  openOf,
+  type Piece,
+  partial,
+  type State,
+  sealedOf,
+  sizeOf,
+} from "./pieces.ts";
 import { upload } from "./upload.ts";
 
-const partial = "partial/";
-const finished = "finished/";
 const nothing = new Uint8Array();
-
-/**
- * An append claims `open-7`, uploads its bytes, and seals itself as `sealed-7`, which names them. The
- * process of a later request ends it by an empty `sealed-7`. Both write only if there is none, so one of
- * them succeeds. A number is never used twice.
- */
-interface Piece {
-  readonly data: string;
-  readonly size: number;
-}
-
-interface State {
-  readonly objects: readonly ListedObject[];
-  readonly pieces: readonly Piece[];
-  /** The last number that was used. */
-  readonly number: number;
-  readonly isOpen: boolean;
-}
 
 export class S3PartialUploads implements PartialUploads {
   readonly #client: S3Client;
@@ -50,8 +53,10 @@ export class S3PartialUploads implements PartialUploads {
   }
 
   async describe(id: string, description: string): Promise<void> {
-    if (isKey(id) && (await stateOf(this.#client, descriptionOf(id))) !== undefined)
-      await putObject(this.#client, descriptionOf(id), Buffer.from(description));
+    const isThere = async () => (await stateOf(this.#client, descriptionOf(id))) !== undefined;
+    if (!isKey(id) || !(await isThere())) return;
+    await putObject(this.#client, changedOf(id), Buffer.from(description));
+    if (!(await isThere())) await removeObject(this.#client, changedOf(id));
   }
 
   async find(id: string): Promise<PartialUpload | undefined> {
@@ -80,8 +85,9 @@ export class S3PartialUploads implements PartialUploads {
     bytes: AsyncIterable<Uint8Array>,
     isValid: () => boolean = () => true,
   ): Promise<number | NotAppended> {
-    const state = isKey(id) ? await this.#endAppend(id) : undefined;
+    const state = await this.#endAppend(id);
     if (state === undefined) return "missing";
+    if (state.end !== undefined) return "superseded";
     if (sizeOf(state.pieces) !== offset) return "mismatch";
     const number = state.number + 1;
     if (!(await putObject(this.#client, openOf(id, number), nothing, ifNone))) return "superseded";
@@ -117,17 +123,40 @@ export class S3PartialUploads implements PartialUploads {
     return false;
   }
 
-  async open(id: string): Promise<OpenedFile | undefined> {
-    const state = isKey(id) ? await this.#stateOf(id) : undefined;
-    return state && { size: sizeOf(state.pieces), bytes: this.#bytesOf(state.pieces) };
+  async end(id: string, how: UploadEnd, size?: number): Promise<boolean> {
+    const state = how === "cancelled" ? await this.#endAppend(id) : await this.#stateOf(id);
+    if (state === undefined) return false;
+    if (state.end !== undefined) return state.end === how;
+    const isChanged = state.isOpen || sizeOf(state.pieces) !== size;
+    if (how === "completed" && isChanged) return false;
+    // Another request may have taken the number.
+    const isEnded = await this.#seal(id, state.number + 1, { ...nothingSent, end: how });
+    return isEnded || this.end(id, how, size);
   }
 
-  async *#bytesOf(pieces: readonly Piece[]): AsyncGenerator<Uint8Array> {
+  async reopen(id: string): Promise<void> {
+    const state = await this.#stateOf(id);
+    if (state?.end === "completed") await this.#seal(id, state.number + 1, nothingSent);
+  }
+
+  async open(id: string): Promise<OpenedFile | undefined> {
+    const state = await this.#stateOf(id);
+    if (state === undefined || state.end === "cancelled") return undefined;
+    return { size: sizeOf(state.pieces), bytes: this.#bytesOf(id, state.pieces) };
+  }
+
+  async *#bytesOf(id: string, pieces: readonly Piece[]): AsyncGenerator<Uint8Array> {
     for (const { data, size } of pieces) {
       const stream = await readObject(this.#client, data, 0, size);
-      if (stream === undefined) throw new Error("a part of an unfinished upload is missing");
+      if (stream === undefined) throw await this.#missing(id);
       yield* stream;
     }
+  }
+
+  async #missing(id: string): Promise<Error> {
+    const isThere = (await stateOf(this.#client, descriptionOf(id))) !== undefined;
+    const text = "a part of an unfinished upload is missing";
+    return isThere ? new FileOutage("damaged", text) : new UploadEnded();
   }
 
   async finish(id: string, description: string): Promise<void> {
@@ -195,13 +224,13 @@ export class S3PartialUploads implements PartialUploads {
     for (;;) {
       const state = await this.#stateOf(id);
       if (!state?.isOpen) return state;
-      const piece: Piece = { data: "", size: 0 };
-      const body = Buffer.from(JSON.stringify(piece));
+      const body = Buffer.from(JSON.stringify(nothingSent));
       await putObject(this.#client, sealedOf(id, state.number), body, ifNone);
     }
   }
 
   async #stateOf(id: string): Promise<State | undefined> {
+    if (!isKey(id)) return undefined;
     const objects: ListedObject[] = [];
     for await (const some of listObjects(this.#client, folderOf(id))) objects.push(...some);
     const names = objects.map(({ name }) => name);
@@ -211,17 +240,20 @@ export class S3PartialUploads implements PartialUploads {
     const number = Math.max(0, ...open.map(numberIn), ...sealed.map(numberIn));
     const pieces = await Promise.all(sealed.map((name) => this.#pieceOf(name)));
     const isOpen = number > 0 && !sealed.includes(sealedOf(id, number));
-    return { objects, number, isOpen, pieces: pieces.filter(({ size }) => size > 0) };
+    const end = isOpen ? undefined : pieces.at(-1)?.end;
+    return { objects, number, isOpen, end, pieces: pieces.filter(({ size }) => size > 0) };
   }
 
   async #pieceOf(name: string): Promise<Piece> {
     const text = await readText(this.#client, name);
-    return text === undefined ? { data: "", size: 0 } : (JSON.parse(text) as Piece);
+    return text === undefined ? nothingSent : (JSON.parse(text) as Piece);
   }
 
-  async #read(id: string, { objects, pieces }: State): Promise<PartialUpload | undefined> {
-    const description = await readText(this.#client, descriptionOf(id));
-    if (description === undefined) return undefined;
+  async #read(id: string, { objects, pieces, end }: State): Promise<PartialUpload | undefined> {
+    const isChanged = objects.some(({ name }) => name === changedOf(id));
+    const name = isChanged ? changedOf(id) : descriptionOf(id);
+    const description = await readText(this.#client, name);
+    if (description === undefined || end === "cancelled") return undefined;
     const changedAt = Date.now() - Math.min(...objects.map(({ ageMs }) => ageMs));
     const more = { pieces: pieces.length, changedAt, isFinished: false };
     return { description, size: sizeOf(pieces), ...more };
@@ -251,15 +283,3 @@ class KeptSource {
     }
   }
 }
-
-const folderOf = (id: string): string => `${partial}${id}/`;
-const descriptionOf = (id: string): string => `${folderOf(id)}description`;
-const dataOf = (id: string, key: string): string => `${folderOf(id)}data-${key}`;
-const digits = (number: number | undefined): string =>
-  number === undefined ? "" : String(number).padStart(6, "0");
-const openOf = (id: string, number?: number): string => `${folderOf(id)}open-${digits(number)}`;
-const sealedOf = (id: string, number?: number): string => `${folderOf(id)}sealed-${digits(number)}`;
-const numberIn = (name: string): number => Number(name.slice(name.lastIndexOf("-") + 1));
-
-const sizeOf = (pieces: readonly Piece[]): number =>
-  pieces.reduce((sum, { size }) => sum + size, 0);
