@@ -2,7 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import { addAdminCommands } from "./cli/admin-commands.ts";
-import { configOf, withSettings } from "./cli/config-options.ts";
+import { configOf, sourcesOf, withSettings } from "./cli/config-options.ts";
 import { addStoreCommands } from "./cli/store-commands.ts";
 import { CliError } from "./lib/cli-error.ts";
 import { settings } from "./server/config.ts";
@@ -25,9 +25,10 @@ const serveCommand = withSettings(program.command("serve"), Object.keys(settings
   .allowUnknownOption()
   .allowExcessArguments()
   .action(async () => {
-    const config = configOf(serveCommand);
+    const sources = sourcesOf(serveCommand);
+    const config = configOf(serveCommand, sources);
     const { serve } = await import("./cli/serve.ts");
-    await serve(config);
+    await serve(config, sources);
   });
 
 program.command("worker", { hidden: true }).action(async () => {

@@ -128,7 +128,8 @@ async function countCreated(): Promise<number> {
 async function showSettings(): Promise<void> {
   const { data } = JSON.parse((await ask("/-/settings")).body);
   const workers = data.find(({ name }: { name: string }) => name === "workers");
-  assert.deepEqual(workers, { name: "workers", value: 2, source: "flag", from: "--workers" });
+  const expected = { name: "workers", value: 2, source: "flag", from: "--workers" };
+  assert.deepEqual(workers, { ...expected, reloadable: false });
 }
 
 async function countRequests(): Promise<void> {

@@ -5,6 +5,7 @@ import { usageError } from "../lib/cli-error.ts";
 import {
   type Config,
   type ConfigError,
+  type ConfigSources,
   configFile,
   processEnvironment,
   readConfig,
@@ -26,9 +27,15 @@ export function withSettings(command: Command, names: readonly string[]): Comman
   return command.option(`${flag} [${placeholder}]`, `${about} (${origin})`);
 }
 
-export function configOf(command: Command): Config {
-  const environment = processEnvironment();
-  const config = readConfig({ flags: command.opts(), environment, cwd: process.cwd() });
+/** What the config is read from, now and later. */
+export const sourcesOf = (command: Command): ConfigSources => ({
+  flags: command.opts(),
+  environment: { ...processEnvironment() },
+  cwd: process.cwd(),
+});
+
+export function configOf(command: Command, sources = sourcesOf(command)): Config {
+  const config = readConfig(sources);
   const errors = [...unknownFlags(command), ...(Array.isArray(config) ? config : [])];
   if (Array.isArray(config) || errors.length > 0) throw usageError(errors);
   return config;

@@ -8,7 +8,7 @@ import type { Server } from "../runtime/runtime.ts";
 import { loadActions, logLateActionErrors } from "../server/actions-folder.ts";
 import { type App, type CollectMetrics, describeStore } from "../server/app.ts";
 import { BackupScheduler } from "../server/backup-schedule.ts";
-import type { Config } from "../server/config.ts";
+import type { Config, ConfigSources } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
 import { describeSettings } from "../server/describe-settings.ts";
 import { logConcerns } from "../server/doctor.ts";
@@ -21,6 +21,7 @@ import {
   type Stoppable,
 } from "../server/lifecycle.ts";
 import { createLog, type Log } from "../server/log.ts";
+import { Reloader } from "../server/reload.ts";
 import { Supervisor } from "../server/supervisor.ts";
 import { version } from "../server/version.ts";
 import { bannerText } from "./banner.ts";
@@ -30,8 +31,10 @@ const samePressMs = 500;
 const sweepEveryMs = 600_000;
 
 /** Runs until a signal ends the process. */
-export async function serve(config: Config): Promise<void> {
+export async function serve(config: Config, sources: ConfigSources): Promise<void> {
   const log = createLog(config.logLevel);
+  const listening = Promise.withResolvers<Reloader>();
+  reloadOnHangUp(listening.promise);
   // Loads the actions here even when only workers run them, so that errors are reported once.
   const actions = await loadActions(config);
   const app = await openApp(config, log, undefined, actions);
@@ -39,7 +42,15 @@ export async function serve(config: Config): Promise<void> {
   void sweepFiles(app, log);
   sweepUploads(app, log);
   void logConcerns(config, log);
-  if (config.workers > 1) return superviseWorkers(config, app, log);
+  const reloader = new Reloader({ config, sources, app, log });
+  app.settings.reloadBy(() => reloader.reload());
+  if (config.workers > 1) await superviseWorkers(config, app, log, reloader);
+  else await serveAlone(config, app, log);
+  listening.resolve(reloader);
+}
+
+/** Answers requests in this process. */
+async function serveAlone(config: Config, app: App, log: Log): Promise<void> {
   logLateActionErrors(config, app, log);
   const server = await start(config, app);
   const backups = scheduleBackups(config, log, app.showBackups);
@@ -124,9 +135,16 @@ function sweepUploads(app: App, log: Log): void {
 }
 
 /** Starts workers that share a port. This process does their writes and answers no requests. */
-async function superviseWorkers(config: Config, app: App, log: Log): Promise<void> {
+async function superviseWorkers(
+  config: Config,
+  app: App,
+  log: Log,
+  reloader: Reloader,
+): Promise<void> {
   const port = await claimPort(config, app);
   const workers = new Supervisor({ ...config, port }, describeSettings(config), app, log);
+  workers.reloadBy(() => reloader.reload());
+  reloader.spreadBy((...settings) => workers.reload(...settings));
   const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
   const metrics = await startMetrics(config, app, log, () => workers.collectMetrics());
   stopOnSignal(together(workers, backups, metrics), app, log);
@@ -216,6 +234,12 @@ function storeFlag({ store, data }: Config): string {
   return `--store ${isPrivate ? '"$RESTANTE_STORE"' : quoted(store)}`;
 }
 
+/** Reloads on each SIGHUP, when the server listens. */
+function reloadOnHangUp(listening: Promise<Reloader>): void {
+  if (process.stdout.isTTY) return;
+  process.on("SIGHUP", () => void listening.then((reloader) => reloader.reload()));
+}
+
 function stopOnSignal(server: Stoppable, app: App, log: Log): void {
   let signalledAt: number | undefined;
   const onSignal = (_name: string, number: number) => {
@@ -226,6 +250,8 @@ function stopOnSignal(server: Stoppable, app: App, log: Log): void {
       void drain(server, app, log, "stopped").then(() => process.exit(0));
     } else if (now - signalledAt > samePressMs) process.exit(128 + number);
   };
+  // A terminal sends it when it is closed.
+  if (process.stdout.isTTY) process.on("SIGHUP", onSignal);
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
 }

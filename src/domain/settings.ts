@@ -1,7 +1,7 @@
 // Shows administrators the settings of the server, with where each value comes from.
 
 import type { Principal } from "../model/principal.ts";
-import type { Problem } from "../model/problem.ts";
+import { Problem } from "../model/problem.ts";
 import { requireAdmin } from "./access.ts";
 
 export interface SettingValue {
@@ -11,10 +11,31 @@ export interface SettingValue {
   readonly source: "flag" | "environment" | "file" | "program" | "default";
   /** The flag, the variable or the path of the file. */
   readonly from: string | null;
+  /** Whether it can change while the server runs. */
+  readonly reloadable: boolean;
 }
+
+/** What a reload has changed. */
+export interface Reloaded {
+  /** The settings that have other values now. */
+  readonly changed: readonly string[];
+  /** The settings whose new values need a restart. They stay as they were. */
+  readonly needRestart: readonly string[];
+  /** The collections that were defined, or defined anew. */
+  readonly defined: readonly string[];
+}
+
+/** Why nothing was changed. */
+export interface NotReloaded {
+  readonly faults: readonly string[];
+  readonly isOutage: boolean;
+}
+
+type Reload = () => Promise<Reloaded | NotReloaded>;
 
 export class Settings {
   #values: readonly SettingValue[];
+  #reload: Reload | undefined;
 
   constructor(values: readonly SettingValue[]) {
     this.#values = values;
@@ -24,8 +45,32 @@ export class Settings {
     return requireAdmin(principal) ?? this.#values;
   }
 
+  /** Reads file, folders and actions again, and uses what can change; all of it or nothing. */
+  async reload(principal: Principal): Promise<Reloaded | Problem> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
+    const result = (await this.#reload?.()) ?? setByProgram;
+    return "faults" in result ? notReloaded(result) : result;
+  }
+
+  /** Called with how it is done. */
+  reloadBy(reload: Reload): void {
+    this.#reload = reload;
+  }
+
   /** Called with what is to be shown from now on. */
   update(values: readonly SettingValue[]): void {
     this.#values = values;
   }
 }
+
+const setByProgram: NotReloaded = {
+  faults: ["the settings come from the program that runs Restante, which has to pass others"],
+  isOutage: false,
+};
+
+const notReloaded = ({ faults, isOutage }: NotReloaded): Problem =>
+  new Problem(
+    isOutage ? "unavailable" : "conflict",
+    `The settings were not reloaded, and nothing was changed:\n${faults.join("\n")}`,
+  );

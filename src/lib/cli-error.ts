@@ -12,8 +12,11 @@ export class CliError extends Error {
 
 /** Reports all errors at once, one per line: the location and the detail. */
 export function usageError(errors: readonly { where: string; detail: string }[]): CliError {
-  return new CliError(2, errors.map(({ where, detail }) => `${where}: ${detail}`).join("\n"));
+  return new CliError(2, errors.map(faultText).join("\n"));
 }
+
+export const faultText = ({ where, detail }: { where: string; detail: string }): string =>
+  `${where}: ${detail}`;
 
 export const messageOf = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,8 +1,17 @@
 // Serves HTTP with Bun.serve, and implements the other functions of the runtime for Bun.
 
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { badPath, rawRoutes } from "./bun-raw-target.ts";
 import { withoutStream } from "./head.ts";
-import type { FindSyntaxError, MapFile, PrepareModules, SendFile, Serve } from "./runtime.ts";
+import type {
+  FindSyntaxError,
+  ForgetModules,
+  MapFile,
+  PrepareModules,
+  SendFile,
+  Serve,
+} from "./runtime.ts";
 
 /** A connection is closed when the header section takes longer, or when it is idle for so long. */
 const idleTimeoutSeconds = 10;
@@ -88,6 +97,24 @@ export const prepareModules: PrepareModules = (_folder, name, url) => {
     },
   });
 };
+
+export const forgetModules: ForgetModules = async (folder, hasFailed) => {
+  const paths = modulesIn(folder);
+  const forget = () => {
+    for (const path of paths) delete require.cache[path];
+  };
+  forget();
+  if (!hasFailed) return;
+  // Bun keeps a module that was read for an import that failed, until the module is run.
+  await Promise.allSettled(paths.map((path) => import(path)));
+  forget();
+};
+
+const modulesIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.[mc]?[jt]sx?$/.test(path) && !/\.(?:test|spec|d)\.\w+$/.test(path))
+    .filter((path) => !path.includes("node_modules"))
+    .map((path) => join(folder, path));
 
 /** Bun's own errors contain file, line and column. */
 export const findSyntaxError: FindSyntaxError = () => undefined;

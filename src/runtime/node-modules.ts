@@ -5,10 +5,21 @@ import { readFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { FindSyntaxError, PrepareModules } from "./runtime.ts";
+import type { FindSyntaxError, ForgetModules, PrepareModules } from "./runtime.ts";
 
 /** The modules that were loaded from each folder. One of them may have a syntax error. */
 const loaded = new Map<string, Set<string>>();
+
+/** How often modules were forgotten. Node loads a module again only by another URL. */
+let generation = 0;
+
+export const forgetModules: ForgetModules = async (folder) => {
+  generation++;
+  loaded.get(folder)?.clear();
+};
+
+const withGeneration = (url: string): string =>
+  generation === 0 ? url : `${url}?again=${generation}`;
 
 export const prepareModules: PrepareModules = (folder, name, url) => {
   if (loaded.has(folder)) return;
@@ -16,10 +27,13 @@ export const prepareModules: PrepareModules = (folder, name, url) => {
   loaded.set(folder, urls);
   const root = pathToFileURL(folder + sep).href;
   registerHooks({
-    resolve: (specifier, context, next) =>
-      specifier === name && context.parentURL?.startsWith(root)
-        ? { url, shortCircuit: true }
-        : next(specifier, context),
+    resolve(specifier, context, next) {
+      if (specifier === name && context.parentURL?.startsWith(root))
+        return { url, shortCircuit: true };
+      const resolved = next(specifier, context);
+      const isOwn = resolved.url.startsWith(root) && !resolved.url.includes("/node_modules/");
+      return isOwn ? { ...resolved, url: withGeneration(resolved.url) } : resolved;
+    },
     load(target, context, next) {
       if (!target.startsWith(root) || target.includes("/node_modules/"))
         return next(target, context);

@@ -53,6 +53,9 @@ export type MapFile = ((path: string) => Uint8Array) | undefined;
  */
 export type PrepareModules = (folder: string, name: string, url: string) => void;
 
+/** Forgets the modules of a prepared folder, so that the next import reads their files again. */
+export type ForgetModules = (folder: string, hasFailed: boolean) => Promise<void>;
+
 export interface SyntaxErrorLocation {
   readonly file: string;
   readonly line: number;

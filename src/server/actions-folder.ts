@@ -1,9 +1,9 @@
 // Loads and checks the actions of a folder, and logs errors that they cause later.
 
-import { readdirSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { findSyntaxError, prepareModules } from "#runtime";
+import { findSyntaxError, forgetModules, prepareModules } from "#runtime";
 import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
 import type { Action, ActionDefinition } from "../model/action.ts";
 import { readAction } from "../model/check-action.ts";
@@ -20,6 +20,17 @@ interface LoadedModule {
   readonly where: string;
   readonly name: string;
   readonly definition: unknown;
+}
+
+/** Whether a module could not be loaded. */
+let hasFailed = false;
+
+/** Reads the modules again that are loaded. */
+export async function reloadActions(config: Config): Promise<readonly Action[]> {
+  if (config.actions !== undefined && existsSync(config.actions))
+    await forgetModules(realpathSync(config.actions), hasFailed);
+  hasFailed = false;
+  return loadActions(config);
 }
 
 /** Returns the actions of all modules. Throws a CliError with all errors. */
@@ -68,6 +79,7 @@ async function load(folder: string, file: string): Promise<LoadedModule | Failed
     const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href);
     return { where: path, name, definition: module.default ?? exported(module) };
   } catch (thrown) {
+    hasFailed = true;
     const detail = describeImportError(thrown, folder, () => findSyntaxError(folder));
     return { where: path, detail: `cannot be loaded: ${detail}` };
   }
@@ -112,18 +124,27 @@ function checkAll(loaded: readonly (LoadedModule | Failed)[]): readonly Action[]
   return actions.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
+/** The folders of actions that were loaded. */
+const folders = new Set<string>();
+
+const isOfAction = ({ stack = "" }: Error): boolean =>
+  [...folders].some((folder) => stack.includes(folder));
+
 /**
  * Logs errors that an action causes after it has returned, and keeps the process running. Another
  * uncaught exception ends the process, as it does without actions.
  */
 export function logLateActionErrors({ actions: folder }: Config, { actions }: App, log: Log): void {
   if (folder === undefined || actions.all.length === 0) return;
+  const isLogging = folders.size > 0;
+  folders.add(folder);
+  if (isLogging) return;
   process.on("unhandledRejection", (reason) => {
     log.error({ ...actions.currentRun, err: reason }, "unhandled promise rejection");
   });
   process.on("uncaughtException", (thrown) => {
     // On Bun a microtask has lost its async context.
-    if (actions.currentRun !== undefined || thrown.stack?.includes(folder)) {
+    if (actions.currentRun !== undefined || isOfAction(thrown)) {
       log.error({ ...actions.currentRun, err: thrown }, "an action failed outside of its run");
       return;
     }

@@ -5,7 +5,7 @@ import type { Actions } from "../domain/actions.ts";
 import type { BackupStatus } from "../domain/backups.ts";
 import type { Collections } from "../domain/collections.ts";
 import type { Rights } from "../domain/rights/rights.ts";
-import type { SettingValue } from "../domain/settings.ts";
+import type { Settings } from "../domain/settings.ts";
 import type { Tokens } from "../domain/tokens.ts";
 import type { Erasures } from "../domain/write/erasures.ts";
 import type { Fetch, SystemFetch } from "../http/pipeline.ts";
@@ -41,8 +41,7 @@ export interface App {
   readonly showMetrics: (collect: CollectMetrics) => void;
   /** Sets what is shown of scheduled backups. */
   readonly showBackups: (status: BackupStatus) => void;
-  /** Sets what is shown of the settings. */
-  readonly showSettings: (values: readonly SettingValue[]) => void;
+  readonly settings: Settings;
   /**
    * Lets the requests that begin from now on use these settings and actions. Those in progress end with
    * theirs. What cannot change is the same in both configs.
@@ -104,14 +103,14 @@ function build(
   metrics: Metrics,
 ): App {
   const lasting = openLasting(config, log, store, metrics);
-  const { tokens, collections, accessDocuments } = lasting;
+  const { tokens, collections, accessDocuments, settings } = lasting;
   let connected = connect(lasting, config, loaded);
   return {
     fetch: (request, peerAddress, extendTimeout, sendInterim) =>
       connected.fetch(request, peerAddress, extendTimeout, sendInterim),
     systemFetch: (request, lines) => connected.systemFetch(request, lines),
     errorResponse: (status, detail, cause) => connected.errorResponse(status, detail, cause),
-    ...{ tokens, collections, accessDocuments, metrics },
+    ...{ tokens, collections, accessDocuments, settings, metrics },
     get rights() {
       return connected.rights;
     },
@@ -126,7 +125,6 @@ function build(
       lasting.collect = collectAll;
     },
     showBackups: (status) => lasting.backups.update(status),
-    showSettings: (values) => lasting.settings.update(values),
     reload(next, actions) {
       log.level = next.logLevel;
       lasting.setLimits(next);

@@ -31,13 +31,14 @@ export const accessFile = "access";
 const accessHint =
   "is the access document; define a collection of this name with PUT /-/collections/access";
 
-/** Applies what differs from what is stored. Collections without a file are not changed. */
+/** Applies what differs from what is stored, and returns the names. Collections without a file are not changed. */
 export async function applyDefinitions(
   { collections: folder }: Config,
   { collections, accessDocuments }: App,
   log: Log,
-): Promise<void> {
-  if (folder === undefined) return;
+): Promise<readonly string[]> {
+  if (folder === undefined) return [];
+  const names: string[] = [];
   const { definitions, access } = readDefinitionFiles(folder);
   // Rules name the roles and sets of the document.
   if (access !== undefined) await applyAccess(accessDocuments, access, log);
@@ -45,6 +46,7 @@ export async function applyDefinitions(
     const defined = await collections.ensure(system, name, text);
     if (defined instanceof Problem) throw rejected(path, defined);
     if (defined === undefined) continue;
+    names.push(name);
     log.info({ collection: name, isNew: defined.isNew }, "defined");
     if (defined.violations.count > 0)
       log.warn(
@@ -52,6 +54,7 @@ export async function applyDefinitions(
         "some resources do not match the definition",
       );
   }
+  return names;
 }
 
 function rejected(path: string, { detail, errors = [] }: Problem): CliError {

@@ -13,6 +13,7 @@ export function describeSettings(config: Config): readonly SettingValue[] {
     name,
     value: shownValue(name, config[name], givens?.get(name)),
     ...(givens === undefined ? originInProgram(name, config[name]) : originOf(givens.get(name))),
+    reloadable: settings[name].isReloadable ?? false,
   }));
 }
 

@@ -13,6 +13,7 @@ export const limitSettings = {
     about: "The maximum size of a JSON body; a larger one is rejected with 413.",
     allowed: "a whole number from 1 to 268435456 (256 MiB)",
     fallback: "1048576",
+    isReloadable: true,
     read: (text) => wholeNumber(text, 1, 268_435_456),
   },
   maxUploadBytes: {
@@ -24,6 +25,7 @@ export const limitSettings = {
       "The maximum size of a body with files, all files together; a larger one is rejected with 413.",
     allowed: "a whole number from 1 to 1099511627776 (1 TiB)",
     fallback: "2147483648",
+    isReloadable: true,
     read: (text) => wholeNumber(text, 1, 1_099_511_627_776),
   },
   maxUnfinishedBytes: {
@@ -35,6 +37,7 @@ export const limitSettings = {
       "The maximum size of all resumable uploads that are not complete, each counted with its whole length; a new one beyond it is rejected with 507.",
     allowed: "a whole number from 1048576 (1 MiB) to 1125899906842624 (1 PiB)",
     fallback: "10737418240",
+    isReloadable: true,
     read: (text) => wholeNumber(text, 1_048_576, 1_125_899_906_842_624),
   },
   maxFileBytes: {
@@ -45,6 +48,7 @@ export const limitSettings = {
     about: "The maximum size of one file; a larger one is rejected with 413.",
     allowed: "a whole number from 0 (no limit) to 999999999999999",
     fallback: "0",
+    isReloadable: true,
     read: fileBytes,
   },
   maxResourceFileBytes: {
@@ -55,6 +59,7 @@ export const limitSettings = {
     about: "The maximum size of the files of one resource together; more are rejected with 413.",
     allowed: "a whole number from 0 (no limit) to 999999999999999",
     fallback: "0",
+    isReloadable: true,
     read: fileBytes,
   },
   maxSubjectFileBytes: {
@@ -87,6 +92,7 @@ export const limitSettings = {
       "The maximum number of bytes of request and response bodies that each process holds in memory; a request that needs more is rejected with 503.",
     allowed: "a whole number from 16777216 (16 MiB) to 1099511627776 (1 TiB)",
     fallback: "134217728",
+    isReloadable: true,
     read: (text) => wholeNumber(text, 16_777_216, 1_099_511_627_776),
   },
   rateLimitPerAddress: {
@@ -98,6 +104,7 @@ export const limitSettings = {
       "The maximum number of requests per minute from one client address (IPv6: one /64), in each process; more are rejected with 429.",
     allowed: "a whole number from 0 (no limit) to 1000000",
     fallback: "0",
+    isReloadable: true,
     read: (text) => wholeNumber(text, 0, 1_000_000),
   },
   rateLimitPerToken: {
@@ -109,6 +116,7 @@ export const limitSettings = {
       "The maximum number of requests per minute with one token, in each process; more are rejected with 429.",
     allowed: "a whole number from 0 (no limit) to 1000000",
     fallback: "0",
+    isReloadable: true,
     read: (text) => wholeNumber(text, 0, 1_000_000),
   },
   queryDeadline: {
@@ -143,6 +151,7 @@ export const limitSettings = {
       "How many other resources a request may delete or change because they refer to what it deletes; more are rejected with 409.",
     allowed: "a whole number from 0 to 10000",
     fallback: "1000",
+    isReloadable: true,
     read: (text) => wholeNumber(text, 0, 10_000),
   },
   keepRemovedDays: {
@@ -164,6 +173,7 @@ export const limitSettings = {
     about: "How many hours an Idempotency-Key is stored with the response of its request.",
     allowed: "a whole number from 1 to 8760",
     fallback: "24",
+    isReloadable: true,
     read: (text) => wholeNumber(text, 1, 8_760),
   },
   keepUploadsHours: {
@@ -175,6 +185,7 @@ export const limitSettings = {
       "How many hours a resumable upload that is not complete is stored after its last bytes, but not longer than an Idempotency-Key.",
     allowed: "a whole number from 1 to 8760",
     fallback: "24",
+    isReloadable: true,
     read: (text) => wholeNumber(text, 1, 8_760),
   },
   pictureCacheBytes: {
@@ -186,6 +197,7 @@ export const limitSettings = {
       "How many bytes of rendered pictures are kept in the data folder; those that were not used for the longest time are removed.",
     allowed: "a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
     fallback: "1073741824",
+    isReloadable: true,
     read: (text) => wholeNumber(text, 1_048_576, 1_099_511_627_776),
   },
 } as const satisfies Readonly<Record<string, Setting<number>>>;

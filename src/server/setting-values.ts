@@ -73,6 +73,8 @@ export interface Setting<Value> {
   readonly fallback: string | undefined;
   /** The value may contain a password, so no message shows it. */
   readonly isPrivate?: true;
+  /** Whether it can change while the server runs. */
+  readonly isReloadable?: true;
   /** Returns the value, or undefined when the text is not allowed. Paths are relative to the folder. */
   readonly read: (text: string, folder: string) => Exclude<Value, undefined> | undefined;
 }

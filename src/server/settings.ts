@@ -148,6 +148,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     allowed:
       "*, or host names and IP addresses, with a port or for any port, such as api.internal,[::1]:8080",
     fallback: "",
+    isReloadable: true,
     read: (text) => listOf(text, isAuthority),
   },
   trustProxy: {
@@ -158,6 +159,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     about: "The proxies whose X-Forwarded-* headers are trusted. Default: none.",
     allowed: "IP addresses or CIDR ranges separated by commas, such as 127.0.0.1,10.0.0.0/8",
     fallback: "",
+    isReloadable: true,
     read: (text) => listOf(text, isAddressRange),
   },
   adminToken: {
@@ -180,6 +182,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     about: "The origins whose pages may call this server from a browser (CORS).",
     allowed: "*, none, or origins separated by commas, such as https://app.example.org",
     fallback: "*",
+    isReloadable: true,
     read: (text) => (text === "*" ? text : text === "none" ? [] : listOf(text, isOrigin)),
   },
   metricsPort: {
@@ -211,6 +214,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     about: "The log level; info logs every request.",
     allowed: "info, warn, error or silent",
     fallback: "info",
+    isReloadable: true,
     read: (text) => logLevels.find((level) => level === text),
   },
   ...limitSettings,
@@ -271,6 +275,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
       "A folder of collection definitions, loaded at start: people.json defines the collection people.",
     allowed: "the path of a folder",
     fallback: undefined,
+    isReloadable: true,
     read: folderPath,
   },
   actions: {
@@ -282,6 +287,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
       "A folder of actions, which are TypeScript or JavaScript modules: send-invoice.ts handles POST /-/actions/send-invoice.",
     allowed: "the path of a folder",
     fallback: undefined,
+    isReloadable: true,
     read: folderPath,
   },
 };

@@ -5,7 +5,7 @@ import { extname } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { BackupStatus } from "../domain/backups.ts";
-import type { SettingValue } from "../domain/settings.ts";
+import type { NotReloaded, Reloaded, SettingValue } from "../domain/settings.ts";
 import type { MetricFamily } from "../lib/metrics.ts";
 import {
   type Answer,
@@ -25,6 +25,13 @@ export type SupervisorMessage =
       readonly config: Config;
       readonly settings: readonly SettingValue[];
     }
+  | {
+      readonly kind: "reload";
+      readonly id: number;
+      readonly config: Config;
+      readonly settings: readonly SettingValue[];
+    }
+  | { readonly kind: "reload-result"; readonly id: number; readonly result: Reloaded | NotReloaded }
   | { readonly kind: "backups"; readonly status: BackupStatus }
   | { readonly kind: "send-metrics" }
   | {
@@ -37,6 +44,8 @@ export type SupervisorMessage =
 export type WorkerMessage =
   | { readonly kind: "listening" }
   | { readonly kind: "failed"; readonly message: string }
+  | { readonly kind: "reloaded"; readonly id: number; readonly fault: string | undefined }
+  | { readonly kind: "ask-reload"; readonly id: number }
   | { readonly kind: "metrics"; readonly families: readonly MetricFamily[] }
   | { readonly kind: "collect-metrics"; readonly id: number }
   | CommitRequest;
@@ -49,8 +58,8 @@ const stuckMs = 1_000;
 const program = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
 
 export class Supervisor {
-  readonly #config: Config;
-  readonly #settings: readonly SettingValue[];
+  #config: Config;
+  #settings: readonly SettingValue[];
   readonly #writer: Owner;
   readonly #log: Log;
   readonly #writeLine: (line: string) => void;
@@ -58,6 +67,11 @@ export class Supervisor {
   readonly #metrics: WorkerMetrics<ChildProcess>;
   #backups: BackupStatus | undefined;
   #isStopping = false;
+  /** Reloads the settings of all processes. */
+  #reload: (() => Promise<Reloaded | NotReloaded>) | undefined;
+  /** The workers that reload now, by the id of the message. */
+  readonly #reloading = new Map<number, (fault?: string) => void>();
+  #lastReload = 0;
 
   /** `config.port` is the port that all workers share, not 0. */
   constructor(
@@ -111,6 +125,37 @@ export class Supervisor {
     for (const worker of this.#workers) send(worker, { kind: "backups", status });
   }
 
+  /** Sets what is done when a worker is asked to reload. */
+  reloadBy(reload: () => Promise<Reloaded | NotReloaded>): void {
+    this.#reload = reload;
+  }
+
+  /** Resolves when every worker uses the settings. One that starts later gets them, too. */
+  async reload(config: Config, settings: readonly SettingValue[]): Promise<void> {
+    this.#config = { ...config, port: this.#config.port };
+    this.#settings = settings;
+    await Promise.all([...this.#workers].map((worker) => this.#reloadWorker(worker)));
+  }
+
+  async #reloadWorker(worker: ChildProcess): Promise<void> {
+    const id = ++this.#lastReload;
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const onClose = () => resolve(undefined);
+    this.#reloading.set(id, resolve);
+    worker.once("close", onClose);
+    send(worker, { kind: "reload", id, config: this.#config, settings: this.#settings });
+    const fault = await promise;
+    worker.off("close", onClose);
+    this.#reloading.delete(id);
+    if (fault !== undefined)
+      this.#log.error({ pid: worker.pid, fault }, "a worker uses its former actions");
+  }
+
+  async #answerReload(worker: ChildProcess, id: number): Promise<void> {
+    const result = await this.#reload?.();
+    if (result !== undefined) send(worker, { kind: "reload-result", id, result });
+  }
+
   /** Resolves when the worker listens. It stays pending when `stop` is called before that. */
   #startWorker(): Promise<void> {
     const worker = fork(program, ["worker"], { stdio: ["ignore", "pipe", "inherit", "ipc"] });
@@ -127,6 +172,8 @@ export class Supervisor {
       }
       if (message.kind === "metrics") return this.#metrics.receive(worker, message.families);
       if (message.kind === "collect-metrics") return void this.#sendMetrics(worker, message.id);
+      if (message.kind === "reloaded") return this.#reloading.get(message.id)?.(message.fault);
+      if (message.kind === "ask-reload") return void this.#answerReload(worker, message.id);
       if (message.kind !== "failed") return void this.#write(worker, message);
       listening.reject(new Error(message.message));
       worker.kill("SIGKILL");

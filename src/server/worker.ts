@@ -1,9 +1,10 @@
 // Runs one of the processes that share a port: it serves requests, and the supervisor does its writes.
 
+import type { NotReloaded, Reloaded } from "../domain/settings.ts";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import type { MetricFamily } from "../lib/metrics.ts";
 import { RemoteCommitter } from "../store/remote-committer.ts";
-import { loadActions, logLateActionErrors } from "./actions-folder.ts";
+import { loadActions, logLateActionErrors, reloadActions } from "./actions-folder.ts";
 import type { App } from "./app.ts";
 import { drain, listenFor, openApp } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
@@ -22,12 +23,17 @@ export async function work(): Promise<void> {
   process.on("SIGINT", () => undefined);
 
   const committer = new RemoteCommitter(send);
+  // A service manager may signal every process. Only the supervisor reloads.
+  process.on("SIGHUP", () => undefined);
+  const opened = Promise.withResolvers<App>();
   let app: App | undefined;
   const { config, settings } = await new Promise<Extract<SupervisorMessage, { kind: "work" }>>(
     (resolve) => {
       process.on("message", (message: SupervisorMessage) => {
         if (message.kind === "work") resolve(message);
         else if (message.kind === "backups") app?.showBackups(message.status);
+        else if (message.kind === "reload") void opened.promise.then((app) => reload(app, message));
+        else if (message.kind === "reload-result") reloads.get(message.id)?.(message.result);
         else if (message.kind === "send-metrics") sendMetrics(app);
         else if (message.kind === "all-metrics") collected.get(message.id)?.(message.families);
         else committer.receive(message);
@@ -36,14 +42,16 @@ export async function work(): Promise<void> {
   );
   try {
     const log = createLog(config.logLevel);
-    const opened = await openApp(config, log, committer, await loadActions(config));
-    app = opened;
-    opened.showMetrics(collectMetrics);
-    opened.showSettings(settings);
-    setInterval(() => sendMetrics(opened), sendMetricsMs).unref();
-    logLateActionErrors(config, opened, log);
-    const server = await listenFor(config, opened);
-    process.once("SIGTERM", () => void drain(server, opened, log).then(() => process.exit(0)));
+    const own = await openApp(config, log, committer, await loadActions(config));
+    app = own;
+    own.showMetrics(collectMetrics);
+    own.settings.update(settings);
+    own.settings.reloadBy(askReload);
+    opened.resolve(own);
+    setInterval(() => sendMetrics(own), sendMetricsMs).unref();
+    logLateActionErrors(config, own, log);
+    const server = await listenFor(config, own);
+    process.once("SIGTERM", () => void drain(server, own, log).then(() => process.exit(0)));
     // A service manager signals every process, and the supervisor signals again: that is no second request.
     process.on("SIGTERM", () => undefined);
     send({ kind: "listening" });
@@ -51,6 +59,34 @@ export async function work(): Promise<void> {
     // The supervisor kills this process when it has read the message. Exiting here could lose the message.
     send({ kind: "failed", message: messageOf(error) });
   }
+}
+
+/** Keeps the former actions if the new ones, which the supervisor could load, have changed since. */
+async function reload(
+  app: App,
+  { id, config, settings }: Extract<SupervisorMessage, { kind: "reload" }>,
+): Promise<void> {
+  let fault: string | undefined;
+  const actions = await reloadActions(config).catch((error) => {
+    fault = messageOf(error);
+    return app.actions.all;
+  });
+  app.reload(config, actions);
+  app.settings.update(settings);
+  send({ kind: "reloaded", id, fault });
+}
+
+/** The reloads that the supervisor was asked for, by id. */
+const reloads = new Map<number, (result: Reloaded | NotReloaded) => void>();
+let lastReload = 0;
+
+/** The supervisor reloads all processes, this one included. */
+function askReload(): Promise<Reloaded | NotReloaded> {
+  const id = ++lastReload;
+  return new Promise<Reloaded | NotReloaded>((resolve) => {
+    reloads.set(id, resolve);
+    send({ kind: "ask-reload", id });
+  }).finally(() => reloads.delete(id));
 }
 
 /** The collections that the supervisor makes now, by id. */

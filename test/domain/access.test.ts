@@ -239,6 +239,7 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
     rights.explain(who, { collection: "notes", verb: "read" }),
   ),
   "Settings.list": admin(({ settings }, who) => settings.list(who)),
+  "Settings.reload": admin(({ settings }, who) => settings.reload(who)),
   "Backups.list": admin(({ backups }, who) => backups.list(who)),
   "SlowQueries.list": admin(({ slowQueries }, who) => slowQueries.list(who)),
   "Erasures.erase": admin(({ erasures }, who) =>
@@ -305,6 +306,7 @@ const others: Readonly<Record<string, string>> = {
   "UploadTally.free": "used by ResumableUploads",
   "UploadTally.forget": "used by ResumableUploads",
   "Settings.update": "sets what is shown",
+  "Settings.reloadBy": "sets how it is done",
   "Backups.update": "sets what the schedule reports",
   "SlowQueries.record": "records a query that was allowed",
   "SlowQueries.isToLog": "limits the lines of the log",

@@ -156,6 +156,7 @@ export async function requestEverything(
     ["GET /-/queries"],
     ["GET /-/backups"],
     ["GET /-/settings"],
+    ["POST /-/settings"],
     ["GET /-/metrics"],
     ["GET /-/tokens"],
     ["POST /-/tokens", { headers: json, body: '{"name":"n","scopes":["*:read"]}' }],

@@ -15,6 +15,7 @@ interface Setting {
   readonly value: unknown;
   readonly source: string;
   readonly from: string | null;
+  readonly reloadable: boolean;
 }
 
 let cwd: string;
@@ -40,14 +41,35 @@ describe("GET /-/settings", () => {
     const byName = new Map(data.map((setting) => [setting.name, setting]));
     assert.deepEqual(byName.get("rateLimitPerToken"), {
       ...{ name: "rateLimitPerToken", value: 10_000, source: "program", from: null },
+      reloadable: true,
     });
     assert.deepEqual(byName.get("metricsPort"), {
       ...{ name: "metricsPort", value: null, source: "default", from: null },
+      reloadable: false,
     });
     const token = await app.token("*:*", "metrics");
     assert.equal((await app.request("/-/settings", { token })).status, 403);
     assert.equal((await app.request("/-/settings", { token: null })).status, 401);
     assert.equal((await app.request("/-/settings?name=port")).status, 400);
+  });
+});
+
+describe("POST /-/settings", () => {
+  it("is for admins, and has no body", async () => {
+    const token = await app.token("*:*", "metrics");
+    const post = (init = {}, query = "") =>
+      app.request(`/-/settings${query}`, { method: "POST", ...init });
+    assert.equal((await post({ token })).status, 403);
+    assert.equal((await post({ token: null })).status, 401);
+    assert.equal((await post({}, "?port=1")).status, 400);
+    const headers = { "content-type": "application/json" };
+    assert.equal((await post({ body: '{"port":1}', headers })).status, 400);
+  });
+
+  it("is 409 where a program runs the server, which has the settings", async () => {
+    const response = await app.request("/-/settings", { method: "POST" });
+    assert.equal(response.status, 409);
+    assert.match(await response.text(), /program/);
   });
 });
 

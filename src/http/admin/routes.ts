@@ -3,7 +3,7 @@
 import { backupListSchema } from "../../model/schemas/backup.ts";
 import { collectionListSchema, collectionSchema } from "../../model/schemas/collection.ts";
 import { collectionNameSchema } from "../../model/schemas/resource.ts";
-import { settingListSchema } from "../../model/schemas/setting.ts";
+import { reloadedSchema, settingListSchema } from "../../model/schemas/setting.ts";
 import { slowQueryListSchema } from "../../model/schemas/slow-query.ts";
 import {
   issuedTokenSchema,
@@ -25,7 +25,7 @@ import { deleteCollection, getCollection, listCollections, putCollection } from 
 import { getMetrics } from "./metrics.ts";
 import { listSlowQueries } from "./queries.ts";
 import { explainAccess, getOwnRights } from "./rights.ts";
-import { listSettings } from "./settings.ts";
+import { listSettings, reloadSettings } from "./settings.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./tokens.ts";
 
 export const adminRoutes: Routes = {
@@ -83,6 +83,13 @@ export const adminRoutes: Routes = {
     description:
       "Every setting with its value and where it comes from. Secrets are left out: of a database only scheme, host and path are shown.",
     responses: { 200: json("In the order of the documentation.", settingListSchema) },
+  }),
+  reloadSettings: route("POST /-/settings", "admin", reloadSettings, {
+    summary: "Reload the settings",
+    description:
+      "Reads the configuration file, the definitions and the actions again, as SIGHUP does, in all processes of the server. Requests in progress end with the former settings. If anything is invalid, it is 409 with all faults, and nothing is changed.",
+    responses: { 200: json("What has changed.", reloadedSchema) },
+    problems: [400, 409],
   }),
 
   listTokens: route("GET /-/tokens", "admin", listTokens, {

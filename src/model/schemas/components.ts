@@ -39,7 +39,7 @@ import {
   resourceSchema,
 } from "./resource.ts";
 import { healthSchema, homeSchema } from "./server.ts";
-import { settingListSchema, settingSchema } from "./setting.ts";
+import { reloadedSchema, settingListSchema, settingSchema } from "./setting.ts";
 import { signedUrlRequestSchema, signedUrlSchema } from "./signed-url.ts";
 import { slowQueryListSchema, slowQuerySchema } from "./slow-query.ts";
 import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
@@ -81,6 +81,7 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   BackupRun: backupRunSchema,
   Setting: settingSchema,
   SettingList: settingListSchema,
+  ReloadedSettings: reloadedSchema,
   SlowQuery: slowQuerySchema,
   SlowQueryList: slowQueryListSchema,
   SignedUrlRequest: signedUrlRequestSchema,

@@ -1,0 +1,229 @@
+// Reloading settings while the server runs: what changes, what does not, faults, load and kills, with one process and many.
+
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { newSecret } from "../src/model/token.ts";
+import { json, requestSender, type SendRequest } from "./acknowledged-writes.ts";
+import { childrenOf, type ServerProcess, start } from "./process.ts";
+import { isLong, runs } from "./seeds.ts";
+
+const patience = { timeout: 100_000 };
+const onLinux = process.platform === "linux";
+const secret = newSecret();
+
+let cwd: string;
+let running: ServerProcess;
+let ask: SendRequest;
+beforeEach(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "restante-reload-"));
+  for (const folder of ["rules", "deeds"]) await mkdir(join(cwd, folder));
+});
+afterEach(async () => {
+  running.signal("SIGKILL");
+  await running.ended;
+  await rm(cwd, { recursive: true, force: true });
+});
+
+const write = (path: string, text: string) => writeFile(join(cwd, path), text);
+const settle = (values: object) =>
+  write("restante.json", JSON.stringify({ collections: "rules", actions: "deeds", ...values }));
+const action = (result: string, before = "") =>
+  write(
+    "deeds/ring.ts",
+    `${before}export const description = "x", input = {}, run = () => ${result};`,
+  );
+
+async function open(...args: readonly string[]): Promise<void> {
+  const environment = { RESTANTE_ADMIN_TOKEN: secret, RESTANTE_MAX_CASCADE: "7" };
+  running = await start(args, { cwd, environment });
+  ask = requestSender(running.url, secret);
+}
+
+const reload = () => ask("/-/settings", { method: "POST" });
+const ring = async () => (await ask("/-/actions/ring", json("POST", {}))).body;
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(20);
+}
+
+/** Asks on new connections, so that every process answers. */
+async function everywhere<T>(question: () => Promise<T>): Promise<readonly T[]> {
+  const answers: T[] = [];
+  for (let turn = 0; turn < 12; turn++) answers.push(await question());
+  return answers;
+}
+
+const fetchAlone = (path: string) =>
+  fetch(running.url + path, {
+    headers: { authorization: `Bearer ${secret}`, origin: "https://a.test", connection: "close" },
+  });
+
+const allowedOrigin = async () =>
+  (await fetchAlone("/-/health")).headers.get("access-control-allow-origin");
+
+/** Writes and reads until it is stopped; each request must be answered as without a reload. */
+function load(): { stop(): Promise<number> } {
+  let isOver = false;
+  let count = 0;
+  const client = async () => {
+    while (!isOver) {
+      assert.equal((await ask("/people", json("POST", { name: "Ann" }))).status, 201);
+      assert.equal((await ask("/people?limit=1")).status, 200);
+      count += 2;
+    }
+  };
+  const clients = Promise.all(Array.from({ length: 4 }, client));
+  return {
+    async stop() {
+      isOver = true;
+      await clients;
+      return count;
+    },
+  };
+}
+
+/** Each test has one process or two in `npm test`, and both in the long run. */
+for (const workers of onLinux ? [1, 2] : [1]) {
+  describe(`a reload with ${workers} process${workers > 1 ? "es" : ""}`, () => {
+    const flags = ["--workers", String(workers)];
+    const alone = { ...patience, skip: workers > 1 && !isLong && "in the long run" };
+    const many = { ...patience, skip: workers === 1 && onLinux && !isLong && "in the long run" };
+
+    it("uses what can change and names what cannot, and drops no request", many, async () => {
+      await settle({ corsOrigins: "none", maxCascade: 8 });
+      await action("1");
+      await open(...flags);
+      assert.equal((await ask("/people", json("POST", { name: "Ann" }))).status, 201);
+      assert.deepEqual(new Set(await everywhere(allowedOrigin)), new Set([null]));
+      const clients = load();
+      for (let turn = 0; turn < runs(4, 40); turn++) {
+        await settle({ corsOrigins: turn % 2 === 0 ? ["https://a.test"] : "none" });
+        assert.equal((await reload()).status, 200);
+      }
+      await settle({ corsOrigins: "*", maxBodyBytes: 100, port: 1, maxCounted: 5, maxCascade: 9 });
+      await write("rules/people.json", '{"schema":{"type":"object","required":["name"]}}');
+      await action("2");
+      const { status, body } = await reload();
+      assert.deepEqual(
+        [status, JSON.parse(body)],
+        [
+          200,
+          {
+            changed: ["corsOrigins", "maxBodyBytes"],
+            needRestart: ["maxCounted"],
+            defined: ["people"],
+          },
+        ],
+      );
+      assert.ok((await clients.stop()) > 0);
+      assert.deepEqual(new Set(await everywhere(allowedOrigin)), new Set(["*"]));
+      assert.deepEqual(new Set(await everywhere(ring)), new Set(["2"]));
+      const settings = new Set(
+        await everywhere(async () => (await fetchAlone("/-/settings")).text()),
+      );
+      assert.equal(settings.size, 1, "every process shows the same");
+      const { data } = JSON.parse([...settings][0] ?? "");
+      const shown = new Map(data.map((each: { name: string }) => [each.name, each]));
+      const from = join(cwd, "restante.json");
+      assert.deepEqual(shown.get("maxBodyBytes"), {
+        ...{ name: "maxBodyBytes", value: 100, source: "file", from, reloadable: true },
+      });
+      assert.deepEqual(shown.get("maxCounted"), {
+        ...{ name: "maxCounted", value: 1_000_000, source: "default", from: null },
+        reloadable: false,
+      });
+      assert.deepEqual(shown.get("maxCascade"), {
+        ...{ name: "maxCascade", value: 7, source: "environment", from: "RESTANTE_MAX_CASCADE" },
+        reloadable: true,
+      });
+      const large = json("POST", { name: "x".repeat(200) });
+      assert.equal((await ask("/people", large)).status, 413);
+      assert.match((await ask("/people", json("POST", {}))).body, /invalid-body/);
+    });
+
+    it("changes nothing when anything is invalid, and reports every fault", alone, async () => {
+      await settle({ corsOrigins: "none" });
+      await action("1");
+      await open(...flags);
+      await settle({ corsOrigins: "*", maxBodyBytes: -1, logLevel: "loud", prot: 1 });
+      const config = await reload();
+      assert.equal(config.status, 409);
+      for (const word of ["maxBodyBytes", "loud", '\\"prot\\"'])
+        assert.ok(config.body.includes(word), word);
+      await settle({ corsOrigins: "*" });
+      await write("rules/people.json", '{"schema":{"type":"thing"}}');
+      await write("rules/orders.json", '{"schema":');
+      await action("", "let x: number = ;\n");
+      const folders = JSON.parse((await reload()).body);
+      for (const word of ["rules/people.json", "rules/orders.json", "deeds/ring.ts:1"])
+        assert.ok(folders.detail.includes(word), `${word}: ${folders.detail}`);
+      assert.deepEqual(new Set(await everywhere(allowedOrigin)), new Set([null]));
+      assert.deepEqual(new Set(await everywhere(ring)), new Set(["1"]));
+      assert.equal((await ask("/-/collections/people")).status, 404);
+      await write("restante.json", "{");
+      assert.equal((await reload()).status, 409);
+      // An import of what a helper does not export, and then one that works.
+      await settle({ corsOrigins: "*" });
+      await rm(join(cwd, "rules/orders.json"));
+      await write("rules/people.json", "{}");
+      await write("deeds/_tone.ts", "export const other = 1;");
+      await action("tone", 'import { tone } from "./_tone.ts";\n');
+      assert.equal((await reload()).status, 409);
+      await write("deeds/_tone.ts", "export const tone: number = 3;");
+      assert.equal((await reload()).status, 200, "it is repaired");
+      await write("deeds/_tone.ts", "export const tone: number = 4;");
+      assert.equal((await reload()).status, 200);
+      assert.deepEqual(new Set(await everywhere(ring)), new Set(["4"]));
+    });
+
+    it("is made by SIGHUP, too, and logged", alone, async () => {
+      await settle({ corsOrigins: "none" });
+      await open(...flags);
+      await settle({ corsOrigins: "*", logLevel: "warn", workers: 3 });
+      running.signal("SIGHUP");
+      await until(async () => (await allowedOrigin()) === "*");
+      await settle({ logLevel: "info", maxBodyBytes: "much" });
+      running.signal("SIGHUP");
+      await until(() => running.stdout().includes("settings cannot be reloaded"));
+      await settle({ logLevel: "info" });
+      running.signal("SIGHUP");
+      await until(() => running.stdout().includes('"reloaded settings"'));
+      const lines = running
+        .stdout()
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      const failed = lines.find(({ msg }) => msg.includes("cannot be reloaded"));
+      assert.match(failed?.faults[0], /maxBodyBytes.*must be/);
+      const { changed } = lines.find(({ msg }) => msg === "reloaded settings");
+      assert.deepEqual(
+        changed,
+        ["corsOrigins", "logLevel"].filter((name) => changed.includes(name)),
+      );
+    });
+
+    it("survives the end of a process", many, async () => {
+      await settle({ corsOrigins: "none" });
+      await open(...flags);
+      await settle({ corsOrigins: "*" });
+      if (workers > 1) {
+        const [victim = 0] = await childrenOf(running.pid);
+        running.signal("SIGHUP");
+        process.kill(victim, "SIGKILL");
+        await until(async () => (await childrenOf(running.pid)).length === 2);
+        await until(
+          async () => !(await everywhere(allowedOrigin).catch(() => [null])).includes(null),
+        );
+      }
+      running.signal("SIGHUP");
+      running.signal("SIGKILL");
+      await running.ended;
+      await open(...flags);
+      assert.deepEqual(new Set(await everywhere(allowedOrigin)), new Set(["*"]));
+    });
+  });
+}
