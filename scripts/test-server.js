@@ -2,10 +2,13 @@
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 
-/** Threads and the modules of actions load the last three by their paths. */
-const entries = ["main.ts", "index.ts", "store/sqlite/writer.ts", "store/sqlite/reader-thread.ts"];
+/** Processes, threads and the modules of actions load these by their paths. */
+const entries = [
+  ...["main", "index", "store/sqlite/writer", "store/sqlite/reader-thread"],
+  "store/pictures/render-process",
+];
 
 /**
  * Makes a folder like the package, with the server for one runtime in a few files instead of some
@@ -16,14 +19,18 @@ export function bundleServer(root, folder, runtime) {
   mkdirSync(dist, { recursive: true });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   cpSync(join(root, "package.json"), join(folder, "package.json"));
-  for (const name of ["main", "index"])
-    writeFileSync(join(dist, `${name}.js`), `export * from "./bundle/${name}.js";\n`);
+  for (const entry of entries) {
+    const file = join(dist, `${entry}.js`);
+    mkdirSync(dirname(file), { recursive: true });
+    const bundled = join(dist, "bundle", `${basename(entry)}.js`);
+    writeFileSync(file, `export * from "./${relative(dirname(file), bundled)}";\n`);
+  }
   const { status, stderr } = spawnSync(
     join(root, "node_modules/.bin/bun"),
     [
       ...["build", `--target=${runtime}`, "--splitting", `--outdir=${join(dist, "bundle")}`],
       ...["--entry-naming=[name].js", "--chunk-naming=[name]-[hash].js"],
-      ...entries.map((entry) => join(root, "src", entry)),
+      ...["--external=sharp", ...entries.map((entry) => join(root, "src", `${entry}.ts`))],
     ],
     { cwd: root, encoding: "utf8" },
   );

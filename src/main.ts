@@ -5,8 +5,8 @@ import { addAdminCommands } from "./cli/admin-commands.ts";
 import { configOf, sourcesOf, withSettings } from "./cli/config-options.ts";
 import { addStoreCommands } from "./cli/store-commands.ts";
 import { CliError } from "./lib/cli-error.ts";
+import { licenses, version } from "./lib/program.ts";
 import { settings } from "./server/config.ts";
-import { version } from "./server/version.ts";
 
 // A command's module is loaded when the command runs, so that help and usage errors need not wait for it.
 const program = new Command("restante")
@@ -35,6 +35,11 @@ program.command("worker", { hidden: true }).action(async () => {
   const { work } = await import("./server/worker.ts");
   await work();
 });
+
+program
+  .command("licenses")
+  .description("Print the license of this program, in a single executable with those of its parts.")
+  .action(() => console.log(licenses()));
 
 addAdminCommands(program);
 addStoreCommands(program);

@@ -213,7 +213,7 @@ describe("serve", () => {
   });
 
   it("runs from the sources, as it does in the other tests from a bundle of them", async () => {
-    const running = await start(["--data", "sources"], { cwd, isSource: true });
+    const running = await start(["--data", "sources"], { cwd, command: sourceCommandLine });
     assert.equal((await people(running.url, firstToken(running), ada)).status, 201);
     await stop(running);
   });

@@ -18,8 +18,15 @@ const bundle = bundles && join(bundles, isBun ? "bun" : "node");
 /** The command that runs Restante on this runtime from its sources. */
 export const sourceCommandLine = commandOf(source);
 
+/** The path of a single executable that is tested instead of the bundle. */
+const executable = process.env.RESTANTE_TEST_EXECUTABLE;
+
 /** The command that the tests run: the bundle, or the sources where a file runs alone. */
-export const commandLine = bundle ? commandOf(join(bundle, "dist/main.js")) : sourceCommandLine;
+export const commandLine: readonly [string, ...string[]] = executable
+  ? [executable]
+  : bundle
+    ? commandOf(join(bundle, "dist/main.js"))
+    : sourceCommandLine;
 
 function commandOf(program: string): readonly [string, ...string[]] {
   return [process.execPath, ...flags, program];
@@ -27,8 +34,8 @@ function commandOf(program: string): readonly [string, ...string[]] {
 
 export interface ProcessOptions {
   readonly cwd: string;
-  /** Runs the sources in any case. */
-  readonly isSource?: boolean;
+  /** Another command than the one that the tests run. */
+  readonly command?: readonly [string, ...string[]];
   /** The whole environment, except for what finds and speeds up programs. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -113,12 +120,12 @@ export const isRunning = async (pid: number): Promise<boolean> =>
 
 function launch(
   args: readonly string[],
-  { cwd, environment, isSource = false }: ProcessOptions,
+  { cwd, environment, command = commandLine }: ProcessOptions,
 ): ChildProcess {
-  const [program, ...before] = isSource ? sourceCommandLine : commandLine;
+  const [program, ...before] = command;
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   // A bundle has another path in each run, so what is cached of it ends with the run.
-  const cache = bundle && !isSource ? join(bundle, "cache") : NODE_COMPILE_CACHE;
+  const cache = bundle && command === commandLine ? join(bundle, "cache") : NODE_COMPILE_CACHE;
   const env = { PATH, NODE_COMPILE_CACHE: cache, ...environment };
   return spawn(program, [...before, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 }

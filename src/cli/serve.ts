@@ -4,6 +4,7 @@ import { isIPv6 } from "node:net";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CliError, messageOf } from "../lib/cli-error.ts";
+import { isExecutable, version } from "../lib/program.ts";
 import type { Server } from "../runtime/runtime.ts";
 import { loadActions, logLateActionErrors } from "../server/actions-folder.ts";
 import { type App, type CollectMetrics, describeStore } from "../server/app.ts";
@@ -23,7 +24,6 @@ import {
 import { createLog, type Log } from "../server/log.ts";
 import { Reloader } from "../server/reload.ts";
 import { Supervisor } from "../server/supervisor.ts";
-import { version } from "../server/version.ts";
 import { bannerText } from "./banner.ts";
 
 /** One Ctrl-C arrives twice: from the terminal, and again from npm, which passes it on. */
@@ -264,6 +264,7 @@ function urlHost(host: string): string {
 
 /** Returns the command that starts this program, from a checkout or from an installed package. */
 function invocation(): string {
+  if (isExecutable) return quoted(shortPath(process.execPath));
   const program = fileURLToPath(new URL("../../bin/restante.js", import.meta.url));
   return program.includes("node_modules") ? "npx restante" : `node ${quoted(shortPath(program))}`;
 }

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CliError } from "../lib/cli-error.ts";
+import { version } from "../lib/program.ts";
 import { Outage } from "../model/outage.ts";
 import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
@@ -11,7 +12,6 @@ import { makeFirstToken } from "../server/first-token.ts";
 import { openApp } from "../server/lifecycle.ts";
 import { createLog } from "../server/log.ts";
 import { connectToOwner, FolderInUse, OtherVersion } from "../server/open-store.ts";
-import { version } from "../server/version.ts";
 import type { Committer } from "../store/remote-committer.ts";
 
 /** Opens the store for reading only, also while a server runs. */

@@ -167,7 +167,7 @@ const unprocessable = (reason: string): Problem =>
 
 const noRenderer = new Problem(
   "not-implemented",
-  "This server cannot render pictures: the package sharp is missing, or does not fit the machine. The file itself can be downloaded, without parameters.",
+  "This server cannot render pictures: the package sharp is missing, as it is in a single executable, or does not fit the machine. The file itself can be downloaded, without parameters.",
 );
 
 const crowded = new Problem(

@@ -5,6 +5,7 @@ import { basename, extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { findSyntaxError, forgetModules, prepareModules } from "#runtime";
 import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
+import { scriptUrl } from "../lib/program.ts";
 import type { Action, ActionDefinition } from "../model/action.ts";
 import { readAction } from "../model/check-action.ts";
 import type { App } from "./app.ts";
@@ -52,7 +53,7 @@ export const checkActions = (definitions: Definitions): readonly Action[] =>
   );
 
 /** `import "restante"` in an action resolves to the running program, not to another copy. */
-const ownUrl = new URL(`../index${extname(import.meta.url)}`, import.meta.url).href;
+const ownUrl = scriptUrl("index").href;
 
 const extensions = [".ts", ".js", ".mts", ".mjs"];
 

@@ -19,7 +19,7 @@ import type { Log } from "./log.ts";
 import { hasFiles, isInBucket } from "./open-files.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 import { connect } from "./services.ts";
-import { version } from "./version.ts";
+import { version } from "../lib/program.ts";
 
 export type { CollectMetrics } from "./lasting.ts";
 

@@ -2,12 +2,11 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants, getPriority, setPriority } from "node:os";
-import { extname } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import type { BackupRecord } from "../backup/manifest.ts";
 import type { BackupRun, BackupStatus } from "../domain/backups.ts";
 import { messageOf } from "../lib/cli-error.ts";
+import { commandArguments } from "../lib/program.ts";
 import { type Config, processEnvironment, settings } from "./config.ts";
 import type { Log } from "./log.ts";
 import { openBackupPlace } from "./open-backups.ts";
@@ -20,8 +19,6 @@ const retryMs = 15 * 60_000;
 const maxWaitMs = 24 * 60 * 60_000;
 /** Requests come first, but a busy server must not keep a backup from ending. */
 const lowerBy = 5;
-
-const program = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
 
 export interface ScheduleOptions {
   readonly config: Config;
@@ -120,7 +117,7 @@ export class BackupScheduler {
     ];
     // The URL can have a password, and every user of the machine can see command lines.
     const env = { ...processEnvironment(), [settings.store.variable]: store ?? "" };
-    const child = spawn(process.execPath, [...process.execArgv, program, ...flags], {
+    const child = spawn(process.execPath, commandArguments(...flags), {
       env,
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -14,13 +14,13 @@ import { type Pruned, prune } from "../backup/prune.ts";
 import { type Restored, restoreBackup } from "../backup/restore.ts";
 import type { Track } from "../backup/track.ts";
 import { unpack } from "../backup/unpack.ts";
+import { version } from "../lib/program.ts";
 import { isS3Url } from "../store/s3/location.ts";
 import type { Replaced } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
 import { openBackupPlace } from "./open-backups.ts";
 import { filesFolder, isWithin } from "./open-files.ts";
 import { openSource, openTarget, requireRoom } from "./open-transfer.ts";
-import { version } from "./version.ts";
 
 export interface BackupRequest {
   /** The absolute path of a folder or an archive, or the s3:// URL of a bucket. */

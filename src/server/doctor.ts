@@ -4,12 +4,12 @@ import type { Track } from "../backup/track.ts";
 import { checkQuickly, type Examined, examineStore, type QuickInput } from "../doctor/doctor.ts";
 import { orphanCheck } from "../doctor/files.ts";
 import { closeToOthers, type Folders } from "../doctor/folder.ts";
+import { runtimeVersion, version } from "../lib/program.ts";
 import type { Config } from "./config.ts";
 import type { Log } from "./log.ts";
 import { filesFolder, isInBucket } from "./open-files.ts";
 import { type OpenRebuilder, openExaminer, openRebuilder } from "./open-repair.ts";
 import { openSource } from "./open-transfer.ts";
-import { runtimeVersion, version } from "./version.ts";
 
 export interface DoctorRequest {
   readonly isQuick: boolean;

@@ -2,7 +2,7 @@
 
 import { readdirSync } from "node:fs";
 import { type Metrics, secondsBounds } from "../lib/metrics.ts";
-import { runtimeVersion, version } from "./version.ts";
+import { runtimeVersion, version } from "../lib/program.ts";
 
 /** How often the delay of the event loop is measured. */
 const lagIntervalMs = 250;

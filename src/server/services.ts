@@ -27,7 +27,7 @@ import type { Config } from "./config.ts";
 import { fileLimitsOf } from "./file-limits.ts";
 import { clock, hourMs, type Lasting } from "./lasting.ts";
 import type { Log } from "./log.ts";
-import { version } from "./version.ts";
+import { version } from "../lib/program.ts";
 
 export interface Connected {
   readonly fetch: Fetch;

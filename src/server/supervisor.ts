@@ -1,12 +1,11 @@
 // Runs many worker processes on one port: starts them, commits their writes and replaces those that exit.
 
-import { type ChildProcess, fork } from "node:child_process";
-import { extname } from "node:path";
+import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import type { BackupStatus } from "../domain/backups.ts";
 import type { NotReloaded, Reloaded, SettingValue } from "../domain/settings.ts";
 import type { MetricFamily } from "../lib/metrics.ts";
+import { commandArguments } from "../lib/program.ts";
 import {
   type Answer,
   type CommitRequest,
@@ -54,8 +53,6 @@ export type WorkerMessage =
 const shortLifeMs = 1_000;
 /** The time that a worker gets after the grace period, before it is killed. */
 const stuckMs = 1_000;
-
-const program = fileURLToPath(new URL(`../main${extname(import.meta.url)}`, import.meta.url));
 
 export class Supervisor {
   #config: Config;
@@ -158,7 +155,9 @@ export class Supervisor {
 
   /** Resolves when the worker listens. It stays pending when `stop` is called before that. */
   #startWorker(): Promise<void> {
-    const worker = fork(program, ["worker"], { stdio: ["ignore", "pipe", "inherit", "ipc"] });
+    const worker = spawn(process.execPath, commandArguments("worker"), {
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+    });
     const listening = Promise.withResolvers<void>();
     let listensSince: number | undefined;
     this.#workers.add(worker);

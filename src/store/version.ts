@@ -1,11 +1,7 @@
-// The version of the package, and what a version says that finds a newer database.
+// The oldest version that can open a database, and what a version says that finds a newer one.
 
-import { readFileSync } from "node:fs";
+import { version } from "../lib/program.ts";
 import { Outage } from "../model/outage.ts";
-
-export const { version } = JSON.parse(
-  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-) as { version: string };
 
 /**
  * The oldest Restante that can open a database of the newest schema version. It changes with the schema

@@ -1,12 +1,12 @@
 // Starts the process that renders pictures when there is work, ends it when it hangs or idles, and gives it one job at a time.
 
 import { type ChildProcess, fork } from "node:child_process";
-import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isExecutable, scriptUrl } from "../../lib/program.ts";
 import { type PictureJob, pictureLimits, type RendererMessage } from "./job.ts";
 
 /** The script of the process, as source or built. */
-const ownScript = new URL(`./render-process${extname(import.meta.url)}`, import.meta.url);
+const ownScript = scriptUrl("store/pictures/render-process");
 
 /**
  * Nothing of the server's environment, which may hold secrets. With one arena the C library returns
@@ -66,6 +66,7 @@ export class Renderer {
   }
 
   async #start(): Promise<ChildProcess> {
+    if (isExecutable) throw new NoRenderer("a single executable has no library for pictures");
     const stdio = ["ignore" as const, "ignore" as const, "ignore" as const, "ipc" as const];
     const child = fork(fileURLToPath(this.#script), { env, execArgv: [], stdio });
     if (typeof (await nextMessage(child, startSeconds)) === "object") return child;

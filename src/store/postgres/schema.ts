@@ -1,7 +1,8 @@
 // Creates the tables, and migrates databases of older versions step by step.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { newerDatabase, oldestVersion, version as restante, type WrittenBy } from "../version.ts";
+import { version as restante } from "../../lib/program.ts";
+import { newerDatabase, oldestVersion, type WrittenBy } from "../version.ts";
 import { type Connection, rows, type Sql } from "./connection.ts";
 import { isConnectionLost, isMissingTable } from "./errors.ts";
 import { notifyNodes } from "./listener.ts";

@@ -1,8 +1,8 @@
 // Runs queries that can be long on reader threads, so that they do not block the event loop.
 
-import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Metrics } from "../../lib/metrics.ts";
+import { scriptUrl } from "../../lib/program.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Query } from "../../model/query/query.ts";
 import { Damage, type StoredResource } from "../core/stored-resource.ts";
@@ -18,7 +18,7 @@ import {
 } from "./reader-messages.ts";
 
 /** The script of a reader thread, as source or built. */
-const script = new URL(`./reader-thread${extname(import.meta.url)}`, import.meta.url);
+const script = scriptUrl("store/sqlite/reader-thread");
 
 export interface ReaderPoolOptions {
   readonly path: string;

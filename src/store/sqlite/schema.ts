@@ -1,8 +1,9 @@
 // Creates the tables of a new database, and checks the version of an existing one.
 
 import { randomUUID } from "node:crypto";
+import { version as restante } from "../../lib/program.ts";
 import { Outage } from "../../model/outage.ts";
-import { newerDatabase, oldestVersion, version as restante, type WrittenBy } from "../version.ts";
+import { newerDatabase, oldestVersion, type WrittenBy } from "../version.ts";
 import type { Connection } from "./connection.ts";
 
 /** Identifies the file as a Restante database ("rest" in ASCII). */

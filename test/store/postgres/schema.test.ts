@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { version } from "../../../src/lib/program.ts";
 import { Connection } from "../../../src/store/postgres/connection.ts";
 import { postgresExaminer } from "../../../src/store/postgres/examine.ts";
 import { notifyNodes } from "../../../src/store/postgres/listener.ts";
@@ -10,7 +11,7 @@ import { migrate, migration } from "../../../src/store/postgres/schema.ts";
 import { postgresSource } from "../../../src/store/postgres/snapshot.ts";
 import type { Step } from "../../../src/store/postgres/step.ts";
 import { upgradeSteps } from "../../../src/store/postgres/upgrade.ts";
-import { oldestVersion, version } from "../../../src/store/version.ts";
+import { oldestVersion } from "../../../src/store/version.ts";
 import { define, found, kinds, totalOf } from "../contract/change-helpers.ts";
 import { assertFinds, is, keep } from "../contract/query-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";

@@ -5,10 +5,10 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promis
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
+import { version } from "../../../src/lib/program.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { schemaVersion } from "../../../src/store/sqlite/schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
-import { version } from "../../../src/store/version.ts";
 import { inDirectory, startChild } from "./test-directory.ts";
 
 const rights = async (path: string): Promise<string> =>

@@ -1,0 +1,128 @@
+// Builds single executables: bun scripts/executables.js [--out folder] [linux-x64 | linux-arm64 | darwin-x64 | …]
+// Without a name it builds all of them; `here` is for this machine, from the Bun that runs this script.
+// SHA256SUMS has their checksums.
+
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const targets = {
+  here: undefined,
+  "linux-x64": "bun-linux-x64-baseline",
+  "linux-arm64": "bun-linux-arm64",
+  "darwin-x64": "bun-darwin-x64",
+  "darwin-arm64": "bun-darwin-arm64",
+  "windows-x64": "bun-windows-x64-baseline",
+};
+
+const released = Object.keys(targets).filter((name) => name !== "here");
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+/** Threads and the modules of actions load the last three by their paths. */
+const entrypoints = ["main", "index", "store/sqlite/writer", "store/sqlite/reader-thread"].map(
+  (name) => join(root, "src", `${name}.ts`),
+);
+
+/** The bundler does not follow `createRequire`, with which the validator is loaded late. */
+const bundleValidator = {
+  name: "bundle the validator",
+  setup: (build) =>
+    build.onLoad({ filter: /lib\/schema\/validator\.ts$/ }, async ({ path }) => {
+      const source = await Bun.file(path).text();
+      const contents = source
+        .replace("createRequire(import.meta.url)", "undefined")
+        .replaceAll(/\bload\("(typebox\/\w+)"\)/g, 'require("$1")');
+      if (!contents.includes('require("typebox/schema")'))
+        throw new Error("the validator is loaded in another way now: change this build");
+      return { contents, loader: "ts" };
+    }),
+};
+
+const { values, positionals } = readArguments();
+mkdirSync(values.out, { recursive: true });
+const licenses = await collectLicenses();
+for (const name of positionals) await build(name);
+writeChecksums();
+
+function readArguments() {
+  const options = { out: { type: "string", default: join(root, "executables") } };
+  const { values, positionals } = parseArgs({ allowPositionals: true, options });
+  const unknown = positionals.find((name) => !(name in targets));
+  if (unknown === undefined)
+    return { values, positionals: positionals.length > 0 ? positionals : released };
+  console.error(`There is no ${unknown}. Use ${Object.keys(targets).join(", ")}.`);
+  process.exit(2);
+}
+
+async function build(name) {
+  const file = `restante-${name}${name.startsWith("windows") ? ".exe" : ""}`;
+  const outfile = join(values.out, file);
+  const target = targets[name];
+  const result = await Bun.build({
+    ...optionsOf({ version, licenses }),
+    compile: { ...(target && { target }), outfile, autoloadDotenv: false, autoloadBunfig: false },
+  });
+  if (!result.success) throw new AggregateError(result.logs, `${name} cannot be built`);
+  console.log(`${file}  ${Math.round(Bun.file(outfile).size / 1_000_000)} MB`);
+}
+
+/** Pictures are rendered by a library that cannot be loaded from inside an executable. */
+function optionsOf(executable) {
+  return {
+    entrypoints,
+    root: join(root, "src"),
+    target: "bun",
+    format: "esm",
+    splitting: true,
+    minify: true,
+    external: ["sharp"],
+    define: { builtExecutable: JSON.stringify(executable) },
+    plugins: [bundleValidator],
+    metafile: true,
+  };
+}
+
+/** Returns the licenses of this package and of all packages whose modules are inside, and of Bun. */
+async function collectLicenses() {
+  const { metafile } = await Bun.build(optionsOf({ version, licenses: "" }));
+  const inside = /node_modules\/((?:@[^/]+\/)?[^/]+)\//;
+  const names = Object.keys(metafile.inputs).map((path) => inside.exec(path)?.[1]);
+  const packages = [...new Set(names)].filter((name) => name !== undefined).sort();
+  const texts = [`Restante ${version}`, read("LICENSE"), ...packages.map(licenseOf), bunLicense()];
+  return texts.join(`\n\n${"-".repeat(72)}\n\n`);
+}
+
+function read(path) {
+  return readFileSync(join(root, path), "utf8").trim();
+}
+
+function licenseOf(name) {
+  const folder = join("node_modules", name);
+  const { version, license, author, homepage } = JSON.parse(read(join(folder, "package.json")));
+  const file = readdirSync(join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry));
+  const by = typeof author === "object" ? author.name : author;
+  const named = `${license}${by === undefined ? "" : `, by ${by}`}\n${homepage ?? ""}`.trim();
+  return `${name} ${version}\n\n${file === undefined ? named : read(join(folder, file))}`;
+}
+
+function bunLicense() {
+  return `Bun ${Bun.version}
+
+MIT, by Oven. It contains JavaScriptCore and WebKit (LGPL 2.1) and other libraries.
+Their licenses, and how to link Bun with another WebKit, are at https://bun.com/docs/project/license`;
+}
+
+/** In the form that `sha256sum --check` reads. */
+function writeChecksums() {
+  const files = readdirSync(values.out).filter((file) => file.startsWith("restante-"));
+  const sum = (file) =>
+    createHash("sha256")
+      .update(readFileSync(join(values.out, file)))
+      .digest("hex");
+  const lines = files.sort().map((file) => `${sum(file)}  ${file}\n`);
+  writeFileSync(join(values.out, "SHA256SUMS"), lines.join(""));
+}

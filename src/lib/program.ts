@@ -1,0 +1,36 @@
+// Finds the files of this program and the command that starts it: from sources, built modules, or inside a single executable.
+
+import { readFileSync } from "node:fs";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Defined by scripts/executables.js, which puts it into a single executable. */
+declare const builtExecutable: { readonly version: string; readonly licenses: string } | undefined;
+const executable = typeof builtExecutable === "undefined" ? undefined : builtExecutable;
+
+export const isExecutable = executable !== undefined;
+
+const readPackageFile = (name: string): string =>
+  readFileSync(new URL(`../../${name}`, import.meta.url), "utf8");
+
+export const version: string =
+  executable?.version ?? JSON.parse(readPackageFile("package.json")).version;
+
+/** The name and the version of the runtime, such as `Bun 1.4.4`. */
+export function runtimeVersion(): string {
+  const { bun, node } = process.versions;
+  return bun === undefined ? `Node ${node}` : `Bun ${bun}`;
+}
+
+/** Returns the license of this program, in a single executable with those of all that is inside. */
+export const licenses = (): string => executable?.licenses ?? readPackageFile("LICENSE");
+
+/** Returns the URL of a script by its path in the sources, without the extension. */
+export const scriptUrl = (path: string): URL =>
+  isExecutable
+    ? new URL(`./${path}.js`, import.meta.url)
+    : new URL(`../${path}${extname(import.meta.url)}`, import.meta.url);
+
+/** Returns the arguments with which `process.execPath` runs a command of this program. */
+export const commandArguments = (...command: readonly string[]): readonly string[] =>
+  isExecutable ? command : [...process.execArgv, fileURLToPath(scriptUrl("main")), ...command];

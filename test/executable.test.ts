@@ -1,0 +1,122 @@
+// The single executable for this machine, in an empty folder: the server, its threads, workers, actions and commands.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { version } from "../src/lib/program.ts";
+import { childrenOf, firstToken, run, type ServerProcess, start } from "./process.ts";
+import { isLong } from "./seeds.ts";
+import { describeOn } from "./short-run.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const bun = join(root, "node_modules/.bin/bun");
+
+/** A picture of one pixel. */
+const picture = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+const action = `import { accepted, defineAction } from "restante";
+  export default defineAction({
+    description: "Says hello.",
+    input: { type: "object" },
+    run: () => (typeof accepted === "function" ? { hello: "world" } : {}),
+  });`;
+
+describeOn("bun", "the single executable", () => {
+  const cwd = mkdtempSync(join(tmpdir(), "restante-executable-"));
+  after(() => rmSync(cwd, { recursive: true }));
+  const made = spawnSync(bun, ["scripts/executables.js", "--out", cwd, "here"], { cwd: root });
+  assert.equal(made.status, 0, `${made.stderr}`);
+  const program = join(cwd, "restante-here");
+  const options = { cwd, command: [program] as const };
+
+  it("has the version, the licenses of its parts and a checksum", async () => {
+    assert.equal((await run(["--version"], options)).stdout, `${version}\n`);
+    const { stdout } = await run(["licenses"], options);
+    for (const part of [`Restante ${version}`, "postgres", "typebox", "pino", "Bun"])
+      assert.match(stdout, new RegExp(`^${part}`, "m"));
+    const checked = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd, encoding: "utf8" });
+    assert.equal(checked.stdout, "restante-here: OK\n");
+  });
+
+  it("serves with workers, schemas, threads, actions, files and scheduled backups", async () => {
+    mkdirSync(join(cwd, "actions"));
+    writeFileSync(join(cwd, "actions/hello.ts"), action);
+    const flags = ["--workers", "2", "--actions", "actions"];
+    const running = await start([...flags, "--backup-to", "backups"], options);
+    const { request, json } = clientOf(running);
+    const schema = { properties: { name: { type: "string", format: "email" } } };
+    const pictures = { sizes: [{ width: 20, height: 20 }] };
+    const defined = await json("PUT", "/-/collections/people", { schema, pictures });
+    assert.equal(defined.status, 201);
+    assert.equal((await json("POST", "/people", { name: "nobody" })).status, 400);
+    assert.equal((await json("POST", "/people", { name: "ada@example.com" })).status, 201);
+    const found = await request("/people?name[contains]=example");
+    assert.equal(((await found.json()) as { total: number }).total, 1);
+    const said = await json("POST", "/-/actions/hello", {});
+    assert.deepEqual(await said.json(), { hello: "world" });
+    const form = new FormData();
+    form.set("photo", new File([picture], "one.png", { type: "image/png" }));
+    const uploaded = await request("/people", { method: "POST", body: form });
+    const { photo } = (await uploaded.json()) as { photo: { url: string } };
+    const download = await request(photo.url);
+    assert.deepEqual(Buffer.from(await download.arrayBuffer()), picture);
+    const rendered = await request(`${photo.url}?width=20&height=20`);
+    assert.equal(rendered.status, 501);
+    assert.match(((await rendered.json()) as { detail: string }).detail, /single executable/);
+    while (!running.stdout().includes('"msg":"made a backup"')) await sleep(20);
+    assert.equal((await childrenOf(running.pid)).length, 2);
+    running.signal("SIGTERM");
+    assert.equal((await running.ended).code, 0);
+  });
+
+  it("keeps what it has acknowledged when it is killed, and its commands read it", async () => {
+    const running = await start(["--data", "killed"], options);
+    const { json } = clientOf(running);
+    const { status, headers } = await json("POST", "/notes", { text: "kept" });
+    assert.equal(status, 201);
+    running.signal("SIGKILL");
+    await running.ended;
+    const found = await run(["doctor", "--data", "killed"], options);
+    assert.equal(found.code, 0, found.stdout + found.stderr);
+    const what = ["--data", "killed", "--collection", "notes", "--to", "-"];
+    const exported = await run(["export", ...what], options);
+    assert.equal(exported.code, 0, exported.stderr);
+    assert.equal(JSON.parse(exported.stdout).id, headers.get("location")?.split("/").at(-1));
+  });
+
+  const files = [
+    "main",
+    "workers",
+    "backup/commands",
+    "cli/commands",
+    "doctor/commands",
+    "copy/commands",
+  ];
+  for (const file of isLong ? files : [])
+    it(`passes test/${file}.test.ts`, () => {
+      const args = ["test", "--timeout=120000", `./test/${file}.test.ts`];
+      const env = { ...process.env, RESTANTE_TEST_EXECUTABLE: program };
+      const tested = spawnSync(bun, args, { cwd: root, env, encoding: "utf8" });
+      assert.equal(tested.status, 0, tested.stderr);
+    });
+});
+
+function clientOf(running: ServerProcess) {
+  const authorization = `Bearer ${firstToken(running)}`;
+  const request = (path: string, { headers, ...init }: RequestInit = {}): Promise<Response> =>
+    fetch(running.url + path, { ...init, headers: { ...headers, authorization } });
+  const json = (method: string, path: string, body: unknown): Promise<Response> =>
+    request(path, {
+      ...{ method, body: JSON.stringify(body) },
+      headers: { "content-type": "application/json" },
+    });
+  return { request, json };
+}
