@@ -11,6 +11,7 @@ import type { Erasures } from "../domain/write/erasures.ts";
 import type { Fetch, SystemFetch } from "../http/pipeline.ts";
 import type { ParserErrorResponder } from "../http/response/problem.ts";
 import { Metrics } from "../lib/metrics.ts";
+import { version } from "../lib/program.ts";
 import type { Action } from "../model/action.ts";
 import type { Committer, Owner } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
@@ -19,7 +20,6 @@ import type { Log } from "./log.ts";
 import { hasFiles, isInBucket } from "./open-files.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 import { connect } from "./services.ts";
-import { version } from "../lib/program.ts";
 
 export type { CollectMetrics } from "./lasting.ts";
 

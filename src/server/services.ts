@@ -21,13 +21,13 @@ import {
 import type { Services } from "../http/request/context.ts";
 import { loggedPath, type RequestLog } from "../http/request-log.ts";
 import { createParserErrorResponder, type ParserErrorResponder } from "../http/response/problem.ts";
+import { version } from "../lib/program.ts";
 import type { Action } from "../model/action.ts";
 import { redactSecrets } from "../model/token.ts";
 import type { Config } from "./config.ts";
 import { fileLimitsOf } from "./file-limits.ts";
 import { clock, hourMs, type Lasting } from "./lasting.ts";
 import type { Log } from "./log.ts";
-import { version } from "../lib/program.ts";
 
 export interface Connected {
   readonly fetch: Fetch;
