@@ -64,7 +64,16 @@ const finishedMs = 3_600_000;
 /** Bounds the time that it takes to find an upload. */
 const maxPieces = 10_000;
 
+/** Since the process was started. */
+export interface UploadCounts {
+  begun: number;
+  completed: number;
+  expired: number;
+}
+
 export class ResumableUploads {
+  readonly counts: Readonly<UploadCounts>;
+  readonly #counts: UploadCounts = { begun: 0, completed: 0, expired: 0 };
   readonly #partial: PartialUploads;
   readonly #settings: UploadSettings;
   readonly #tally: UploadTally;
@@ -74,6 +83,7 @@ export class ResumableUploads {
   readonly #completing = new Set<string>();
 
   constructor(partial: PartialUploads, settings: UploadSettings) {
+    this.counts = this.#counts;
     this.#partial = partial;
     this.#settings = settings;
     this.#tally = new UploadTally(partial, settings);
@@ -91,6 +101,7 @@ export class ResumableUploads {
     const id = randomBytes(16).toString("hex");
     const description = { ...upload, owner: ownerOf(access.principal) };
     await this.#partial.create(id, JSON.stringify(description));
+    this.#counts.begun++;
     const changedAt = this.#settings.clock();
     return this.#read(id, { description, changedAt, size: 0, isFinished: false });
   }
@@ -175,6 +186,7 @@ export class ResumableUploads {
   async #end(upload: ResumableUpload, isFinal: boolean, location?: string): Promise<void> {
     const { id, request, owner, caller, maxBytes, size } = upload;
     if (!isFinal) return this.#partial.reopen(id);
+    this.#counts.completed++;
     const description = { request, owner, caller, maxBytes, length: size, location };
     await this.#partial.finish(id, JSON.stringify(description));
     this.#tally.forget();
@@ -203,9 +215,11 @@ export class ResumableUploads {
   }
 
   /** Removes what has expired. Returns how many unfinished uploads that were. */
-  sweep(): Promise<number> {
+  async sweep(): Promise<number> {
     const { lifetimeMs } = this.#settings;
-    return this.#partial.sweep(lifetimeMs, Math.min(lifetimeMs, finishedMs));
+    const count = await this.#partial.sweep(lifetimeMs, Math.min(lifetimeMs, finishedMs));
+    this.#counts.expired += count;
+    return count;
   }
 
   #read(id: string, { description, size, changedAt, isFinished }: Found): ResumableUpload {

@@ -17,7 +17,19 @@ import {
 /** Removes what was made from files that are removed. */
 type Forget = (keys: readonly string[]) => Promise<void>;
 
+/** What has come and gone since the process was started. */
+export interface FileCounts {
+  saved: number;
+  savedBytes: number;
+  read: number;
+  readBytes: number;
+  /** Files that no row referred to. */
+  swept: number;
+}
+
 export class Uploads {
+  readonly counts: Readonly<FileCounts>;
+  readonly #counts: FileCounts = { saved: 0, savedBytes: 0, read: 0, readBytes: 0, swept: 0 };
   readonly #store: Store;
   readonly #files: Files;
   readonly #limits: FileLimits;
@@ -30,6 +42,7 @@ export class Uploads {
     limits: FileLimits = {},
     forget: Forget = async () => undefined,
   ) {
+    this.counts = this.#counts;
     this.#store = store;
     this.#files = files;
     this.#limits = limits;
@@ -59,7 +72,10 @@ export class Uploads {
     try {
       const counted = this.#arriving.count(bytes, file);
       const saved = await this.#files.save(counted, Math.min(maxBytes, perFile));
-      return saved === "too-large" && perFile < maxBytes ? fileTooLarge(perFile) : saved;
+      if (saved === "too-large") return perFile < maxBytes ? fileTooLarge(perFile) : saved;
+      this.#counts.saved++;
+      this.#counts.savedBytes += saved.size;
+      return saved;
     } catch (thrown) {
       if (thrown instanceof QuotaError) return thrown.problem;
       throw thrown;
@@ -73,7 +89,7 @@ export class Uploads {
     start: number,
     end: number,
   ): Promise<ReadableStream<Uint8Array> | Problem | undefined> {
-    return access.require("read") ?? this.#files.read(key, start, end);
+    return access.require("read") ?? this.#counted(this.#files.read(key, start, end), end - start);
   }
 
   /** The same for the body of a response that is returned at once. */
@@ -84,7 +100,15 @@ export class Uploads {
     end: number,
   ): Promise<FileBytes | Problem | undefined> {
     const send = this.#files.send ?? ((...range) => this.#files.read(...range));
-    return access.require("read") ?? send(file.key, start, end);
+    return access.require("read") ?? this.#counted(send(file.key, start, end), end - start);
+  }
+
+  async #counted<T>(reading: Promise<T | undefined>, bytes: number): Promise<T | undefined> {
+    const found = await reading;
+    if (found === undefined) return undefined;
+    this.#counts.read++;
+    this.#counts.readBytes += bytes;
+    return found;
   }
 
   /** Returns a URL that reads the file for a while without credentials, where the storage has such URLs. */
@@ -150,8 +174,11 @@ export class Uploads {
   }
 
   /** Removes files that no row refers to, left by a process that died. Returns how many. */
-  sweep(olderThanMs: number): Promise<number> {
-    return this.#files.sweep(async (keys) => this.#store.findReferencedFiles(keys), olderThanMs);
+  async sweep(olderThanMs: number): Promise<number> {
+    const findReferenced = async (keys: readonly string[]) => this.#store.findReferencedFiles(keys);
+    const count = await this.#files.sweep(findReferenced, olderThanMs);
+    this.#counts.swept += count;
+    return count;
   }
 }
 

@@ -52,18 +52,19 @@ export function openLasting(config: Config, log: Log, store: OpenStore, metrics:
   const slowQueries = new SlowQueries(clock);
   const backups = new Backups();
   const stopMeasuring = measureProcess(metrics);
-  measureServices(metrics, { memory, slowQueries, backups });
+  const uploads = new Uploads(store, files, fileLimits, (keys) => pictures.forget(keys));
+  const resumableUploads = new ResumableUploads(files.partial, uploadLimits);
+  measureServices(metrics, { memory, slowQueries, backups, uploads, resumableUploads });
   const requests = new RequestLog(lineWriter(log));
   const collect: CollectMetrics = () => metrics.read();
   return {
     ...{ log, store, metrics, pictures, memory, rateLimits, slowQueries, backups, requests },
+    ...{ uploads, resumableUploads },
     access: new Access(store, clock, uses, (message) => log.warn(message)),
     accessDocuments: new AccessDocuments(store, clock),
     tokens: new Tokens(store, clock, uses),
     collections: new Collections(store, clock),
     resources: new Resources(store),
-    uploads: new Uploads(store, files, fileLimits, (keys) => pictures.forget(keys)),
-    resumableUploads: new ResumableUploads(files.partial, uploadLimits),
     filesHealth: new FilesHealth(files, log),
     settings: new Settings(describeSettings(config)),
     requestMetrics: new RequestMetrics(metrics),

@@ -1,7 +1,9 @@
-// Measures what all requests share: the memory in flight, slow queries and backups.
+// Measures what all requests share: the memory in flight, slow queries, files and backups.
 
 import type { Backups } from "../domain/backups.ts";
+import type { ResumableUploads } from "../domain/resumable-uploads.ts";
 import type { SlowQueries } from "../domain/slow-queries.ts";
+import type { Uploads } from "../domain/uploads.ts";
 import type { MemoryBudget } from "../lib/memory-budget.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { system } from "../model/principal.ts";
@@ -11,6 +13,8 @@ export interface MeasuredServices {
   readonly memory: MemoryBudget;
   readonly slowQueries: SlowQueries;
   readonly backups: Backups;
+  readonly uploads: Pick<Uploads, "counts">;
+  readonly resumableUploads: Pick<ResumableUploads, "counts">;
 }
 
 export function measureServices(metrics: Metrics, services: MeasuredServices): void {
@@ -25,7 +29,39 @@ export function measureServices(metrics: Metrics, services: MeasuredServices): v
     "Queries that took a second, checked 1,000 resources one by one or were stopped.",
     () => slowQueries.count,
   );
+  measureFiles(metrics, services);
   measureBackups(metrics, backups);
+}
+
+function measureFiles(
+  metrics: Metrics,
+  { uploads, resumableUploads }: Pick<MeasuredServices, "uploads" | "resumableUploads">,
+): void {
+  const files = uploads.counts;
+  const resumable = resumableUploads.counts;
+  const counts: readonly (readonly [string, string, () => number])[] = [
+    ["files_saved", "Files that were uploaded.", () => files.saved],
+    ["file_bytes_saved", "The bytes of files that were uploaded.", () => files.savedBytes],
+    ["files_read", "Downloads of files, whole or in part.", () => files.read],
+    ["file_bytes_read", "The bytes that downloads asked for.", () => files.readBytes],
+    [
+      "files_swept",
+      "Files that were removed because no resource referred to them.",
+      () => files.swept,
+    ],
+    ["resumable_uploads_begun", "Resumable uploads that were begun.", () => resumable.begun],
+    [
+      "resumable_uploads_completed",
+      "Resumable uploads that were completed.",
+      () => resumable.completed,
+    ],
+    [
+      "resumable_uploads_expired",
+      "Resumable uploads that expired unfinished.",
+      () => resumable.expired,
+    ],
+  ];
+  for (const [name, help, read] of counts) metrics.count(`restante_${name}_total`, help, read);
 }
 
 /** Every process shows the same backups, so the largest value is the value. */
@@ -45,6 +81,18 @@ function measureBackups(metrics: Metrics, backups: Backups): void {
     "restante_backup_last_duration_seconds",
     "How long that backup took.",
     () => lastDone()?.seconds,
+    "max",
+  );
+  metrics.gauge(
+    "restante_backup_last_bytes",
+    "The size of that backup: all rows and files.",
+    () => lastDone()?.bytes,
+    "max",
+  );
+  metrics.gauge(
+    "restante_backup_last_written_bytes",
+    "How many of its bytes were new, and were written.",
+    () => lastDone()?.writtenBytes,
     "max",
   );
   metrics.gauge(

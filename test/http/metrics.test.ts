@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { routes } from "../../src/http/routes.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { answerOf } from "./expect.ts";
+import { last, UploadClient } from "./upload-client.ts";
 
 let app: TestApp;
 before(async () => {
@@ -74,6 +75,37 @@ describe("GET /-/metrics", () => {
       assert.ok(value !== undefined && value >= 0, `${name} is ${value}`);
     }
     assert.ok((metrics.get("process_resident_memory_bytes") ?? 0) > 1_000_000);
+  });
+
+  it("counts files and their bytes, up and down", async () => {
+    const before = await readMetrics();
+    const uploaded = await app.request("/scans", {
+      method: "POST",
+      headers: { "content-type": "application/pdf" },
+      body: "twelve bytes",
+    });
+    const { file } = (await uploaded.json()) as { file: { url: string } };
+    await (await app.request(file.url, { headers: { range: "bytes=0-4" } })).text();
+    await (await app.request(file.url)).text();
+    const after = await readMetrics();
+    const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+    assert.equal(grown("restante_files_saved_total"), 1);
+    assert.equal(grown("restante_file_bytes_saved_total"), 12);
+    assert.equal(grown("restante_files_read_total"), 2);
+    assert.equal(grown("restante_file_bytes_read_total"), 17);
+  });
+
+  it("counts resumable uploads", async () => {
+    const before = await readMetrics();
+    const client = new UploadClient(app);
+    const path = await client.begin("/scans", { "content-type": "application/pdf" });
+    await client.begin("/scans", { "content-type": "application/pdf" });
+    assert.equal((await client.patch(path, 0, Buffer.from("all"), last)).status, 201);
+    const after = await readMetrics();
+    const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+    assert.equal(grown("restante_resumable_uploads_begun_total"), 2);
+    assert.equal(grown("restante_resumable_uploads_completed_total"), 1);
+    assert.equal(grown("restante_files_saved_total"), 1);
   });
 
   it("has one label for all paths and methods that it does not know", async () => {
