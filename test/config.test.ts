@@ -54,6 +54,8 @@ describe("defaults", () => {
       metricsPort: undefined,
       metricsHost: "localhost",
       logLevel: "info",
+      logFormat: "auto",
+      logSample: 1,
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 2_147_483_648,
       maxUnfinishedBytes: 10_737_418_240,
@@ -133,6 +135,7 @@ describe("the config file", () => {
     const values = {
       ...{ host: "::1", port: 0, data: "here", baseUrl: "https://example.org/api/" },
       ...{ trustProxy: ["10.0.0.0/8", "::1"], adminToken, corsOrigins: ["https://a.test"] },
+      ...{ logFormat: "text", logSample: 0.25 },
       ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3, allowedHosts: ["api.internal"] },
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
       collections: "rules",
@@ -282,6 +285,15 @@ describe("values", () => {
       ],
     },
     logLevel: { allowed: [["silent", "silent"]], rejected: ["INFO", "debug"] },
+    logFormat: { allowed: [["text", "text"]], rejected: ["TEXT", "pretty"] },
+    logSample: {
+      allowed: [
+        ["0", 0],
+        ["0.25", 0.25],
+        ["1.0", 1],
+      ],
+      rejected: ["-0.1", "1.1", "2", "10%", ".5", "1e-3", "0.5 "],
+    },
     maxBodyBytes: { allowed: [["1", 1]], rejected: ["0", "268435457", "1MB"] },
     maxUploadBytes: {
       allowed: [["1099511627776", 2 ** 40]],
@@ -348,6 +360,11 @@ describe("values", () => {
           ...config({ environment: { ...besideConfig, [variable]: text } }),
         };
         assert.deepEqual(result[name], value);
+        const { type } = settings[name as keyof Config];
+        const inFile = type === "number" && text !== "auto" ? Number(text) : text;
+        const flags = { config: file("each.json", { [name]: inFile }) };
+        const same: Record<string, unknown> = { ...config({ flags, environment: besideConfig }) };
+        assert.deepEqual(same[name], name === "store" ? besideConfig.RESTANTE_STORE : value);
       });
     for (const text of rejected)
       it(`${name} may not be ${JSON.stringify(text).slice(0, 60)}`, () => {

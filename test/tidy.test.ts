@@ -35,7 +35,7 @@ const layers = [
 /** Files and folders that only some files of higher layers may import. */
 const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
   [/^src\/store\//, /^src\/(?!http\/)/],
-  [/^src\/server\/setting-values\.ts$/, /^src\/server\/(limit-|backup-)?settings\.ts$/],
+  [/^src\/server\/setting-values\.ts$/, /^src\/server\/(\w+-)?settings\.ts$/],
   [/^src\/server\/settings\.ts$/, /^src\/server\/(config|log)\.ts$/],
   [
     /^src\/store\/sqlite\//,

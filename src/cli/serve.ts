@@ -21,7 +21,7 @@ import {
   openApp,
   type Stoppable,
 } from "../server/lifecycle.ts";
-import { createLog, type Log } from "../server/log.ts";
+import { createLog, type Log, setLogFormat } from "../server/log.ts";
 import { Reloader } from "../server/reload.ts";
 import { Supervisor } from "../server/supervisor.ts";
 import { bannerText } from "./banner.ts";
@@ -33,6 +33,7 @@ const sweepEveryMs = 600_000;
 /** Runs until a signal ends the process. */
 export async function serve(config: Config, sources: ConfigSources): Promise<void> {
   const log = createLog(config.logLevel);
+  setLogFormat(log, config.logFormat);
   const listening = Promise.withResolvers<Reloader>();
   reloadOnHangUp(listening.promise);
   // Loads the actions here even when only workers run them, so that errors are reported once.

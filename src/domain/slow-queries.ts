@@ -8,6 +8,8 @@ import { indexPlanOf } from "../model/query/index-plan.ts";
 import { missingIndexes } from "../model/query/missing-indexes.ts";
 import type { Query } from "../model/query/query.ts";
 import { type QueryShape, shapeOf } from "../model/query/query-shape.ts";
+import { redactSecrets } from "../model/token.ts";
+import { describePlan } from "../store/core/query-plan.ts";
 import { requireAdmin } from "./access.ts";
 
 /** A query that takes longer is recorded. */
@@ -33,6 +35,8 @@ export interface QueryRun {
 export interface SlowQuery {
   readonly collection: string;
   readonly shape: QueryShape;
+  /** How it is answered. */
+  readonly plan: string;
   /** What `indexed` in the definition lacks. */
   readonly missingIndexes: readonly ListedIndex[];
   readonly count: number;
@@ -65,12 +69,14 @@ export class SlowQueries {
     if (!isStopped && milliseconds < slowMs && checked < manyChecked) return undefined;
     this.count++;
     const shape = shapeOf(query);
+    const plan = indexPlanOf(collection.definition);
     const key = JSON.stringify([collection.name, shape]);
     const earlier = this.#byShape.get(key);
     const recorded: SlowQuery = {
       collection: collection.name,
       shape,
-      missingIndexes: missingIndexes(query, indexPlanOf(collection.definition)),
+      plan: redactSecrets(describePlan(plan, query)),
+      missingIndexes: missingIndexes(query, plan),
       count: (earlier?.count ?? 0) + 1,
       stopped: (earlier?.stopped ?? 0) + (isStopped ? 1 : 0),
       lastAt: this.#clock(),

@@ -18,8 +18,9 @@ export class RequestLog {
     this.#write = write;
   }
 
-  add(context: RequestContext, status: number, ms: number): void {
-    this.#lines += lineOf(context, status, ms);
+  /** `more` is further members of the line. */
+  add(context: RequestContext, status: number, ms: number, more = ""): void {
+    this.#lines += lineOf(context, status, ms, more);
     if (++this.#count === maxBatchedLines) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), maxDelayMs);
   }
@@ -35,14 +36,14 @@ export class RequestLog {
 }
 
 /** Has the path but never the query, which may contain secrets. */
-function lineOf(context: RequestContext, status: number, ms: number): string {
+function lineOf(context: RequestContext, status: number, ms: number, more: string): string {
   const { request, requestId, path, principal, problem } = context;
   const kind = problem === undefined ? "" : `,"problem":"${problem}"`;
   const { token } = principal;
   const caller = token === undefined ? "" : `,"token":"${token.id}"${subjectOf(token)}`;
   const address = withoutIpv4Prefix(addressOf(context));
   const client = address === "" ? "" : `,"client":"${address}"`;
-  return `${lineStart()}${requestId}","method":${quoted(request.method)},"path":${quotedPath(path)},"status":${status}${kind},"ms":${decimal(ms)}${caller}${client}}\n`;
+  return `${lineStart()}${requestId}","method":${quoted(request.method)},"path":${quotedPath(path)},"status":${status}${kind},"ms":${decimal(ms)}${caller}${client}${more}}\n`;
 }
 
 /** Most tokens have no subject of their own. */

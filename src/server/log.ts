@@ -1,21 +1,32 @@
-// Writes the log: one line of JSON for each event, to standard output.
+// Writes the log to standard output: one line for each event, as JSON or as text.
 
 import { write, writeSync } from "node:fs";
 import { type Logger, pino } from "pino";
-import type { LogLevel } from "./settings.ts";
+import { linesAsText } from "./log-text.ts";
+import type { LogFormat, LogLevel } from "./settings.ts";
 
 export type Log = Logger;
 
+/** Writes JSON until a format is set. */
 export function createLog(level: LogLevel): Log {
   const timestamp = () => `,"time":"${new Date().toISOString()}"`;
   return pino({ level, base: null, timestamp }, new Output(1));
 }
 
-/** Writes finished lines between the log's own, in the same order. */
+/** The lines of workers are JSON, and the first process writes them in its format. */
+export function setLogFormat(log: Log, format: LogFormat): void {
+  const output = outputOf(log);
+  if (output) output.isText = format === "text" || (format === "auto" && process.stdout.isTTY);
+}
+
+/** Writes finished lines of JSON between the log's own, in the same order. */
 export function lineWriter(log: Log): (line: string) => void {
-  const output = (log as unknown as Record<symbol, Output>)[pino.symbols.streamSym];
+  const output = outputOf(log);
   return (line) => output?.write(line);
 }
+
+const outputOf = (log: Log): Output | undefined =>
+  (log as unknown as Record<symbol, Output>)[pino.symbols.streamSym];
 
 /** Lines are buffered and written together, after this time at the latest. */
 const flushIntervalMs = 100;
@@ -31,6 +42,7 @@ class Output {
   #isWriting = false;
   #onWritten: (() => void) | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  isText = false;
 
   constructor(descriptor: number) {
     this.#descriptor = descriptor;
@@ -87,9 +99,10 @@ class Output {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const lost = this.#dropped;
-    const text = lost > 0 ? `${this.#waiting}{"level":40,"droppedLines":${lost}}\n` : this.#waiting;
+    const lines =
+      lost > 0 ? `${this.#waiting}{"level":40,"droppedLines":${lost}}\n` : this.#waiting;
     this.#dropped = 0;
     this.#waiting = "";
-    return text;
+    return this.isText ? linesAsText(lines) : lines;
   }
 }

@@ -9,7 +9,7 @@ import type { App } from "./app.ts";
 import { type Config, type ConfigSources, readConfig, settings } from "./config.ts";
 import { applyDefinitions, readDefinitionFiles } from "./definitions-folder.ts";
 import { describeSettings } from "./describe-settings.ts";
-import type { Log } from "./log.ts";
+import { type Log, setLogFormat } from "./log.ts";
 
 /** Lets other processes use the settings, and resolves when they do. */
 type Spread = (config: Config, values: readonly SettingValue[]) => Promise<void>;
@@ -71,6 +71,7 @@ export class Reloader {
     const values = this.#describe(read as Config);
     await this.#spread(next, values);
     app.reload(next, actions);
+    setLogFormat(log, next.logFormat);
     app.settings.update(values);
     logLateActionErrors(next, app, log);
     const changed = differences(this.#config, next);

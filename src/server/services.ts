@@ -6,6 +6,7 @@ import { Feeds } from "../domain/feeds.ts";
 import { Lists } from "../domain/lists.ts";
 import { Rights } from "../domain/rights/rights.ts";
 import { SignedUrls } from "../domain/signed-urls.ts";
+import { slowMs } from "../domain/slow-queries.ts";
 import { Erasures } from "../domain/write/erasures.ts";
 import { Writes } from "../domain/write/writes.ts";
 import { corsHeaders } from "../http/cors.ts";
@@ -53,7 +54,7 @@ export function connect(lasting: Lasting, config: Config, loaded: readonly Actio
   const services: Services = {
     ...pick(lasting),
     ...headersOf(config),
-    ...logging(log, lasting.requests),
+    ...logging(log, lasting.requests, config.logSample),
     ...{ writes, rights, actions, base, version },
     lists: new Lists(store, access, maxBytes),
     expander: new Expander(store, access, base),
@@ -110,11 +111,10 @@ function headersOf(config: Config) {
 function logging(
   log: Log,
   requests: RequestLog,
+  sample: number,
 ): Pick<Services, "logRequest" | "logRefusal" | "logFailure" | "logSlowQuery"> {
   return {
-    logRequest: log.isLevelEnabled("info")
-      ? (context, status, ms) => requests.add(context, status, ms)
-      : undefined,
+    logRequest: log.isLevelEnabled("info") ? logRequestBy(requests, sample) : undefined,
     logRefusal: (requestId, status, detail, cause) =>
       cause === undefined
         ? log.info({ requestId, status, detail: redactSecrets(detail) }, "refused")
@@ -124,12 +124,11 @@ function logging(
         { requestId, method: request.method, path: redactSecrets(loggedPath(path)), err: thrown },
         "failed",
       ),
-    logSlowQuery: ({ requestId }, { collection, missingIndexes }, run) =>
+    logSlowQuery: ({ requestId }, { collection, shape, plan, missingIndexes }, run) =>
       log.warn(
         {
-          requestId,
-          collection,
-          missingIndexes,
+          ...{ requestId, collection },
+          ...{ where: shape.where, sort: shape.sort, search: shape.isSearch, plan, missingIndexes },
           checked: run.checked,
           milliseconds: Math.round(run.milliseconds),
         },
@@ -137,5 +136,15 @@ function logging(
           ? "a query was stopped at its deadline"
           : "a query was slow or checked many resources one by one",
       ),
+  };
+}
+
+/** Logs all requests, or all errors, all slow requests and a share of the others. */
+function logRequestBy(requests: RequestLog, sample: number): Services["logRequest"] {
+  if (sample === 1) return (context, status, ms) => requests.add(context, status, ms);
+  const mark = `,"sample":${sample}`;
+  return (context, status, ms) => {
+    if (status >= 400 || ms >= slowMs) requests.add(context, status, ms);
+    else if (Math.random() < sample) requests.add(context, status, ms, mark);
   };
 }

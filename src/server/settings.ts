@@ -6,6 +6,7 @@ import { isSecret } from "../model/token.ts";
 import { allowedLocation } from "../store/s3/location.ts";
 import { backupSettings } from "./backup-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
+import { type LogFormat, type LogLevel, logSettings } from "./log-settings.ts";
 import {
   baseUrl,
   folderOrBucket,
@@ -20,10 +21,8 @@ import {
   wholeNumber,
 } from "./setting-values.ts";
 
+export type { LogFormat, LogLevel } from "./log-settings.ts";
 export type { Setting } from "./setting-values.ts";
-
-export const logLevels = ["info", "warn", "error", "silent"] as const;
-export type LogLevel = (typeof logLevels)[number];
 
 export interface Config {
   readonly host: string;
@@ -42,6 +41,9 @@ export interface Config {
   readonly metricsPort: number | undefined;
   readonly metricsHost: string;
   readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  /** The share of requests without an error that is logged, 0 to 1. */
+  readonly logSample: number;
   readonly maxBodyBytes: number;
   /** The limit of a body with files. */
   readonly maxUploadBytes: number;
@@ -206,17 +208,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     fallback: "localhost",
     read: address,
   },
-  logLevel: {
-    flag: "--log-level",
-    variable: "RESTANTE_LOG_LEVEL",
-    type: "string",
-    placeholder: "level",
-    about: "The log level; info logs every request.",
-    allowed: "info, warn, error or silent",
-    fallback: "info",
-    isReloadable: true,
-    read: (text) => logLevels.find((level) => level === text),
-  },
+  ...logSettings,
   ...limitSettings,
   ...backupSettings,
   files: {

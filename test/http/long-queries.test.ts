@@ -97,6 +97,10 @@ for (const store of stores)
           time: 0,
           requestId: "string",
           collection: "goods",
+          where: "stock range and name eq",
+          sort: [],
+          search: false,
+          plan: "checks all",
           missingIndexes: [["name", "stock"]],
           checked: count,
           milliseconds: 0,
@@ -120,6 +124,7 @@ for (const store of stores)
         count: 2,
         stopped: 0,
         checked: count,
+        plan: "checks all",
         missingIndexes: [["note", "-stock"]],
       });
       assert.ok(Date.parse(`${lastAt}`) <= Date.now());

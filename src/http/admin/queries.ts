@@ -28,5 +28,6 @@ const viewOf = ({ shape, lastAt, longestMs, totalMs, ...query }: SlowQuery): Slo
   longestMs: Math.round(longestMs),
   totalMs: Math.round(totalMs),
   checked: query.checked,
+  plan: query.plan,
   missingIndexes: query.missingIndexes,
 });

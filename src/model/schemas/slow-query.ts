@@ -16,7 +16,7 @@ export const slowQuerySchema = {
   type: "object",
   required: [
     ...(["collection", "where", "sort", "search", "count", "stopped", "lastAt"] as const),
-    ...(["longestMs", "totalMs", "checked", "missingIndexes"] as const),
+    ...(["longestMs", "totalMs", "checked", "plan", "missingIndexes"] as const),
   ],
   properties: {
     collection: collectionNameSchema,
@@ -33,6 +33,10 @@ export const slowQuerySchema = {
     longestMs: { ...count, description: "The time of the longest, its wait included." },
     totalMs: { ...count, description: "The time of all of them." },
     checked: { ...count, description: "The most resources that one of them checked one by one." },
+    plan: {
+      type: "string",
+      description: "Which indexes it reads, and whether resources are checked one by one.",
+    },
     missingIndexes: {
       type: "array",
       items: listedIndex,
@@ -61,6 +65,7 @@ export const slowQueryListSchema = {
           longestMs: 310,
           totalMs: 2904,
           checked: 20015,
+          plan: "checks all",
           missingIndexes: [["status", "-total"]],
         },
       ],

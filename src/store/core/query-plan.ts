@@ -44,6 +44,18 @@ export function planQuery(plan: IndexPlan, query: Query): QueryPlan {
   return filterPlan(plan, query);
 }
 
+/** Describes for people how a query is answered, without its values. */
+export function describePlan(plan: IndexPlan, query: Query): string {
+  const chosen = planQuery(plan, query);
+  if (chosen.kind === "scan") return `reads index ${chosen.index}`;
+  if (chosen.kind === "search") return "reads the words of the search";
+  if (chosen.kind !== "filter") return `reads ${chosen.kind === "slice" ? "all" : "nothing"}`;
+  const { sources, ordered } = chosen;
+  const indexes = sources.flatMap(({ ranges }) => ranges.map(({ index }) => index));
+  if (indexes.length > 0) return `checks the smallest of index ${[...new Set(indexes)].join(", ")}`;
+  return ordered === undefined ? "checks all" : `checks all in the order of index ${ordered.index}`;
+}
+
 const usesFor = (plan: IndexPlan, query: Query) =>
   [...freeIndexes, ...plan.indexes].flatMap((index) => useOf(index, query) ?? []);
 
