@@ -11,17 +11,7 @@ import { backUp, checkOnly } from "../../src/server/backups.ts";
 import { CannotLoad } from "../../src/store/transfer/transfer.ts";
 import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { storesHere } from "../short-run.ts";
-import {
-  describeApp,
-  type EngineName,
-  fill,
-  key,
-  noTrack,
-  Place,
-  upload,
-  withApp,
-} from "./stores.ts";
+import { describeApp, fill, key, noTrack, Place, upload, withApp } from "./stores.ts";
 
 let postgres: Promise<PostgresServer> | undefined;
 const server = () => {
@@ -32,7 +22,7 @@ after(async () => (await postgres)?.close());
 
 const inPlace = (test: (place: Place) => Promise<void>) => () => Place.run(server, test);
 
-const engines = storesHere<EngineName>("node", ["sqlite", "postgres"]);
+const engines = ["sqlite", "postgres"] as const;
 
 const position = async (app: TestApp): Promise<string> => {
   const response = await app.request("/people?since=0&limit=1000");

@@ -17,7 +17,6 @@ import {
   type ServerProcess,
   start,
 } from "../process.ts";
-import { runsOn } from "../short-run.ts";
 
 let folder: string;
 let server: ServerProcess;
@@ -65,11 +64,8 @@ async function killAt(args: readonly string[], path: string, count: number): Pro
 
 const withLimit = (blocks: number, args: readonly string[]) => runOnFullDisk(blocks, args, folder);
 
-/** `npm test` runs each of these on one runtime. */
-const only = (runtime: "bun" | "node") => ({ skip: !runsOn(runtime) });
-
 describe("restante backup and restore", () => {
-  it("go on after they were killed at any moment", only("bun"), async () => {
+  it("go on after they were killed at any moment", async () => {
     const to = join(folder, "killed");
     const backup = ["backup", "--data", data(), "--to", to];
     for (const count of [1, 10, 70]) await killAt(backup, to, count);
@@ -97,7 +93,7 @@ describe("restante backup and restore", () => {
     assert.match(again.stderr, /^Nothing was restored: .* is not empty: .*--overwrite/m);
   });
 
-  it("say what is wrong in one line, and leave nothing on a full disk", only("node"), async () => {
+  it("say what is wrong in one line, and leave nothing on a full disk", async () => {
     const to = join(folder, "full");
     const small = await withLimit(16, ["backup", "--data", data(), "--to", to]);
     assert.equal(small.code, 1);
@@ -116,7 +112,7 @@ describe("restante backup and restore", () => {
     assert.ok(!existsSync(target) && !existsSync(`${target}.restoring`));
   });
 
-  it("refuse wrong usage with exit code 2", only("node"), async () => {
+  it("refuse wrong usage with exit code 2", async () => {
     for (const args of [
       ["backup", "--data", data()],
       ["backup", "--data", data(), "--to", "x", "--keep", "soon"],
@@ -134,7 +130,7 @@ describe("restante backup and restore", () => {
     assert.match(foreign.stderr, /is not a folder of backups/);
   });
 
-  it("do not restore into the folder of a running server", only("bun"), async () => {
+  it("do not restore into the folder of a running server", async () => {
     const to = join(folder, "running");
     await restante("backup", "--data", data(), "--to", to);
     const running = await restante("restore", "--from", to, "--data", data(), "--overwrite");

@@ -9,7 +9,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { firstToken, run, type ServerProcess, start } from "../process.ts";
-import { runsOn, storesHere } from "../short-run.ts";
 
 interface Status {
   readonly schedule: { readonly to: string; readonly nextAt: string | null } | null;
@@ -60,7 +59,7 @@ async function runOnceEnded(status: () => Promise<Status>): Promise<Status> {
 }
 
 describe("a server with --backup-to", () => {
-  for (const store of storesHere("node", ["sqlite", "postgres"]))
+  for (const store of ["sqlite", "postgres"])
     it(`makes a backup of ${store}, shows and logs it`, async () => {
       const postgres = store === "postgres" ? await PostgresServer.shared() : undefined;
       const url = await postgres?.preparedDatabase();
@@ -94,7 +93,7 @@ describe("a server with --backup-to", () => {
       await postgres?.close();
     });
 
-  it("shows why one failed, also with workers", { skip: !runsOn("bun") }, async () => {
+  it("shows why one failed, also with workers", async () => {
     const to = join(folder, "foreign");
     await mkdir(to);
     await writeFile(join(to, "file"), "mine");

@@ -13,7 +13,6 @@ import { gunzipSync } from "node:zlib";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
-import { storesHere } from "../short-run.ts";
 
 const secret = newSecret();
 const headers = { authorization: `Bearer ${secret}` };
@@ -24,7 +23,7 @@ const [program, ...flags] = commandLine;
 const count = 6_000;
 const lines = Array.from({ length: count }, (_, n) => `{"n":${n},"name":"name ${n}"}\n`).join("");
 
-for (const store of storesHere("node", ["sqlite", "postgres"]))
+for (const store of ["sqlite", "postgres"])
   describe(`restante export and import beside a server, on ${store}`, () => {
     let cwd: string;
     let postgres: PostgresServer | undefined;

@@ -10,13 +10,12 @@ import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
-import { storesHere } from "../short-run.ts";
 
 const secret = newSecret();
 const environment = { RESTANTE_ADMIN_TOKEN: secret, RESTANTE_FROM_TOKEN: secret };
 const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" };
 
-for (const store of storesHere("node", ["sqlite", "postgres"]))
+for (const store of ["sqlite", "postgres"])
   describe(`restante definitions beside a server, on ${store}`, () => {
     let cwd: string;
     let postgres: PostgresServer | undefined;

@@ -22,7 +22,6 @@ import { type App, assemble } from "../../src/server/app.ts";
 import { defaultConfig } from "../../src/server/config.ts";
 import { createLog } from "../../src/server/log.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { storesHere } from "../short-run.ts";
 
 let folder: string;
 let postgres: Promise<PostgresServer> | undefined;
@@ -86,7 +85,7 @@ async function importText(
   return JSON.parse(JSON.stringify(report));
 }
 
-for (const store of storesHere("node", ["sqlite", "postgres"]))
+for (const store of ["sqlite", "postgres"])
   describe(`export and import, on ${store}`, () => {
     let app: App;
     before(async () => {

@@ -21,7 +21,6 @@ import {
   start,
 } from "../process.ts";
 import { newSeed, randomNumbers } from "../seeds.ts";
-import { runsOn } from "../short-run.ts";
 
 let folder: string;
 let server: ServerProcess;
@@ -100,9 +99,6 @@ async function filesIn(path: string): Promise<readonly string[]> {
   const names = await readdir(path, { recursive: true });
   return names.filter((name) => /^..\/.{30}$/.test(name)).toSorted();
 }
-
-/** `npm test` runs each of these on one runtime. */
-const only = (runtime: "bun" | "node") => ({ skip: !runsOn(runtime) });
 
 describe("restante copy", () => {
   it("goes on after it was killed at any moment, there and back", async () => {
@@ -186,7 +182,7 @@ describe("restante copy", () => {
     await postgres.drop(url);
   });
 
-  it("announces and measures how long writes wait", only("node"), async () => {
+  it("announces and measures how long writes wait", async () => {
     const made = await restante("copy", "--from", data(), "--to", "announced");
     assert.equal(made.code, 0, made.stderr);
     assert.match(made.stderr, /^Writes wait now\.$/m);
@@ -209,7 +205,7 @@ describe("restante copy", () => {
     assert.equal(typeof heldMs, "number");
   });
 
-  it("says what is wrong, and goes on when there is room again", only("bun"), async () => {
+  it("says what is wrong, and goes on when there is room again", async () => {
     const args = ["copy", "--from", data(), "--to", "full"];
     const { code, stderr } = await runOnFullDisk(600, args, folder);
     assert.equal(code, 1, stderr);
@@ -220,7 +216,7 @@ describe("restante copy", () => {
     assert.deepEqual(await contentOf(join(folder, "full")), await contentOf(data()));
   });
 
-  it("makes a copy in a folder that exists and is empty", only("bun"), async () => {
+  it("makes a copy in a folder that exists and is empty", async () => {
     const to = join(folder, "volume");
     await mkdir(join(to, "lost+found"), { recursive: true });
     const args = ["copy", "--from", data(), "--to", to];
@@ -232,7 +228,7 @@ describe("restante copy", () => {
     assert.deepEqual(await contentOf(to), await contentOf(data()));
   });
 
-  it("names the files that are damaged, and publishes nothing", only("node"), async () => {
+  it("names the files that are damaged, and publishes nothing", async () => {
     const made = await restante("copy", "--from", data(), "--to", "damaged");
     assert.equal(made.code, 0, made.stderr);
     const [first = ""] = await filesIn(join(folder, "damaged", "files"));
@@ -246,7 +242,7 @@ describe("restante copy", () => {
     assert.ok(!existsSync(join(folder, "no")));
   });
 
-  it("refuses what it cannot do, and touches nothing", only("node"), async () => {
+  it("refuses what it cannot do, and touches nothing", async () => {
     for (const args of [
       ["--from", data()],
       ["--to", "x"],

@@ -18,7 +18,6 @@ import { describeApp, fill, key, noTrack, Place, upload, withApp } from "../back
 import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { runsOn } from "../short-run.ts";
 
 let postgres: Promise<PostgresServer> | undefined;
 const server = () => {
@@ -80,12 +79,10 @@ async function goOn(app: TestApp, { path, tag, cursor, since, order }: Held): Pr
   return seen;
 }
 
-const pairs = (
-  [
-    ["sqlite", "postgres"],
-    ["postgres", "sqlite"],
-  ] as const
-).filter(([from]) => runsOn(from === "sqlite" ? "bun" : "node"));
+const pairs = [
+  ["sqlite", "postgres"],
+  ["postgres", "sqlite"],
+] as const;
 
 for (const [from, to] of pairs)
   describe(`a copy from ${from} to ${to}`, () => {

@@ -29,7 +29,6 @@ import {
 import { noTrack } from "../backup/stores.ts";
 import fc from "../fast-check.ts";
 import { newSeed, runs } from "../seeds.ts";
-import { runsOn } from "../short-run.ts";
 import {
   all,
   define,
@@ -153,10 +152,9 @@ async function* erase(steps: AsyncIterable<readonly SourceRow[]>) {
   for await (const step of steps) yield step.map((row) => row.with(3, "erased"));
 }
 
-/** Pairs that run here: all with `npm run test:long`, each once with `npm test`. */
-const pairs = (["sqlite", "postgres"] as const)
-  .flatMap((from) => (["sqlite", "postgres"] as const).map((to) => [from, to] as const))
-  .filter(([from, to]) => runsOn(from === to ? "bun" : "node"));
+const pairs = (["sqlite", "postgres"] as const).flatMap((from) =>
+  (["sqlite", "postgres"] as const).map((to) => [from, to] as const),
+);
 
 for (const [from, to] of pairs)
   describe(`a replica of ${from} in ${to}`, () => {

@@ -24,7 +24,6 @@ import {
   start,
 } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { runsOn } from "../short-run.ts";
 import { withSql } from "./damage.ts";
 
 let folder: string;
@@ -82,9 +81,6 @@ async function copyData(name: string): Promise<string> {
 const configOf = (path: string): Config =>
   readConfig({ flags: { data: path }, environment: {}, cwd: folder }) as Config;
 
-/** `npm test` runs each of these on one runtime. */
-const only = (runtime: "bun" | "node") => ({ skip: !runsOn(runtime) });
-
 describe("restante doctor", () => {
   it("says well beside a running server", async () => {
     const { code, stdout, stderr } = await doctor("--data", data());
@@ -98,14 +94,14 @@ describe("restante doctor", () => {
     assert.ok(!quick.findings.some(({ check }) => check === "resources"));
   });
 
-  it("refuses wrong usage, and says what is wrong with a folder", only("node"), async () => {
+  it("refuses wrong usage, and says what is wrong with a folder", async () => {
     assert.equal((await doctor("--data", data(), "--quick", "--repair")).code, 2);
     const none = await doctor("--data", "nothing");
     assert.equal(none.code, 1);
     assert.match(none.stdout, /^ERROR {3}folder +.*nothing does not exist\.\n +Correct --data/m);
   });
 
-  it("does not repair beside a server, and names it", only("bun"), async () => {
+  it("does not repair beside a server, and names it", async () => {
     const add = "INSERT INTO entries (part, field, key, seq) SELECT part, 'n', 'x', 1 FROM heads";
     const config = configOf(data());
     await withSql(config, (sql) => sql(add));
@@ -118,7 +114,7 @@ describe("restante doctor", () => {
     }
   });
 
-  it("takes rights from others, and warns before", only("node"), async () => {
+  it("takes rights from others, and warns before", async () => {
     const copy = await copyData("open");
     await chmod(copy, 0o755);
     const warned = await reportOf("--data", copy, "--quick");
@@ -128,7 +124,7 @@ describe("restante doctor", () => {
     assert.equal((await stat(copy)).mode & 0o777, 0o750);
   });
 
-  it("repairs after it was killed at any moment", only("bun"), async () => {
+  it("repairs after it was killed at any moment", async () => {
     const copy = await copyData("killed");
     const config = configOf(copy);
     await withSql(config, async (sql) => {
@@ -151,7 +147,7 @@ describe("restante doctor", () => {
     assert.deepEqual([code, state], [0, "ok"], JSON.stringify(findings));
   });
 
-  it("changes nothing on a full disk", only("node"), async () => {
+  it("changes nothing on a full disk", async () => {
     const copy = await copyData("full");
     await withSql(configOf(copy), (sql) => sql("DELETE FROM words WHERE seq % 2 = 0"));
     const args = ["doctor", "--data", copy, "--repair"];
@@ -168,7 +164,7 @@ describe("restante doctor", () => {
   });
 
   const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
-  it("shows a bar on a terminal", { skip: !hasScript || !runsOn("node") }, () => {
+  it("shows a bar on a terminal", { skip: !hasScript }, () => {
     const command = [...commandLine, "doctor", "--data", data()].map((word) => `'${word}'`);
     const options = { cwd: folder, env: { PATH: process.env.PATH } };
     const { stdout } = spawnSync("script", ["-qec", command.join(" "), "/dev/null"], options);
@@ -178,7 +174,7 @@ describe("restante doctor", () => {
     assert.match(text, /data is well\.\r\n$/);
   });
 
-  it("reports a database with a wrong byte, without a stack trace", only("bun"), async () => {
+  it("reports a database with a wrong byte, without a stack trace", async () => {
     const copy = await copyData("flipped");
     const random = randomNumbers(newSeed("wrong bytes"));
     let found = 0;

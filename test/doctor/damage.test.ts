@@ -6,18 +6,9 @@ import type { Finding } from "../../src/doctor/finding.ts";
 import type { Config } from "../../src/server/config.ts";
 import { examine, repair } from "../../src/server/doctor.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
-import {
-  describeApp,
-  type EngineName,
-  fill,
-  noTrack,
-  Place,
-  type Secrets,
-  withApp,
-} from "../backup/stores.ts";
+import { describeApp, fill, noTrack, Place, type Secrets, withApp } from "../backup/stores.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { define, put } from "../store/contract/change-helpers.ts";
 import { Chooser, type Damage, damages, withSql } from "./damage.ts";
 
@@ -51,7 +42,7 @@ function assertFound(findings: readonly Finding[], damage: Damage): void {
   assert.deepEqual(problems.filter(isOther), [], damage.about);
 }
 
-for (const engine of storesHere<EngineName>("bun", ["sqlite", "postgres"]))
+for (const engine of ["sqlite", "postgres"] as const)
   describe(`a damaged store on ${engine}`, () => {
     it("is found, and repaired where that is possible", () =>
       Place.run(server, async (place) => {

@@ -10,12 +10,11 @@ import { phaseOf } from "../../src/store/core/index-build.ts";
 import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type EngineName, fill, noTrack, Place, upload, withApp } from "../backup/stores.ts";
+import { fill, noTrack, Place, upload, withApp } from "../backup/stores.ts";
 import fc from "../fast-check.ts";
 import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { define, found, idsFrom, put } from "../store/contract/change-helpers.ts";
 import { batch, Sequence } from "../store/contract/random-sequences.ts";
 import { followDefinitions } from "../store/entries-follow.ts";
@@ -42,7 +41,7 @@ async function isBuilding(config: Config): Promise<boolean> {
   return snapshot.collections.some(({ build }) => build && phaseOf(build.state) !== "none");
 }
 
-for (const engine of storesHere<EngineName>("node", ["sqlite", "postgres"]))
+for (const engine of ["sqlite", "postgres"] as const)
   describe(`a healthy store on ${engine}`, () => {
     const inStore = (test: (config: Config) => Promise<void>) => () =>
       Place.run(server, async (place) => test(await place.config(engine)));

@@ -1,7 +1,7 @@
 // The doctor on Postgres beside running nodes: as a process, and while clients write.
 
 import assert from "node:assert/strict";
-import { after, it } from "node:test";
+import { after, describe, it } from "node:test";
 import type { Config } from "../../src/server/config.ts";
 import { examine, repair } from "../../src/server/doctor.ts";
 import { noTrack, Place, withApp } from "../backup/stores.ts";
@@ -9,7 +9,6 @@ import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { run } from "../process.ts";
 import { runs } from "../seeds.ts";
-import { describeOn } from "../short-run.ts";
 import { withSql } from "./damage.ts";
 
 let postgres: Promise<PostgresServer> | undefined;
@@ -33,7 +32,7 @@ async function write(app: TestApp, client: number, isStopped: () => boolean): Pr
   return count;
 }
 
-describeOn("node", "the doctor on Postgres", () => {
+describe("the doctor on Postgres", () => {
   it("repairs while clients write, and no write is lost", () =>
     Place.run(server, async (place) => {
       const config = await place.config("postgres");

@@ -15,7 +15,6 @@ import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { Client, History, tracesIn } from "./history.ts";
 
 const adminToken = newSecret();
@@ -57,7 +56,7 @@ async function withSql<T>(url: string, act: (sql: postgres.Sql) => Promise<T>): 
   }
 }
 
-for (const engine of storesHere("bun", ["sqlite", "postgres"] as const))
+for (const engine of ["sqlite", "postgres"] as const)
   describe(`restante erase on ${engine}`, () => {
     let folder: string;
     let url = "";

@@ -12,7 +12,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../../src/model/token.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { runsOn } from "../short-run.ts";
 import { Client, History, tracesIn } from "./history.ts";
 
 const adminToken = newSecret();
@@ -65,18 +64,15 @@ async function checkOthers(client: Client, history: History): Promise<void> {
   }
 }
 
-/** `npm test` runs each of these on one runtime. */
-const only = (runtime: "bun" | "node") => ({ skip: !runsOn(runtime) });
-
 /** The command before may have done everything. */
 const finished = /^rewrite: .*\n(?:There was nothing of .*\n)?$|^There was nothing of .*\n$/;
 
 describe("restante erase", () => {
-  for (const [title, runtime, flags] of [
-    ["a server", "bun", []],
-    ["workers", "node", ["--workers", "2"]],
+  for (const [title, flags] of [
+    ["a server", []],
+    ["workers", ["--workers", "2"]],
   ] as const)
-    it(`leaves no trace of a resource, beside ${title} that goes on writing`, only(runtime), () =>
+    it(`leaves no trace of a resource, beside ${title} that goes on writing`, () =>
       serving(
         async (client) => {
           const history = new History(client, randomNumbers(newSeed(`erase beside ${title}`)));
@@ -101,10 +97,9 @@ describe("restante erase", () => {
           assert.deepEqual(await tracesIn(data, history.secrets), []);
         },
         ...flags,
-      ),
-    );
+      ));
 
-  it("erases nothing when the resource is damaged, and says so", only("node"), async () => {
+  it("erases nothing when the resource is damaged, and says so", async () => {
     await serving((client) => client.must("PUT", "/people/ann", { name: "Ann" }));
     const database = new DatabaseSync(join(data, "restante.db"));
     database.exec(`UPDATE resources SET fields = '{"name":"Eve"}'`);
@@ -114,14 +109,14 @@ describe("restante erase", () => {
     assert.match(stderr, /the resource "ann".* is damaged: restore it from a backup/);
   });
 
-  it("removes the database that an upgrade has kept", only("bun"), async () => {
+  it("removes the database that an upgrade has kept", async () => {
     await serving((client) => client.must("PUT", "/people/ann", { name: "secret-9b8a7c" }));
     await copyFile(join(data, "restante.db"), join(data, "restante.former-11.db"));
     assert.equal((await restante("/people/ann")).code, 0);
     assert.deepEqual(await tracesIn(data, ["secret-9b8a7c"]), []);
   });
 
-  it("goes on after the server was killed at any moment", only("node"), async () => {
+  it("goes on after the server was killed at any moment", async () => {
     const random = randomNumbers(newSeed("erase, server killed"));
     for (let n = 0; n < runs(2, 20); n++) {
       const history = await serving(async (client, server) => {
@@ -146,7 +141,7 @@ describe("restante erase", () => {
     }
   });
 
-  it("goes on after it was killed at any moment", only("bun"), async () => {
+  it("goes on after it was killed at any moment", async () => {
     const random = randomNumbers(newSeed("erase, killed"));
     const histories = await serving(async (client) => {
       const all = Array.from({ length: runs(2, 20) }, () => new History(client, random));

@@ -12,7 +12,6 @@ import { Plan, type PlannedOperation } from "../../src/domain/write/plan.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 import { system } from "../../src/model/principal.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -26,7 +25,7 @@ const most = Math.floor(batchLimits.maxWrittenBytes / wideBytes);
 const patch = (path: string, body: unknown = {}) => ({ method: "PATCH", path, body });
 const remove = (path: string) => ({ method: "DELETE", path });
 
-for (const store of storesHere("bun", [undefined, "postgres"]))
+for (const store of [undefined, "postgres"])
   describe(`a batch on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let client: Client;

@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { after, before, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import type { Browser, Page, Route } from "playwright-core";
-import { describeOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { findChromium, startChromium } from "./chromium.ts";
 import { Client } from "./client.ts";
@@ -68,7 +67,7 @@ interface Uploaded {
 
 const check = (name: string, act: () => Promise<void>) => it(name, { skip }, act);
 
-describeOn("bun", "a file in a browser", () => {
+describe("a file in a browser", () => {
   let app: TestApp;
   let site: Server;
   let siteUrl: string;

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "../fast-check.ts";
 import { newSeed, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -31,7 +30,7 @@ function resultsOf(answer: Answer): readonly Result[] {
 
 const statusesOf = (answer: Answer) => resultsOf(answer).map(({ line, status }) => [line, status]);
 
-for (const store of storesHere("node", ["sqlite", "postgres"]))
+for (const store of ["sqlite", "postgres"])
   describe(`an import, on ${store}`, () => {
     let app: TestApp;
     let client: Client;

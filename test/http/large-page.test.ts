@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 
 const count = 12;
@@ -14,7 +13,7 @@ interface Page {
   readonly total: number;
 }
 
-for (const store of storesHere("bun", [undefined, "postgres"]))
+for (const store of [undefined, "postgres"])
   describe(`a page of large resources on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let ada: string;

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type CapturedLog, captureLog } from "./captured-log.ts";
 import { Client } from "./client.ts";
@@ -21,7 +20,7 @@ interface Listed {
 const slowQueries = async (app: TestApp) => (await new Client(app).json<Listed>("/-/queries")).data;
 
 /** Undefined is the embedded store, unless all tests run on Postgres. */
-const stores = storesHere("bun", [undefined, "postgres"]);
+const stores = [undefined, "postgres"];
 const isPostgres = process.env.RESTANTE_TEST_STORE === "postgres";
 
 for (const store of stores)

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";
@@ -55,7 +54,7 @@ const collectionOf: Readonly<Record<string, string>> = {
   "a grant": "granted",
 };
 
-for (const store of storesHere("bun", ["sqlite", "postgres"]))
+for (const store of ["sqlite", "postgres"])
   describe(`rights that end while they are used, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

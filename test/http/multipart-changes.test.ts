@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import type { ProblemKind } from "../../src/model/problem.ts";
-import { storesHere } from "../short-run.ts";
 import type { TestApp } from "./app.ts";
 import { type Client, pointersOf } from "./client.ts";
 import { type Answer, answerOf } from "./expect.ts";
@@ -18,7 +17,7 @@ const data = (value: unknown): Piece => ({
   bytes: JSON.stringify(value),
 });
 
-for (const store of storesHere("node", ["sqlite", "postgres"]))
+for (const store of ["sqlite", "postgres"])
   describe(`a form that changes a resource, on ${store}`, () => {
     let running: FilesApp;
     let app: TestApp;

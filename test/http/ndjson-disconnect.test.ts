@@ -5,7 +5,6 @@ import { request as send } from "node:http";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 
 const count = 100_000;
@@ -14,7 +13,7 @@ const lines = gzipSync(Array.from({ length: count }, (_, n) => `{"n":${n}}\n`).j
 
 type IsTime = () => Promise<boolean>;
 
-for (const store of storesHere("node", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`lines of a client that disconnects, on ${store}`, () => {
     let app: TestApp;
     before(async () => {

@@ -4,7 +4,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 
 const definition = {
@@ -291,7 +290,7 @@ class Comparison {
   }
 }
 
-for (const store of storesHere("bun", [undefined, "postgres"]))
+for (const store of [undefined, "postgres"])
   describe(`what a caller sees of a collection with owners, on ${store ?? "sqlite"}`, () => {
     let all: Server;
     let alone: Comparison["alone"];

@@ -5,7 +5,6 @@ import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { operationLimits, operationsType } from "../../src/model/schemas/operations.ts";
 import { runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -30,7 +29,7 @@ const products = {
   indexed: ["stock"],
 };
 
-for (const store of storesHere("node", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`PATCH with operations, on ${store}`, () => {
     let app: TestApp;
     let client: Client;

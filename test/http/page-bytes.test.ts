@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isLong } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";
@@ -20,7 +19,7 @@ const some = (few: readonly string[], more: readonly string[]) =>
 
 const json = { "content-type": "application/json" };
 
-for (const store of storesHere("bun", [undefined, "postgres"]))
+for (const store of [undefined, "postgres"])
   describe(`pages of large resources on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let client: Client;

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import fc from "../fast-check.ts";
 import { runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { idsOf, type ListBody, QueryClient, type Row } from "./query-client.ts";
 
@@ -233,7 +232,7 @@ const question = fc.record({
   page: fc.integer({ min: 1, max: 4 }),
 });
 
-for (const store of storesHere("node", [undefined, "postgres"])) {
+for (const store of [undefined, "postgres"]) {
   describe(`random queries on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let asker: QueryClient;

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { runsOn } from "../short-run.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";
 import { answerOf } from "./expect.ts";
 import { filesIn, hashOf } from "./multipart.ts";
@@ -57,9 +56,9 @@ async function onS3(home: string): Promise<Place> {
 }
 
 const places = [
-  ...(runsOn("bun") ? ([["disk", onDisk]] as const) : []),
-  ...(runsOn("node") ? ([["S3", onS3]] as const) : []),
-];
+  ["disk", onDisk],
+  ["S3", onS3],
+] as const;
 
 for (const [name, open] of places)
   describe(`random writes of files on ${name}`, () => {

@@ -7,7 +7,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { ProblemKind } from "../../src/model/problem.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
-import { storesHere } from "../short-run.ts";
 import type { TestApp } from "./app.ts";
 import { type Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
@@ -17,7 +16,7 @@ import { file, filesIn, form, hashOf, type Piece, type Shown, text } from "./mul
 type Fields = Readonly<Record<string, string>>;
 type Made = Readonly<Record<string, Shown>> & { readonly id: string };
 
-for (const store of storesHere("bun", ["sqlite", "postgres"]))
+for (const store of ["sqlite", "postgres"])
   describe(`files on ${store}`, () => {
     let running: FilesApp;
     let app: TestApp;

@@ -14,7 +14,6 @@ import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { hashOf, type Shown } from "./multipart.ts";
 import { at, last, more, partial, sendPart, UploadClient } from "./upload-client.ts";
 
@@ -98,7 +97,7 @@ async function withServer(args: readonly string[], test: (server: Restarted) => 
   }
 }
 
-for (const engine of storesHere("bun", ["sqlite", "postgres"]))
+for (const engine of ["sqlite", "postgres"])
   describe(`an upload on ${engine}`, () => {
     let postgres: PostgresServer | undefined;
     before(async () => {

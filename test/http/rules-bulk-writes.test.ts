@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -61,7 +60,7 @@ const linesOf = ({ status, body }: Answer): readonly Line[] => {
 
 const actions = fileURLToPath(new URL("actions", import.meta.url));
 
-for (const store of storesHere("node", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`other ways to write by rules, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

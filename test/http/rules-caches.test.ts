@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isLong, newSeed, randomNumbers, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp } from "./app.ts";
 import {
   accepts,
@@ -104,7 +103,7 @@ class Cache {
 const isSelected = ({ selecting }: Kept, request: Readonly<Record<string, string>>): boolean =>
   Object.entries(selecting).every(([name, value]) => request[name] === value);
 
-for (const store of storesHere("bun", [undefined, "postgres"]))
+for (const store of [undefined, "postgres"])
   describe(`caches, on ${store ?? "sqlite"}`, () => {
     let server: Server;
     before(async () => {

@@ -9,7 +9,6 @@ import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, type Requester } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -143,7 +142,7 @@ const done = async (answer: Promise<{ readonly status: number; readonly body: st
   assert.ok([200, 201, 204].includes(status), `${status} ${body}`);
 };
 
-for (const store of storesHere("bun", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`feeds through rules, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
@@ -64,7 +63,7 @@ const withoutIds = ({ status, headers, body }: Answer) => {
   return { status, fields, problem: { ...problem, instance: "", requestId: "" } };
 };
 
-for (const store of storesHere("node", ["sqlite", "postgres"])) {
+for (const store of ["sqlite", "postgres"]) {
   describe(`reads through rules, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type ListBody, QueryClient } from "./query-client.ts";
 
@@ -126,7 +125,7 @@ const queries: readonly (readonly [query: string, test: Test, sort?: keyof Produ
 const skip = (store: string | undefined): string | false =>
   store !== undefined && process.versions.bun === undefined && "on Bun only";
 
-for (const store of storesHere("bun", [undefined, "postgres"]))
+for (const store of [undefined, "postgres"])
   describe(`a shop on ${store ?? "the embedded engine"}`, { skip: skip(store) }, () => {
     let app: TestApp;
     let client: QueryClient;

@@ -86,12 +86,12 @@ export function storeContract(name: string, start: Start, isOnBoth = false): voi
 
 /**
  * Runs the contract tests on an engine whose commits go another way, such as through group commit: those
- * that depend on how changes travel, are ordered and become visible. `npm test` runs them on one runtime,
- * `npm run test:long` runs all on both.
+ * that depend on how changes travel, are ordered and become visible. `npm run test:long` runs
+ * all.
  */
-export function storeContractVariant(name: string, shortOn: "bun" | "node", start: Start): void {
+export function storeContractVariant(name: string, start: Start): void {
   if (isLong) storeContract(name, start);
-  else if (runsOn(shortOn)) describe(name, () => runSuites(commitSuites, contractTestOn(start)));
+  else describe(name, () => runSuites(commitSuites, contractTestOn(start)));
 }
 
 function runSuites(some: readonly Suite[], contractTest: ContractTest): void {

@@ -34,7 +34,7 @@ storeContract(
   () => engine((path) => openSqlite({ path, maxCounted, shortRows: 0, fileQuotas })),
   true,
 );
-storeContractVariant("sqlite, grouped, with a commit counter", "bun", () =>
+storeContractVariant("sqlite, grouped, with a commit counter", () =>
   engine(async (path) =>
     withGroupCommit(await openSqlite({ path, mapFile, maxCounted, fileQuotas })),
   ),

@@ -23,7 +23,6 @@ import {
 } from "../../src/store/transfer/transfer.ts";
 import fc from "../fast-check.ts";
 import { newSeed, runs } from "../seeds.ts";
-import { runsOn } from "../short-run.ts";
 import { define, found, idsFrom, put, remove, token } from "./contract/change-helpers.ts";
 import { batch, Sequence } from "./contract/random-sequences.ts";
 import { TestDatabases } from "./postgres/test-databases.ts";
@@ -101,10 +100,9 @@ const copyWhole = (from: Engine, to: Engine): Promise<void> =>
     }),
   );
 
-/** Pairs that run here: all with `npm run test:long`, each once with `npm test`. */
-const pairs = (["sqlite", "postgres"] as const)
-  .flatMap((from) => (["sqlite", "postgres"] as const).map((to) => [from, to] as const))
-  .filter(([from, to]) => runsOn(from === to ? "bun" : "node"));
+const pairs = (["sqlite", "postgres"] as const).flatMap((from) =>
+  (["sqlite", "postgres"] as const).map((to) => [from, to] as const),
+);
 
 for (const [from, to] of pairs)
   describe(`a copy from ${from} to ${to}`, () => {
