@@ -1,6 +1,6 @@
 // What `npm test` of all files leaves to `npm run test:long`: some combinations of runtime and engine.
 
-import { describe } from "node:test";
+import { describe, it, type TestOptions } from "node:test";
 
 type Runtime = "bun" | "node";
 
@@ -16,3 +16,17 @@ export const runsOn = (one: Runtime): boolean => !isShort || runtime === one;
 export const describeOn = (one: Runtime, title: string, tests: () => void): void => {
   if (runsOn(one)) describe(title, tests);
 };
+
+type Act = () => void | Promise<void>;
+type Test = [title: string, act: Act] | [title: string, options: TestOptions, act: Act];
+
+/**
+ * `it` for tests of what is above the engines, which are the same on both. A short run has every second
+ * one on each engine, so that each runs once.
+ */
+export function itOn(store: string | undefined): (...test: Test) => void {
+  let turn = store === "postgres" ? 1 : 0;
+  return (...test) => {
+    if (!isShort || turn++ % 2 === 0) it(...(test as [string, Act]));
+  };
+}

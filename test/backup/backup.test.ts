@@ -11,6 +11,7 @@ import { backUp, checkOnly } from "../../src/server/backups.ts";
 import { CannotLoad } from "../../src/store/transfer/transfer.ts";
 import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
+import { itOn } from "../short-run.ts";
 import { describeApp, fill, key, noTrack, Place, upload, withApp } from "./stores.ts";
 
 let postgres: Promise<PostgresServer> | undefined;
@@ -39,6 +40,7 @@ async function filesIn(folder: string): Promise<readonly string[]> {
 }
 
 for (const engine of engines) {
+  const it = itOn(engine);
   const other = engine === "sqlite" ? "postgres" : "sqlite";
   describe(`a backup of ${engine}`, () => {
     it(

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { exportFolder } from "../../src/cli/export-folder.ts";
@@ -22,6 +22,7 @@ import { type App, assemble } from "../../src/server/app.ts";
 import { defaultConfig } from "../../src/server/config.ts";
 import { createLog } from "../../src/server/log.ts";
 import { PostgresServer } from "../postgres-server.ts";
+import { itOn } from "../short-run.ts";
 
 let folder: string;
 let postgres: Promise<PostgresServer> | undefined;
@@ -87,6 +88,7 @@ async function importText(
 
 for (const store of ["sqlite", "postgres"])
   describe(`export and import, on ${store}`, () => {
+    const it = itOn(store);
     let app: App;
     before(async () => {
       app = await openApp(store);

@@ -1,7 +1,7 @@
 // Healthy stores: after random histories, while indexes are built, and under write load, nothing is found.
 
 import assert from "node:assert/strict";
-import { after, describe, it } from "node:test";
+import { after, describe } from "node:test";
 import type { Finding } from "../../src/doctor/finding.ts";
 import type { Config } from "../../src/server/config.ts";
 import { examine } from "../../src/server/doctor.ts";
@@ -15,6 +15,7 @@ import fc from "../fast-check.ts";
 import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, runs } from "../seeds.ts";
+import { itOn } from "../short-run.ts";
 import { define, found, idsFrom, put } from "../store/contract/change-helpers.ts";
 import { batch, Sequence } from "../store/contract/random-sequences.ts";
 import { followDefinitions } from "../store/entries-follow.ts";
@@ -43,6 +44,7 @@ async function isBuilding(config: Config): Promise<boolean> {
 
 for (const engine of ["sqlite", "postgres"] as const)
   describe(`a healthy store on ${engine}`, () => {
+    const it = itOn(engine);
     const inStore = (test: (config: Config) => Promise<void>) => () =>
       Place.run(server, async (place) => test(await place.config(engine)));
 

@@ -1,7 +1,8 @@
 // An id of another owner's resource gets the same response as an unused id, whatever else is wrong.
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import type { Answer } from "./expect.ts";
@@ -53,6 +54,7 @@ const rejected: Readonly<Record<string, Ask>> = {
 };
 
 for (const store of ["sqlite", "postgres"]) {
+  const it = itOn(store);
   describe(`an id of another owner, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

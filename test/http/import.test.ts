@@ -1,9 +1,10 @@
 // NDJSON and CSV in: by key, as a dry run, all or none, and from our own exports.
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
 import fc from "../fast-check.ts";
 import { newSeed, runs } from "../seeds.ts";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -32,6 +33,7 @@ const statusesOf = (answer: Answer) => resultsOf(answer).map(({ line, status }) 
 
 for (const store of ["sqlite", "postgres"])
   describe(`an import, on ${store}`, () => {
+    const it = itOn(store);
     let app: TestApp;
     let client: Client;
 

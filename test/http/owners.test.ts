@@ -1,7 +1,8 @@
 // Owners are subjects: a new token for the same subject owns what the old one owned, and an admin changes owners.
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -16,6 +17,7 @@ interface Note {
 
 for (const store of ["sqlite", "postgres"])
   describe(`owners, on ${store}`, () => {
+    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
 

@@ -1,8 +1,9 @@
 // References between resources: what is named exists, and deletions follow the rule of each reference.
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -16,6 +17,7 @@ const to = (collection: string, onDelete?: string) => ({
 });
 
 for (const store of ["sqlite", "postgres"]) {
+  const it = itOn(store);
   describe(`references on ${store}`, () => {
     let app: TestApp;
     let client: Client;

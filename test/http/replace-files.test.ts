@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { ProblemKind } from "../../src/model/problem.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
+import { itOn } from "../short-run.ts";
 import type { TestApp } from "./app.ts";
 import { type Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
@@ -18,6 +19,7 @@ type Made = Readonly<Record<string, Shown>> & { readonly id: string };
 
 for (const store of ["sqlite", "postgres"])
   describe(`files on ${store}`, () => {
+    const it = itOn(store);
     let running: FilesApp;
     let app: TestApp;
     let client: Client;

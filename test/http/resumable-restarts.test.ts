@@ -14,6 +14,7 @@ import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itOn } from "../short-run.ts";
 import { hashOf, type Shown } from "./multipart.ts";
 import { at, last, more, partial, sendPart, UploadClient } from "./upload-client.ts";
 
@@ -99,6 +100,7 @@ async function withServer(args: readonly string[], test: (server: Restarted) => 
 
 for (const engine of ["sqlite", "postgres"])
   describe(`an upload on ${engine}`, () => {
+    const it = itOn(engine);
     let postgres: PostgresServer | undefined;
     before(async () => {
       postgres = engine === "postgres" ? await PostgresServer.shared() : undefined;

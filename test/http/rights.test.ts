@@ -1,8 +1,9 @@
 // What callers may do: explained to administrators for any subject, and told to callers about themselves.
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
 import type { AccessReport, OwnRights } from "../../src/model/schemas/access-query.ts";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem, expectProblem } from "./expect.ts";
@@ -69,6 +70,7 @@ const bob = { subject: "bob", ...all };
 
 for (const store of [undefined, "postgres"])
   describe(`rights on ${store ?? "sqlite"}`, () => {
+    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
     before(async () => {

@@ -1,7 +1,8 @@
 // Roles of tokens: how a token gets them, and that it has the scopes that they give at the time of each request.
 
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { after, before, beforeEach, describe } from "node:test";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -15,6 +16,7 @@ interface IssuedToken {
 
 for (const store of ["sqlite", "postgres"])
   describe(`roles, on ${store}`, () => {
+    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
     before(async () => {

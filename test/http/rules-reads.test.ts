@@ -1,7 +1,8 @@
 // Reads through rules: each caller sees the resources and fields that grants show it, and nothing else.
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
@@ -64,6 +65,7 @@ const withoutIds = ({ status, headers, body }: Answer) => {
 };
 
 for (const store of ["sqlite", "postgres"]) {
+  const it = itOn(store);
   describe(`reads through rules, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;
