@@ -91,7 +91,7 @@ export function leftOut(files, sources) {
       .filter((file) => !isNamed(file, ofTheProject))
       .filter((file) => !runtimesOf(file, both, true).includes(runtime)).length;
   const inPart = sources.filter((source) =>
-    /\b(?:describeOn|isShort|itOn|storeContract)\b/.test(source),
+    /\b(?:describeOn|isShort|itOn|storeContract|storesHere)\b/.test(source),
   );
   return `${without("node")} files on Node, ${without("bun")} on Bun, some tests of ${inPart.length} files on one runtime or engine instead of both, and the full counts of random tests`;
 }

@@ -30,3 +30,6 @@ export function itOn(store: string | undefined): (...test: Test) => void {
     if (!isShort || turn++ % 2 === 0) it(...(test as [string, Act]));
   };
 }
+
+/** The engines of tests that need each other: of all, a short run has one. */
+export const storesHere = <T>(one: T, all: readonly T[]): readonly T[] => (isShort ? [one] : all);

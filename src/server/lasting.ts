@@ -35,7 +35,7 @@ import { measureServices } from "./service-metrics.ts";
 export type CollectMetrics = () => MaybePromise<readonly MetricFamily[]>;
 
 export const hourMs = 60 * 60 * 1000;
-export const clock = Date.now;
+export const clock = (): number => Date.now();
 
 /** What requests in progress share with those that come after a change of the settings. */
 export type Lasting = ReturnType<typeof openLasting>;

@@ -7,13 +7,13 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 
 const secret = newSecret();
 const headers = { authorization: `Bearer ${secret}` };
@@ -24,9 +24,8 @@ const [program, ...flags] = commandLine;
 const count = 6_000;
 const lines = Array.from({ length: count }, (_, n) => `{"n":${n},"name":"name ${n}"}\n`).join("");
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`restante export and import beside a server, on ${store}`, () => {
-    const it = itOn(store);
     let cwd: string;
     let postgres: PostgresServer | undefined;
     let target: readonly string[];

@@ -6,19 +6,18 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 
 const secret = newSecret();
 const environment = { RESTANTE_ADMIN_TOKEN: secret, RESTANTE_FROM_TOKEN: secret };
 const headers = { authorization: `Bearer ${secret}`, "content-type": "application/json" };
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("postgres", ["sqlite", "postgres"]))
   describe(`restante definitions beside a server, on ${store}`, () => {
-    const it = itOn(store);
     let cwd: string;
     let postgres: PostgresServer | undefined;
     let target: readonly string[];

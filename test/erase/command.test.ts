@@ -8,14 +8,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import { Client, History, tracesIn } from "./history.ts";
 
 const adminToken = newSecret();
@@ -57,9 +57,8 @@ async function withSql<T>(url: string, act: (sql: postgres.Sql) => Promise<T>): 
   }
 }
 
-for (const engine of ["sqlite", "postgres"] as const)
+for (const engine of storesHere("postgres", ["sqlite", "postgres"] as const))
   describe(`restante erase on ${engine}`, () => {
-    const it = itOn(engine);
     let folder: string;
     let url = "";
     let database: PostgresServer | undefined;

@@ -1,9 +1,8 @@
 // Arrays in an indexed field: replaced as a whole, found by each value, and limited.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { maxEntries } from "../../src/model/query/entry-limit.ts";
-import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -12,7 +11,6 @@ const tags = (count: number, from = 0): readonly string[] =>
   Array.from({ length: count }, (_, index) => `tag-${from + index}`);
 
 for (const store of ["sqlite", "postgres"]) {
-  const it = itOn(store);
   describe(`an array in an indexed field, on ${store}`, () => {
     let app: TestApp;
     let client: Client;

@@ -1,8 +1,7 @@
 // The sets of a caller: rules follow them after every commit, and the document that defines them is checked.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, describe, it } from "node:test";
 import { startApp, type TestApp } from "./app.ts";
 import { captureLog } from "./captured-log.ts";
 import { Client, pointersOf } from "./client.ts";
@@ -14,7 +13,6 @@ const text = { type: "string" };
 
 for (const store of ["sqlite", "postgres"])
   describe(`the sets of a caller, on ${store}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
     let ann: Client;

@@ -1,8 +1,7 @@
 // Writes to collections with rules: which grant allows them, what is set, what may change, and what stays.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, describe, it } from "node:test";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -55,7 +54,6 @@ const access = {
 };
 
 for (const store of ["sqlite", "postgres"]) {
-  const it = itOn(store);
   describe(`writes by rules, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

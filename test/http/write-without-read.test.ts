@@ -1,10 +1,9 @@
 // Callers who may write and not read: no response to a write reveals what is stored.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -49,7 +48,6 @@ const textOf = ({ status, headers, body }: Answer): string =>
 const folder = fileURLToPath(new URL("actions", import.meta.url));
 
 for (const store of ["sqlite", "postgres"]) {
-  const it = itOn(store);
   describe(`writes without permission to read, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;
