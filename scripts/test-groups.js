@@ -18,7 +18,6 @@ const longest = [
   "/store/sqlite/suspect.test",
   "/workers.test",
   "/main.test",
-  "/package.test",
   "/two-processes.test",
   "/http/actions.test",
   "/console-examples.test",

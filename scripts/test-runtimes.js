@@ -61,7 +61,6 @@ const onNode = [
   "/http/content-digest.test",
   "/http/durability.test",
   "/http/prepared-responses.test",
-  "/package.test",
   "/store/postgres.test",
   "/store/postgres/upgrade.test",
   "/store/remote-committer.test",

@@ -28,7 +28,7 @@ for (const engine of ["sqlite", "postgres"] as const)
         await withApp(source, async (app) => {
           await defineCollections(app);
           const clients = Array.from({ length: clientCount }, (_, n) => new Client(app, n));
-          for (let attempt = 0; attempt < runs(2, 50); attempt++) {
+          for (let attempt = 0; attempt < runs(1, 50); attempt++) {
             let isStopped = false;
             const work = Promise.all(clients.map((client) => client.work(() => isStopped)));
             await sleep(random() * 200);

@@ -20,7 +20,7 @@ import {
   type ServerProcess,
   start,
 } from "../process.ts";
-import { newSeed, randomNumbers } from "../seeds.ts";
+import { newSeed, randomNumbers, runs } from "../seeds.ts";
 
 let folder: string;
 let server: ServerProcess;
@@ -112,7 +112,7 @@ describe("restante copy", () => {
     for (const way of ways) {
       const args = ["copy", ...way];
       let isDone = false;
-      for (let kills = 0; kills < 4 && !isDone; kills++)
+      for (let kills = 0; kills < runs(2, 8) && !isDone; kills++)
         isDone = !(await killSoon(args, 150 + random() * 900));
       if (isDone) continue;
       const ended = await restante(...args);

@@ -161,7 +161,7 @@ for (const [from, to] of pairs)
     it("follows a random store, goes on like it, and comes back the same", async () => {
       const seed = newSeed(`replica of ${from} in ${to}`);
       const samples = fc.sample(fc.array(batch, { minLength: 8, maxLength: 12 }), {
-        numRuns: runs(5, 40),
+        numRuns: runs(2, 40),
         seed,
       });
       await engines[from]((source) =>

@@ -53,7 +53,7 @@ for (const engine of ["sqlite", "postgres"] as const)
       inStore(async (config) => {
         const seed = newSeed(`healthy histories on ${engine}`);
         const samples = fc.sample(fc.array(batch, { minLength: 2, maxLength: 8 }), {
-          numRuns: runs(15, 300),
+          numRuns: runs(6, 300),
           seed,
         });
         const store = await openStore(config);
@@ -129,7 +129,7 @@ for (const engine of ["sqlite", "postgres"] as const)
           await fill(app);
           let isStopped = false;
           const clients = [1, 2, 3].map((client) => work(app, client, () => isStopped));
-          for (let n = 0; n < runs(6, 60); n++) assert.deepEqual(await problemsOf(config), []);
+          for (let n = 0; n < runs(3, 60); n++) assert.deepEqual(await problemsOf(config), []);
           isStopped = true;
           await Promise.all(clients);
         }),

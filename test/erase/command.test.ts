@@ -189,7 +189,7 @@ for (const engine of storesHere("postgres", ["sqlite", "postgres"] as const))
       await history.run(10);
       const [program, ...words] = commandLine;
       const args = [...words, "erase", ...target, `/people/${history.id}`];
-      for (let n = 0; n < runs(3, 30); n++) {
+      for (let n = 0; n < runs(1, 30); n++) {
         const child = spawn(program, args, { cwd: folder, stdio: "ignore" });
         const ended = once(child, "exit");
         await Promise.race([ended, sleep(150 + random() * 600)]);
@@ -252,7 +252,7 @@ for (const engine of storesHere("postgres", ["sqlite", "postgres"] as const))
     if (engine === "postgres")
       it("leaves no row, and with --full nothing in the files of the tables", async () => {
         const history = new History(client, randomNumbers(newSeed("erase on Postgres")));
-        await history.run(runs(30, 300));
+        await history.run(runs(15, 300));
         assert.ok((await filesWith(url, history.secrets)).length > 3);
         const { code, stdout, stderr } = await erase(`/people/${history.id}`, "--full");
         assert.equal(code, 0, stderr);

@@ -77,7 +77,7 @@ describe("restante erase", () => {
         async (client) => {
           const history = new History(client, randomNumbers(newSeed(`erase beside ${title}`)));
           await history.define();
-          await history.run(runs(60, 600));
+          await history.run(runs(30, 600));
           const { next } = await client.must("GET", "/people?since=0");
           assert.ok((await tracesIn(data, history.secrets)).length >= 2);
           const ended = restante(`/people/${history.id}`);
@@ -118,7 +118,7 @@ describe("restante erase", () => {
 
   it("goes on after the server was killed at any moment", async () => {
     const random = randomNumbers(newSeed("erase, server killed"));
-    for (let n = 0; n < runs(2, 20); n++) {
+    for (let n = 0; n < runs(1, 20); n++) {
       const history = await serving(async (client, server) => {
         const person = new History(client, random);
         if (n === 0) await person.define();
@@ -144,7 +144,7 @@ describe("restante erase", () => {
   it("goes on after it was killed at any moment", async () => {
     const random = randomNumbers(newSeed("erase, killed"));
     const histories = await serving(async (client) => {
-      const all = Array.from({ length: runs(2, 20) }, () => new History(client, random));
+      const all = Array.from({ length: runs(1, 20) }, () => new History(client, random));
       await all[0]?.define();
       for (const history of all) await history.run(20);
       return all;

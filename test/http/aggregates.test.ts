@@ -149,7 +149,7 @@ for (const store of ["sqlite", "postgres"]) {
         ["city", ({ city }) => city ?? null],
         ["quarter(at)", ({ at }) => `2026-Q${Math.floor(new Date(at).getUTCMonth() / 3) + 1}`],
       ];
-      for (let run = 0; run < runs(40, 1_000); run++) {
+      for (let run = 0; run < runs(15, 1_000); run++) {
         const [filter, matches] = pick(filters);
         const by = groupings.filter(() => random() < 0.5);
         const names = by.map(([name]) => name).join(",");

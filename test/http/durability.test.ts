@@ -88,7 +88,7 @@ afterEach(async () => {
 
 describe("a server that is stopped under load", () => {
   const clients = 16;
-  const acknowledged = runs(50, 150);
+  const acknowledged = runs(30, 150);
 
   /** Starts, checks everything promised so far, and lets the clients pour until enough is promised. */
   async function round(

@@ -165,7 +165,7 @@ async function removeAll(made: readonly Created[]): Promise<void> {
 describe("random multipart streams", () => {
   it("are 201 or 4xx, and leave exactly what was created", async () => {
     const seed = newSeed("multipart streams");
-    const count = runs(200, 12_000);
+    const count = runs(80, 12_000);
     let made: Created[] = [];
     const seen = { valid: 0, created: 0, rejected: 0, cutOff: 0 };
     for (let run = 0; run < count; run++) {

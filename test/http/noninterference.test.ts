@@ -308,7 +308,7 @@ for (const store of [undefined, "postgres"])
         const random = randomNumbers(seed + run);
         const comparison = new Comparison(all, alone, random, `seed ${seed + run}`);
         await comparison.begin();
-        for (let step = 0; step < runs(8, 16); step++) {
+        for (let step = 0; step < runs(5, 16); step++) {
           for (let writes = 1 + Math.floor(random() * 3); writes > 0; writes--)
             await comparison.write();
           if (step % 4 === 3) await comparison.read();

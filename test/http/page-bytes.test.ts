@@ -1,9 +1,9 @@
 // Pages are limited in bytes: large resources lead to shorter pages, or to an error that says what to do.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { isLong } from "../seeds.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";
@@ -20,9 +20,8 @@ const some = (few: readonly string[], more: readonly string[]) =>
 
 const json = { "content-type": "application/json" };
 
-for (const store of [undefined, "postgres"])
+for (const store of storesHere("postgres", [undefined, "postgres"]))
   describe(`pages of large resources on ${store ?? "the embedded engine"}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let client: Client;
     let ids: readonly string[];

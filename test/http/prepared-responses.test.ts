@@ -12,7 +12,7 @@ import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { captureLog } from "./captured-log.ts";
 
-const steps = runs(150, 6_000);
+const steps = runs(80, 6_000);
 
 /** Ignored in every response, but a request with it is not prepared. */
 const unprepared = { "if-unmodified-since": "an invalid date" };

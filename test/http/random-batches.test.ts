@@ -80,7 +80,7 @@ for (const store of ["sqlite", "postgres"])
           { method: "PUT", path: byValue, body: { sku, id } },
         ]);
       };
-      for (let round = 0; round < runs(25, 400); round++) {
+      for (let round = 0; round < runs(10, 400); round++) {
         for (const name of collections) await reset(name);
         const count = 1 + Math.floor(random() * 5);
         const operations = Array.from({ length: count }, () => draw("alone"));

@@ -274,7 +274,7 @@ for (const store of [undefined, "postgres"]) {
             assert.deepEqual(walked, right);
           }
         }),
-        { numRuns: runs(25, 300) },
+        { numRuns: runs(12, 300) },
       );
     });
   });

@@ -507,7 +507,7 @@ for (const store of [undefined, "postgres"])
         fc.asyncProperty(seeded, steps, (seeds, all) =>
           new Sequence(clients, ++count).run(seeds, all),
         ),
-        { numRuns: runs(8, 100) },
+        { numRuns: runs(4, 100) },
       );
     });
   });

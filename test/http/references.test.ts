@@ -267,7 +267,7 @@ for (const store of ["sqlite", "postgres"]) {
           ]),
       ];
       const counts = new Map<number, number>();
-      for (let round = 0; round < runs(20, 400); round++) {
+      for (let round = 0; round < runs(8, 400); round++) {
         const chosen = Array.from({ length: 10 }, () => steps[pick(steps.length)] ?? write);
         for (const { status } of await Promise.all(chosen.map((step) => step())))
           counts.set(status, (counts.get(status) ?? 0) + 1);

@@ -136,7 +136,7 @@ for (const store of [undefined, "postgres"])
             given.set(name, (given.get(name) ?? new Set()).add(withoutPosition(body)));
             return given.get(name);
           };
-          for (let count = 0; count < runs(60, 2_000); count++) {
+          for (let count = 0; count < runs(20, 2_000); count++) {
             const [who, path] = [pick(random, names), pick(random, paths)];
             const accept = pick(random, accepts);
             const words = `${title}, request ${count}: ${who} ${path} ${accept}`;

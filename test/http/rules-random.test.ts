@@ -411,7 +411,7 @@ for (const store of [undefined, "postgres"])
     it("have one meaning", async () => {
       const seed = newSeed(`random rules on ${store ?? "sqlite"}`, 1);
       // Both runtimes and engines together make a million decisions in a long run.
-      const decisions = runs(3 * decisionsPerWorld, store === undefined ? 400_000 : 100_000);
+      const decisions = runs(decisionsPerWorld, store === undefined ? 400_000 : 100_000);
       const worlds = Math.ceil(decisions / decisionsPerWorld);
       for (let run = 0; run < worlds; run++) {
         if (run % 25 === 24) console.log(`${run * decisionsPerWorld} decisions are right`);

@@ -201,7 +201,7 @@ for (const [name, engine] of Object.entries(engines))
           typed({ indexed: ["text"], searchable: ["n"] }),
           typed({ indexed: ["n", "text"], searchable: ["text"] }),
         ];
-        for (let run = 0; run < runs(2, 30); run++) {
+        for (let run = 0; run < runs(1, 30); run++) {
           let definition = "{}";
           for (let changes = 1 + Math.floor(random() * 4); changes > 0; changes--) {
             definition = choices[Math.floor(random() * choices.length)] ?? "{}";

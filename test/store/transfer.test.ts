@@ -109,7 +109,7 @@ for (const [from, to] of pairs)
     it("of a random store gives the same answers, and goes on like it", async () => {
       const seed = newSeed(`copy from ${from} to ${to}`);
       const samples = fc.sample(fc.array(batch, { minLength: 4, maxLength: 8 }), {
-        numRuns: runs(3, 60),
+        numRuns: runs(2, 60),
         seed,
       });
       await engines[from]((source) =>

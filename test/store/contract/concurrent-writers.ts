@@ -80,7 +80,7 @@ export function concurrentWriters(contractTest: ContractTest): void {
     const { store } = engine;
     const reader = await engine.second();
     await store.commit([found()]);
-    const rounds = runs(30, 90);
+    const rounds = runs(15, 90);
     let isWriting = true;
     const writing = (async () => {
       for (let round = 0; round < rounds; round++)

@@ -65,7 +65,7 @@ export function formerStates(contractTest: ContractTest): void {
     await store.commit([found(), define(ruled)]);
     const history = new History();
     const ids = ["a", "b", "c", "d"];
-    for (let commit = 0; commit < runs(30, 300); commit++) {
+    for (let commit = 0; commit < runs(15, 300); commit++) {
       const id = pick(ids);
       const team = random() < 0.25 ? undefined : pick(["red", "blue", "green"]);
       const change = team === undefined ? remove(id) : put(id, { fields: fieldsOf(team) });
@@ -74,7 +74,7 @@ export function formerStates(contractTest: ContractTest): void {
     }
     const { epoch = "", collection } = (await feedSince(store, 0, 1)) ?? {};
     const last = collection?.revision ?? 0;
-    for (let check = 0; check < runs(40, 400); check++) {
+    for (let check = 0; check < runs(20, 400); check++) {
       const [upTo, after] = [1 + below(last), 1 + below(last)];
       const former = { after: random() < 0.5 ? upTo : after, upTo };
       assert.deepEqual(

@@ -93,7 +93,7 @@ export function freshness(contractTest: ContractTest): void {
         assert.deepEqual(await one.collection("things"), await other.collection("things"));
         assert.deepEqual(await idsOf(one), await idsOf(other));
       }),
-      { numRuns: runs(15, 40) },
+      { numRuns: runs(6, 40) },
     );
     await one.commit([{ kind: "revoke-token", id: "t", at: 9 }]);
     assert.equal((await other.token("hash of t"))?.revokedAt, 9);

@@ -120,13 +120,13 @@ describe("under load", () => {
         await nodes[0]?.commit([found()]);
         const journal = await underLoad(nodes, async (load) => {
           for (const signal of ["INT", "QUIT", "KILL"] as const) {
-            await load.goesOn(runs(40, 100));
+            await load.goesOn(runs(20, 100));
             await testDatabase.server.stop(signal);
             const { length } = load.outages;
             await until(async () => load.outages.length > length);
             await testDatabase.server.start();
           }
-          await load.goesOn(runs(40, 100));
+          await load.goesOn(runs(20, 100));
         });
         for (const node of nodes) {
           await assertJournal(node, journal);
@@ -143,7 +143,7 @@ describe("under load", () => {
       ];
       await nodes[0]?.commit([found()]);
       const journal = await underLoad(nodes, async (load) => {
-        for (let round = 0; round < runs(12, 30); round++) {
+        for (let round = 0; round < runs(6, 30); round++) {
           await testDatabase.admin(
             (sql) => sql`
               SELECT pg_terminate_backend(pid) FROM pg_stat_activity

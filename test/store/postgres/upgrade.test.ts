@@ -130,7 +130,7 @@ for (const version of [4, 6])
     it("is migrated by others when nodes are killed", { timeout: 120_000 }, () =>
       databases.inEmpty(async (testDatabase) => {
         const expected = await restore(testDatabase, version);
-        for (let round = 0; round < runs(8, 40); round++) {
+        for (let round = 0; round < runs(4, 40); round++) {
           const child = startNode(testDatabase);
           const closed = happens(child, "close");
           await sleep(Math.random() * 400);

@@ -81,7 +81,7 @@ describe("a download that is cut", () => {
     const random = randomNumbers(seed);
     const bytes = bytesOf(3_000_000);
     const saved = await saveFile(files, bytes);
-    for (let run = 0; run < runs(4, 60); run++) {
+    for (let run = 0; run < runs(2, 60); run++) {
       let cuts = 1 + Math.floor(random() * 3);
       server.fault = (request, response) => {
         if (cuts-- > 0) cutAfter(response, 1 + Math.floor(random() * 900_000), request);

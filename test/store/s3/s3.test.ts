@@ -165,7 +165,7 @@ describe("a sweep", () => {
       while (!isDone) await files.sweep(findReferenced, hour).catch(missingIsFine);
     };
     const sweepers = [sweeper(open(prefix)), sweeper(open(prefix))];
-    for (let round = 0; round < runs(6, 100); round++)
+    for (let round = 0; round < runs(3, 100); round++)
       await Promise.all(Array.from({ length: 5 }, () => commit(open(prefix))));
     isDone = true;
     await Promise.all(sweepers);

@@ -133,7 +133,7 @@ describe("flipped bytes in the file", () => {
       const bytes = await readFile(join(original, "restante.db"));
       const seed = newSeed("flipped bytes in the database");
       const random = randomNumbers(seed);
-      for (let run = 0; run < runs(15, 500); run++) {
+      for (let run = 0; run < runs(6, 500); run++) {
         const copy = join(path, `copy-${run}`);
         await mkdir(copy);
         const flipped = Buffer.from(bytes);

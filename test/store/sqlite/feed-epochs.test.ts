@@ -151,7 +151,7 @@ describe("a reader of a feed", () => {
     () =>
       inDirectory(async (path) => {
         const random = randomNumbers(newSeed("histories of a feed"));
-        for (let run = 0; run < runs(2, 150); run++) {
+        for (let run = 0; run < runs(1, 150); run++) {
           const place = join(path, `${run}`);
           await (await Run.start(place, random)).steps(40);
           await rm(place, { recursive: true });
