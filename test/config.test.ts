@@ -56,6 +56,7 @@ describe("defaults", () => {
       logLevel: "info",
       logFormat: "auto",
       logSample: 1,
+      ...{ tlsCert: undefined, tlsKey: undefined },
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 2_147_483_648,
       maxUnfinishedBytes: 10_737_418_240,
@@ -136,6 +137,7 @@ describe("the config file", () => {
       ...{ host: "::1", port: 0, data: "here", baseUrl: "https://example.org/api/" },
       ...{ trustProxy: ["10.0.0.0/8", "::1"], adminToken, corsOrigins: ["https://a.test"] },
       ...{ logFormat: "text", logSample: 0.25 },
+      ...{ tlsCert: "cert.pem", tlsKey: "key.pem" },
       ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3, allowedHosts: ["api.internal"] },
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
       collections: "rules",
@@ -156,6 +158,7 @@ describe("the config file", () => {
       collections: join(folder, "rules"),
       files: join(folder, "uploads"),
       actions: join(folder, "deeds"),
+      ...{ tlsCert: join(folder, "cert.pem"), tlsKey: join(folder, "key.pem") },
       ...{ backupTo: join(folder, "kept"), backupEvery: 21_600_000, backupKeep: 604_800_000 },
       baseUrl: "https://example.org/api",
     });
@@ -212,6 +215,8 @@ describe("values", () => {
     data: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
     collections: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
     actions: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
+    tlsCert: { allowed: [["/x/../y.pem", "/y.pem"]], rejected: ["a\0b"] },
+    tlsKey: { allowed: [["/x/../y.pem", "/y.pem"]], rejected: ["a\0b"] },
     baseUrl: {
       allowed: [
         ["https://example.org", "https://example.org"],

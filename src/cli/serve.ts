@@ -9,6 +9,7 @@ import type { Server } from "../runtime/runtime.ts";
 import { loadActions, logLateActionErrors } from "../server/actions-folder.ts";
 import { type App, type CollectMetrics, describeStore } from "../server/app.ts";
 import { BackupScheduler } from "../server/backup-schedule.ts";
+import { readCertificate } from "../server/certificate.ts";
 import type { Config, ConfigSources } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
 import { describeSettings } from "../server/describe-settings.ts";
@@ -38,6 +39,8 @@ export async function serve(config: Config, sources: ConfigSources): Promise<voi
   reloadOnHangUp(listening.promise);
   // Loads the actions here even when only workers run them, so that errors are reported once.
   const actions = await loadActions(config);
+  // Workers read it themselves. Its faults are reported once, before anything is opened.
+  readCertificate(config);
   const app = await openApp(config, log, undefined, actions);
   await prepare(config, app, log);
   void sweepFiles(app, log);
@@ -53,7 +56,7 @@ export async function serve(config: Config, sources: ConfigSources): Promise<voi
 /** Answers requests in this process. */
 async function serveAlone(config: Config, app: App, log: Log): Promise<void> {
   logLateActionErrors(config, app, log);
-  const server = await start(config, app);
+  const server = await start(config, app, log);
   const backups = scheduleBackups(config, log, app.showBackups);
   const metrics = await startMetrics(config, app, log, () => app.metrics.read());
   stopOnSignal(together(server, backups, metrics), app, log);
@@ -142,7 +145,7 @@ async function superviseWorkers(
   log: Log,
   reloader: Reloader,
 ): Promise<void> {
-  const port = await claimPort(config, app);
+  const port = await claimPort(config, app, log);
   const workers = new Supervisor({ ...config, port }, describeSettings(config), app, log);
   workers.reloadBy(() => reloader.reload());
   reloader.spreadBy((...settings) => workers.reload(...settings));
@@ -159,16 +162,18 @@ async function superviseWorkers(
 }
 
 /** Checks that the port is free. A shared port is never "in use", so another server could take requests. */
-async function claimPort(config: Config, app: App): Promise<number> {
+async function claimPort(config: Config, app: App, log: Log): Promise<number> {
   const fetch = () => app.errorResponse(503, "The server is starting.");
-  const server = await start({ ...config, workers: 1 }, { ...app, fetch });
+  const server = await start({ ...config, ...noTls, workers: 1 }, { ...app, fetch }, log);
   await server.stop(0);
   return server.port;
 }
 
-async function start(config: Config, app: App): Promise<Server> {
+const noTls = { tlsCert: undefined, tlsKey: undefined };
+
+async function start(config: Config, app: App, log: Log): Promise<Server> {
   try {
-    return await listenFor(config, app);
+    return await listenFor(config, app, log);
   } catch (cause) {
     return closeAndThrow(app, listenErrorMessage(config, cause), cause);
   }
@@ -190,7 +195,8 @@ function listenErrorMessage({ host, port }: Config, cause: unknown): string {
 
 /** Publishes the address for commands, and shows it on the terminal or in the log. */
 async function announce(config: Config, app: App, port: number, log: Log): Promise<void> {
-  const localUrl = `http://${urlHost(config.host)}:${port}`;
+  const scheme = config.tlsCert === undefined ? "http" : "https";
+  const localUrl = `${scheme}://${urlHost(config.host)}:${port}`;
   const tokenCommand = `${invocation()} token create ${storeFlag(config)} --name me --scope admin`;
   await app.announce(localUrl);
   const firstAdminToken = await createFirstToken(config, app, tokenCommand);

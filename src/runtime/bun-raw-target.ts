@@ -39,7 +39,7 @@ export const badPath =
 
 function isSent(url: string, { a, b, c }: RoutedRequest["params"]): boolean {
   // A URL without a host is the target as it was sent.
-  const start = url.startsWith("/") ? 0 : url.indexOf("/", "https://".length - 1);
+  const start = url.startsWith("/") ? 0 : url.indexOf("/", "https://".length);
   // The target of CONNECT has no path, and the application rejects it.
   if (start < 0) return true;
   let at = skip(url, start, a);

@@ -2,6 +2,7 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { badPath, rawRoutes } from "./bun-raw-target.ts";
 import { withoutStream } from "./head.ts";
 import type {
@@ -11,6 +12,7 @@ import type {
   PrepareModules,
   SendFile,
   Serve,
+  ServeOptions,
 } from "./runtime.ts";
 
 /** A connection is closed when the header section takes longer, or when it is idle for so long. */
@@ -23,14 +25,89 @@ const idleTimeoutSeconds = 10;
  */
 const longTimeoutSeconds = 120;
 
+const lookMs = 50;
+/** Longer than a connection can be idle. */
+const handOverMs = 15_000;
+
 /** A body up to this size arrives with the header section, or right after it. */
 const smallBodyBytes = 4_096;
+
+export const serve: Serve = async (options) => {
+  const port = mayChange(options) ? await claimPort(options) : options.port;
+  let current = listen({ ...options, port });
+  /** Those whose certificate was replaced. */
+  const former = new Set<Listener>();
+
+  return {
+    host: options.host,
+    port: current.server.port ?? port,
+    replaceCertificate(tls) {
+      const replaced = current;
+      current = listen({ ...options, port, tls });
+      former.add(replaced);
+      void handOver(replaced).then(() => former.delete(replaced));
+    },
+    async stop(graceMs) {
+      const all = [current, ...former];
+      const force = setTimeout(() => {
+        for (const { server } of all) void server.stop(true);
+      }, graceMs);
+      await Promise.all(all.map(({ server }) => stopAfterRequests(server, options)));
+      clearTimeout(force);
+    },
+  };
+};
+
+/** Bun would wait for connections over TLS that have sent nothing until they are idle for too long. */
+async function stopAfterRequests(server: Listener["server"], { tls }: ServeOptions): Promise<void> {
+  const stopped = server.stop();
+  if (tls !== undefined) {
+    do await sleep(lookMs);
+    while (server.pendingRequests > 0);
+    await server.stop(true);
+  }
+  await stopped;
+}
+
+interface Listener {
+  readonly server: Bun.Server<undefined>;
+  /** Whether it closes each connection after the next response. */
+  isEnding: boolean;
+}
+
+/** Bun.serve cannot change its certificate, so another listener on the same port takes over. */
+const mayChange = ({ tls, isShared }: ServeOptions): boolean => tls !== undefined && !isShared;
+
+/** Finds out that the port is free: one that listeners share never is in use. */
+async function claimPort({ host: hostname, port }: ServeOptions): Promise<number> {
+  const server = Bun.serve({ hostname, port, fetch: () => Response.error() });
+  const claimed = server.port ?? port;
+  await server.stop(true);
+  return claimed;
+}
+
+/**
+ * Stops a listener without losing a request: each connection ends with its next response, or is idle for
+ * too long. Only connections whose handshake is not complete at the end of that time are reset.
+ */
+async function handOver(listener: Listener): Promise<void> {
+  listener.isEnding = true;
+  await sleep(handOverMs, undefined, { ref: false });
+  await listener.server.stop();
+}
 
 /**
  * `maxHeaderBytes` is not used: on Bun the limit of the header section is a flag of the process
  * (`--max-http-header-size`, 16 KiB by default).
  */
-export const serve: Serve = async ({ host, port, fetch, errorResponse, isShared = false }) => {
+function listen({
+  host,
+  port,
+  fetch,
+  errorResponse,
+  isShared = false,
+  tls,
+}: ServeOptions): Listener {
   // A GET costs one comparison and two closures, and is synchronous when `fetch` is.
   const respond = (request: Request, server: Bun.Server<undefined>) => {
     const peerAddress = () => server.requestIP(request)?.address ?? "";
@@ -40,30 +117,32 @@ export const serve: Serve = async ({ host, port, fetch, errorResponse, isShared 
     if (method !== "GET" && mayBeSlow(method, request.headers)) extendTimeout();
     return fetch(request, peerAddress, extendTimeout);
   };
+  const respondAndClose = async (request: Request, server: Bun.Server<undefined>) => {
+    const response = await respond(request, server);
+    if (listener.isEnding) response.headers.set("Connection", "close");
+    return response;
+  };
 
   const server = Bun.serve({
     hostname: host,
     port,
-    reusePort: isShared,
+    reusePort: isShared || tls !== undefined,
     idleTimeout: idleTimeoutSeconds,
     development: false,
     // The application responds with 413 and a problem; Bun's own response has no body.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    ...(tls && { tls: { cert: tls.cert, key: tls.key } }),
 
-    routes: rawRoutes(respond, () => errorResponse(400, badPath)),
+    routes: rawRoutes(
+      (request: Request, server: Bun.Server<undefined>) =>
+        listener.isEnding ? respondAndClose(request, server) : respond(request, server),
+      () => errorResponse(400, badPath),
+    ),
     error: (cause) => errorResponse(500, "The server failed while handling this request.", cause),
   });
-
-  return {
-    host,
-    port: server.port ?? port,
-    async stop(graceMs) {
-      const force = setTimeout(() => void server.stop(true), graceMs);
-      await server.stop();
-      clearTimeout(force);
-    },
-  };
-};
+  const listener: Listener = { server, isEnding: false };
+  return listener;
+}
 
 /** Also for a POST without a body, because Bun counts the time of the handler as idle. */
 function mayBeSlow(method: string, headers: Headers): boolean {

@@ -12,6 +12,8 @@ const lingerMs = 10_000;
 export class Connection {
   readonly #socket: Socket;
   readonly #errorResponse: ServeOptions["errorResponse"];
+  /** The bytes of the handshake of TLS. */
+  readonly #bytesBefore: number;
   /** The response to the last request. Earlier responses may have to be sent before it. */
   #latest: ServerResponse | undefined;
   #isFinishing = false;
@@ -20,6 +22,7 @@ export class Connection {
   constructor(socket: Socket, errorResponse: ServeOptions["errorResponse"]) {
     this.#socket = socket;
     this.#errorResponse = errorResponse;
+    this.#bytesBefore = socket.bytesRead;
     // node:http listens for errors, but not after CONNECT, and an unhandled one ends the process.
     socket.on("error", () => {});
     // node:http calls this after the last response, and the original destroys the socket immediately.
@@ -89,7 +92,7 @@ export class Connection {
   /** Finishes the requests in progress and accepts no others. */
   finish(): void {
     this.#isFinishing = true;
-    if (this.#socket.bytesRead === 0) this.destroy();
+    if (this.#socket.bytesRead === this.#bytesBefore) this.destroy();
     const latest = this.#latest;
     if (latest?.writableFinished !== false) return;
     latest.shouldKeepAlive = false;

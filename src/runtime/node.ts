@@ -1,16 +1,19 @@
-// Serves HTTP with node:http, and corrects what its parser accepts or rejects without a body.
+// Serves HTTP with node:http or node:https, and corrects what its parser accepts or rejects without a body.
 
+import { constants } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { withoutStream } from "./head.ts";
 import { Connection } from "./node-connection.ts";
 import { httpErrorOf, type ParserError } from "./node-parser-errors.ts";
 import { findRequestError, type HttpError } from "./node-request-errors.ts";
-import type { MapFile, SendFile, Serve, ServeOptions } from "./runtime.ts";
+import type { Certificate, MapFile, SendFile, Serve, ServeOptions } from "./runtime.ts";
 
 const headersTimeoutMs = 5_000;
+const handshakeTimeoutMs = 5_000;
 const keepAliveTimeoutMs = 5_000;
 /** The limit for a whole request, long enough for a large file over a slow connection. */
 const requestTimeoutMs = 14_400_000;
@@ -19,10 +22,12 @@ const inactivityTimeoutMs = 120_000;
 /** The rest of a body up to this size is read after an early response; otherwise the connection closes. */
 const drainBytes = 65_536;
 
+type HttpServer = Server | TlsServer;
 type Connections = ReadonlyMap<Socket, Connection>;
 
 export const serve: Serve = async (options) => {
-  const server = createServer({
+  const { tls } = options;
+  const httpOptions = {
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
@@ -32,7 +37,11 @@ export const serve: Serve = async (options) => {
     // A missing Host is rejected later, with a detail.
     requireHostHeader: false,
     optimizeEmptyRequests: true,
-  });
+  };
+  const server =
+    tls === undefined
+      ? createServer(httpOptions)
+      : createTlsServer({ ...httpOptions, ...tlsOptions(tls) });
   // With a limit node:http would drop lines silently. They are counted later.
   server.maxHeadersCount = 0;
   server.timeout = inactivityTimeoutMs;
@@ -49,6 +58,9 @@ export const serve: Serve = async (options) => {
   return {
     host: options.host,
     port: (server.address() as AddressInfo).port,
+    replaceCertificate(next) {
+      if (server instanceof TlsServer) server.setSecureContext(tlsOptions(next));
+    },
     async stop(graceMs) {
       server.close();
       for (const connection of connections.values()) connection.finish();
@@ -61,16 +73,25 @@ export const serve: Serve = async (options) => {
   };
 };
 
-function trackConnections(server: Server, { errorResponse }: ServeOptions): Connections {
+/** A client must not make the server compute a new handshake on an open connection. */
+const tlsOptions = ({ cert, key }: Certificate) => ({
+  ...({ cert, key, minVersion: "TLSv1.2", handshakeTimeout: handshakeTimeoutMs } as const),
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+});
+
+/** With TLS a connection counts from the end of its handshake. */
+function trackConnections(server: HttpServer, { errorResponse, tls }: ServeOptions): Connections {
   const connections = new Map<Socket, Connection>();
-  server.on("connection", (socket: Socket) => {
-    connections.set(socket, new Connection(socket, errorResponse));
+  server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+    const connection = new Connection(socket, errorResponse);
+    connections.set(socket, connection);
     socket.once("close", () => connections.delete(socket));
+    if (!server.listening) connection.finish();
   });
   return connections;
 }
 
-function handleRequests(server: Server, connections: Connections, options: ServeOptions): void {
+function handleRequests(server: HttpServer, connections: Connections, options: ServeOptions): void {
   const listener = createListener(options);
 
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
@@ -132,7 +153,7 @@ const interimSender =
   };
 
 /** Handles what never becomes a request: CONNECT, expectations, parser errors and timeouts. */
-function handleProtocolErrors(server: Server, connections: Connections): void {
+function handleProtocolErrors(server: HttpServer, connections: Connections): void {
   server.on("checkExpectation", (incoming, outgoing) => {
     const connection = connections.get(incoming.socket);
     const detail = "The only supported expectation is `100-continue`.";
@@ -145,11 +166,13 @@ function handleProtocolErrors(server: Server, connections: Connections): void {
   });
   server.on("clientError", (error: ParserError, socket: Socket) => {
     const connection = connections.get(socket);
+    // A handshake that failed, or that did not end in time.
+    if (connection === undefined) return void socket.destroy();
     // Data after `Connection: close`; the response before it must still be sent (RFC 9112 §9.6).
-    if (error.code === "HPE_CLOSED_CONNECTION") return connection?.close();
+    if (error.code === "HPE_CLOSED_CONNECTION") return connection.close();
     const httpError = httpErrorOf(error);
-    if (httpError === undefined) connection?.destroy();
-    else void connection?.rejectInput(httpError);
+    if (httpError === undefined) connection.destroy();
+    else void connection.rejectInput(httpError);
   });
   server.on("timeout", (socket) => connections.get(socket)?.timeOut());
 }

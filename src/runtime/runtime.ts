@@ -12,6 +12,12 @@ export type Fetch = (
   sendInterim?: (status: number, headers: Readonly<Record<string, string>>) => void,
 ) => Response | Promise<Response>;
 
+/** Certificates in PEM, that of the server first, and its private key. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
 export interface ServeOptions {
   readonly host: string;
   readonly port: number;
@@ -26,6 +32,8 @@ export interface ServeOptions {
   readonly maxHeaderBytes: number;
   /** Whether other processes listen on the same port and share its connections. */
   readonly isShared?: boolean;
+  /** Serves TLS, from version 1.2 on, with this certificate. */
+  readonly tls?: Certificate | undefined;
 }
 
 export interface Server {
@@ -34,6 +42,8 @@ export interface Server {
   readonly port: number;
   /** Stops accepting connections, waits at most this long for requests in progress, then closes the rest. */
   stop(graceMs: number): Promise<void>;
+  /** Uses another certificate for new connections. Those that are open go on. */
+  replaceCertificate(tls: Certificate): void;
 }
 
 export type Serve = (options: ServeOptions) => Promise<Server>;

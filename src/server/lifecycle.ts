@@ -2,10 +2,18 @@
 
 import { serve } from "#runtime";
 import { CliError, messageOf } from "../lib/cli-error.ts";
+import type { Metrics } from "../lib/metrics.ts";
 import type { Action } from "../model/action.ts";
 import type { Server } from "../runtime/runtime.ts";
 import type { Committer } from "../store/remote-committer.ts";
 import { type App, assemble, type CollectMetrics, describeStore } from "./app.ts";
+import {
+  type CertificateFiles,
+  type CheckedCertificate,
+  certificateFiles,
+  readCertificate,
+} from "./certificate.ts";
+import { CertificateFollower } from "./certificate-follower.ts";
 import type { Config } from "./config.ts";
 import type { Log } from "./log.ts";
 import { metricsResponder } from "./metrics-server.ts";
@@ -32,11 +40,37 @@ export async function openApp(
   }
 }
 
-export function listenFor(
-  { host, port, workers }: Config,
-  { fetch, errorResponse }: App,
-): Promise<Server> {
-  return serve({ host, port, fetch, errorResponse, maxHeaderBytes, isShared: workers > 1 });
+export async function listenFor(config: Config, app: App, log: Log): Promise<Server> {
+  const { host, port, workers } = config;
+  const { fetch, errorResponse } = app;
+  const tls = readCertificate(config);
+  const isShared = workers > 1;
+  const server = await serve({ host, port, fetch, errorResponse, maxHeaderBytes, isShared, tls });
+  const files = certificateFiles(config);
+  return files && tls ? followCertificate(server, files, tls, app.metrics, log) : server;
+}
+
+function followCertificate(
+  server: Server,
+  files: CertificateFiles,
+  tls: CheckedCertificate,
+  metrics: Metrics,
+  log: Log,
+): Server {
+  const follower = new CertificateFollower(files, tls, server, log);
+  metrics.gauge(
+    "restante_tls_certificate_expires_timestamp_seconds",
+    "When the certificate of the server expires.",
+    () => follower.expiresAt / 1000,
+    "max",
+  );
+  return {
+    ...server,
+    stop(graceMs) {
+      follower.stop();
+      return server.stop(graceMs);
+    },
+  };
 }
 
 /** Serves the metrics on their own port. Returns undefined when the config names none. */

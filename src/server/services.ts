@@ -61,7 +61,7 @@ export function connect(lasting: Lasting, config: Config, loaded: readonly Actio
     feeds: new Feeds(store, maxBytes),
     signedUrls: new SignedUrls(store, access, clock),
     perform: routeRequest,
-    proxies: new Proxies(config.trustProxy),
+    proxies: new Proxies(config.trustProxy, config.tlsCert !== undefined),
     allowedHosts: new AllowedHosts(config.baseUrl, config.allowedHosts),
     maxBodyBytes: maxBytes,
     keyLifetimeMs: config.keepKeysHours * hourMs,

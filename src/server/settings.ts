@@ -20,11 +20,12 @@ import {
   type Setting,
   wholeNumber,
 } from "./setting-values.ts";
+import { type TlsConfig, tlsSettings } from "./tls-settings.ts";
 
 export type { LogFormat, LogLevel } from "./log-settings.ts";
 export type { Setting } from "./setting-values.ts";
 
-export interface Config {
+export interface Config extends TlsConfig {
   readonly host: string;
   readonly port: number;
   /** Absolute path of the folder. */
@@ -209,6 +210,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     read: address,
   },
   ...logSettings,
+  ...tlsSettings,
   ...limitSettings,
   ...backupSettings,
   files: {

@@ -50,7 +50,7 @@ export async function work(): Promise<void> {
     opened.resolve(own);
     setInterval(() => sendMetrics(own), sendMetricsMs).unref();
     logLateActionErrors(config, own, log);
-    const server = await listenFor(config, own);
+    const server = await listenFor(config, own, log);
     process.once("SIGTERM", () => void drain(server, own, log).then(() => process.exit(0)));
     // A service manager signals every process, and the supervisor signals again: that is no second request.
     process.on("SIGTERM", () => undefined);

@@ -91,7 +91,7 @@ export async function openConnection(
   return wrapSocket(socket, options.head ?? false);
 }
 
-function wrapSocket(socket: Socket, head: boolean): RawConnection {
+export function wrapSocket(socket: Socket, head: boolean): RawConnection {
   let received: Buffer = Buffer.alloc(0);
   let closed = false;
   let notify = () => {};

@@ -1,7 +1,7 @@
 // Serves a trivial application on the real runtime, and records what reaches it.
 
 import { serve } from "#runtime";
-import type { Fetch, Server } from "../../src/runtime/runtime.ts";
+import type { Fetch, ServeOptions, Server } from "../../src/runtime/runtime.ts";
 
 export const isBun = process.versions.bun !== undefined;
 
@@ -26,7 +26,7 @@ export interface TestServer extends Server {
 }
 
 /** Serves `fetch`, or an application that reads the body and returns what it received. */
-export async function start(fetch?: Fetch): Promise<TestServer> {
+export async function start(fetch?: Fetch, more: Partial<ServeOptions> = {}): Promise<TestServer> {
   const reached: string[] = [];
   const bodyErrors: unknown[] = [];
   const errors: TestServer["errors"] = [];
@@ -48,6 +48,7 @@ export async function start(fetch?: Fetch): Promise<TestServer> {
     host: "127.0.0.1",
     port: 0,
     maxHeaderBytes,
+    ...more,
     fetch: (request, peerAddress, extendTimeout) => {
       reached.push(`${request.method} ${request.url}`);
       return (fetch ?? echo)(request, peerAddress, extendTimeout);

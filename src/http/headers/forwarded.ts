@@ -13,8 +13,12 @@ export class Proxies {
   /** Whether no proxy is trusted, so that requests need no check. */
   readonly isEmpty: boolean;
 
+  /** Whether the server itself speaks TLS. */
+  readonly #hasTls: boolean;
+
   /** Addresses and CIDR ranges, already validated. */
-  constructor(trusted: readonly string[]) {
+  constructor(trusted: readonly string[], hasTls = false) {
+    this.#hasTls = hasTls;
     this.isEmpty = trusted.length === 0;
     for (const entry of trusted) {
       const [address = "", bits] = entry.split("/");
@@ -28,9 +32,10 @@ export class Proxies {
     return isIP(plain) !== 0 && this.#trusted.check(plain, familyOf(plain));
   }
 
-  /** True for a direct request over the network, or when a trusted proxy forwards it as http. */
+  /** True for a direct request over the network without TLS, or when a trusted proxy forwards it as http. */
   isClearText(peer: string, forwardedProto: string | null): boolean {
-    if (!this.trusts(peer)) return isIP(peer) !== 0 && !loopback.check(peer, familyOf(peer));
+    if (!this.trusts(peer))
+      return !this.#hasTls && isIP(peer) !== 0 && !loopback.check(peer, familyOf(peer));
     const schemes = (forwardedProto ?? "").split(",");
     return schemes.some((scheme) => scheme.trim().toLowerCase() === "http");
   }

@@ -1,0 +1,85 @@
+// Looks for a new certificate on disk, and gives it to the server when it matches its key.
+
+import { readFile } from "node:fs/promises";
+import type { Server } from "../runtime/runtime.ts";
+import {
+  type CertificateFiles,
+  type CertificateTexts,
+  type CheckedCertificate,
+  checkCertificate,
+  unreadable,
+} from "./certificate.ts";
+import type { ConfigError } from "./config.ts";
+import type { Log } from "./log.ts";
+
+/** The files are read, because their times do not tell every change, and certbot replaces links. */
+const everyMs = 2_000;
+
+export class CertificateFollower {
+  readonly #files: CertificateFiles;
+  readonly #server: Pick<Server, "replaceCertificate">;
+  readonly #log: Log;
+  readonly #timer: ReturnType<typeof setInterval>;
+  #used: CheckedCertificate;
+  /** What was wrong at the last look, and whether that is logged. */
+  #fault = "";
+  #isLogged = false;
+
+  constructor(
+    files: CertificateFiles,
+    used: CheckedCertificate,
+    server: Pick<Server, "replaceCertificate">,
+    log: Log,
+  ) {
+    this.#files = files;
+    this.#used = used;
+    this.#server = server;
+    this.#log = log;
+    this.#timer = setInterval(() => void this.look(), everyMs).unref();
+  }
+
+  /** When the certificate in use expires, in milliseconds since 1970. */
+  get expiresAt(): number {
+    return this.#used.expiresAt;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Certificate and key are written one after the other, so a fault is logged when it stays. */
+  async look(): Promise<void> {
+    const faults: ConfigError[] = [];
+    const pair = await this.#read(faults);
+    const isNew = pair.cert !== this.#used.cert || pair.key !== this.#used.key;
+    const checked = isNew ? checkCertificate(pair, this.#files, faults) : this.#used;
+    if (checked === undefined)
+      return this.#warn(faults.map(({ where, detail }) => `${where}: ${detail}`).join("; "));
+    this.#fault = "";
+    if (isNew) this.#use(checked);
+  }
+
+  async #read(faults: ConfigError[]): Promise<CertificateTexts> {
+    const read = (name: keyof CertificateFiles) =>
+      readFile(this.#files[name], "utf8").catch((error: unknown) => {
+        faults.push(unreadable(this.#files, name, error));
+        return undefined;
+      });
+    return { cert: await read("cert"), key: await read("key") };
+  }
+
+  #use(checked: CheckedCertificate): void {
+    this.#server.replaceCertificate(checked);
+    this.#used = checked;
+    const expires = new Date(checked.expiresAt).toISOString();
+    this.#log.info({ expires }, "uses the new certificate");
+  }
+
+  #warn(fault: string): void {
+    const stays = fault === this.#fault;
+    if (stays && !this.#isLogged)
+      this.#log.warn({ fault }, "the certificate on disk cannot be used, so the former one stays");
+    this.#isLogged = stays;
+    this.#fault = fault;
+  }
+}
