@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import { connect as open, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { connect as openTls } from "node:tls";
 
 export interface RawResponse {
   readonly status: number;
@@ -80,6 +81,16 @@ export interface RawConnection {
   destroy(): void;
   /** Closes with RST instead of FIN. */
   reset(): void;
+}
+
+/** Over TLS, with any certificate, from this address of the machine. */
+export async function openTlsConnection(port: number, from: string): Promise<RawConnection> {
+  const plain = open({ port, host: "127.0.0.1", localAddress: from, noDelay: true });
+  await once(plain, "connect");
+  const options = { rejectUnauthorized: false, servername: "localhost" };
+  const socket = openTls({ socket: plain, ALPNProtocols: ["http/1.1"], ...options });
+  await once(socket, "secureConnect");
+  return wrapSocket(socket, false);
 }
 
 export async function openConnection(
