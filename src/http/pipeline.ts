@@ -32,6 +32,7 @@ export type Fetch = (
   peerAddress: () => string,
   extendTimeout?: () => void,
   sendInterim?: SendInterim,
+  releaseChunk?: (chunk: Uint8Array) => void,
 ) => MaybePromise<Response>;
 
 export function createFetch(services: Services): Fetch {
@@ -41,11 +42,12 @@ export function createFetch(services: Services): Fetch {
     prepared.add(context);
     return finish(context, result);
   };
-  return (request, peerAddress, extendTimeout, sendInterim) => {
+  return (request, peerAddress, extendTimeout, sendInterim, releaseChunk) => {
     const context = new RequestContext(services, request, nextRequestId());
     context.peerAddress = peerAddress;
     if (extendTimeout !== undefined) context.extendTimeout = extendTimeout;
     context.sendInterim = sendInterim;
+    context.releaseChunk = releaseChunk;
     try {
       const repeated = prepared.find(context);
       if (repeated !== undefined)
