@@ -24,11 +24,15 @@ const serveCommand = withSettings(program.command("serve"), Object.keys(settings
   .addHelpText("after", () => `\n${settings.adminToken.variable}  ${settings.adminToken.about}`)
   .allowUnknownOption()
   .allowExcessArguments()
-  .action(async () => {
+  .option(
+    "--watch",
+    "Reload when the config file, a definition or an action changes, for development.",
+  )
+  .action(async ({ watch = false }: { watch?: boolean }) => {
     const sources = sourcesOf(serveCommand);
     const config = configOf(serveCommand, sources);
     const { serve } = await import("./cli/serve.ts");
-    await serve(config, sources);
+    await serve(config, sources, watch);
   });
 
 program.command("worker", { hidden: true }).action(async () => {

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { newSecret } from "../src/model/token.ts";
 import {
   type Config,
@@ -15,6 +16,8 @@ import {
   type Setting,
   settings,
 } from "../src/server/config.ts";
+
+import { settingsSchema } from "../src/server/settings-schema.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "restante-config-"));
 after(() => rmSync(cwd, { recursive: true }));
@@ -165,13 +168,17 @@ describe("the config file", () => {
   });
 
   const rejected: [string, unknown, RegExp, RegExp][] = [
-    ["an unknown key", { prot: 1 }, /^f\.json, "prot"$/, /not a setting; there are host, port/],
-    ["a key of Object", '{"__proto__": 1}', /^f\.json, "__proto__"$/, /not a setting/],
+    ["an unknown key", { zebra: 1 }, /^f\.json, "zebra"$/, /not a setting; there are host, port/],
+    ["a misspelled key", { prot: 1 }, /^f\.json, "prot"$/, /not a setting; did you mean "port"\?$/],
+    ["a flag", { "max-cascade": 1 }, /^f\.json, "max-cascade"$/, /did you mean "maxCascade"\?$/],
+    ["a variable", { RESTANTE_HOST: "a" }, /^f\.json, "RESTANTE_HOST"$/, /mean "host"\?$/],
+    ["a key twice", '{"port": 1, "port": 2}', /^--config "f\.json"$/, /more than once/],
+    ["a key of Object", '{"__proto__": 1}', /^--config "f\.json"$/, /__proto__/],
     ["a value of the wrong type", { port: true }, /^f\.json, "port" true$/, /must be a whole/],
     ["null", { data: null }, /^f\.json, "data" null$/, /must be the path/],
     ["a list of other things", { trustProxy: [1] }, /^f\.json, "trustProxy" \[1\]$/, /IP addr/],
     ["no object", [], /^--config "f\.json"$/, /must hold a JSON object/],
-    ["broken JSON", "{", /^--config "f\.json"$/, /cannot be used: .*JSON/],
+    ["broken JSON", '{\n"port": 1,,', /^--config "f\.json"$/, /used: .*JSON at line 2, column 11/],
   ];
   for (const [what, values, where, detail] of rejected)
     it(`is rejected with ${what}`, () => {
@@ -354,6 +361,12 @@ describe("values", () => {
       rejected: ["0", "257", "-1", "1.5", "Auto", "two"],
     },
   };
+  const fitsSchema = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(settingsSchema());
+  it("have a schema that knows no other names", () => {
+    assert.equal(fitsSchema({ prot: 1 }), false);
+    assert.equal(fitsSchema({ logLevel: "loud" }), false);
+  });
+
   /** Other settings that a setting needs. */
   const besideConfig = { RESTANTE_STORE: "postgres://db.test/people" };
 
@@ -369,6 +382,7 @@ describe("values", () => {
         const inFile = type === "number" && text !== "auto" ? Number(text) : text;
         const flags = { config: file("each.json", { [name]: inFile }) };
         const same: Record<string, unknown> = { ...config({ flags, environment: besideConfig }) };
+        assert.ok(fitsSchema({ $schema: "x", [name]: inFile }), JSON.stringify(fitsSchema.errors));
         assert.deepEqual(same[name], name === "store" ? besideConfig.RESTANTE_STORE : value);
       });
     for (const text of rejected)

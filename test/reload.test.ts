@@ -1,7 +1,7 @@
 // Reloading settings while the server runs: what changes, what does not, faults, load and kills, with one process and many.
 
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -85,6 +85,49 @@ function load(): { stop(): Promise<number> } {
     },
   };
 }
+
+/** As editors save: to another file, which replaces the former. */
+async function save(path: string, text: string): Promise<void> {
+  await write(`${path}.tmp`, text);
+  await rename(join(cwd, `${path}.tmp`), join(cwd, path));
+}
+
+/** How often a line with this message was logged. */
+const countLines = (message: string) => running.stdout().split(message).length - 1;
+
+describe("--watch", () => {
+  it(
+    "reloads on each change, reports faults, and finds folders that appear later",
+    patience,
+    async () => {
+      await settle({ corsOrigins: "none" });
+      await action("1");
+      await open("--watch");
+      await save(
+        "restante.json",
+        '{"corsOrigins": "*", "actions": "deeds", "collections": "later"}',
+      );
+      await until(() => running.stdout().includes("cannot read the folder"));
+      assert.equal(await allowedOrigin(), null);
+      await mkdir(join(cwd, "later"));
+      await until(async () => (await allowedOrigin()) === "*");
+      await save("later/people.json", '{"schema":{"type":"object"}}');
+      await until(async () => (await ask("/-/collections/people")).status === 200);
+      await save("later/people.json", '{\n"schema": {,}}');
+      await until(() => /people\.json.*line 2, column 12/.test(running.stdout()));
+      await save("later/people.json", "{}");
+      const before = countLines("cannot be reloaded");
+      await action("", "const one = 1;\nconst two = ;\n");
+      await until(() => countLines("cannot be reloaded") > before);
+      assert.match(running.stdout(), /ring\.ts:2/);
+      assert.equal(await ring(), "1");
+      await action("2");
+      await until(async () => (await ring()) === "2");
+      await rm(join(cwd, "deeds/ring.ts"));
+      await until(async () => (await ask("/-/actions/ring", json("POST", {}))).status === 404);
+    },
+  );
+});
 
 /** Each test has one process or two in `npm test`, and both in the long run. */
 for (const workers of onLinux ? [1, 2] : [1]) {

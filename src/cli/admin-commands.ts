@@ -6,6 +6,7 @@ import { processEnvironment, settings } from "../server/config.ts";
 import type { TestOptions } from "./access.ts";
 import { configOf, withSettings } from "./config-options.ts";
 import type { DefinitionsOptions } from "./definitions.ts";
+import type { SettingsOptions } from "./settings.ts";
 import type { CreateOptions } from "./token.ts";
 
 /** The variable with the token of a server that definitions are read from. A flag would be visible to other users. */
@@ -38,6 +39,19 @@ export function addAdminCommands(program: Command): void {
       await testAccess(config, file, options);
     });
   addDefinitionsCommands(program);
+  addSettingsCommand(program);
+}
+
+function addSettingsCommand(program: Command): void {
+  withSettings(program.command("settings"), Object.keys(settings))
+    .description("Print the settings that a server would have, without secrets.")
+    .option("--json", "Print them as JSON.")
+    .option("--schema", "Print the JSON Schema of the config file, for editors.")
+    .action(async (options: SettingsOptions, command) => {
+      const config = configOf(command);
+      const { printSettings } = await import("./settings.ts");
+      printSettings(config, options);
+    });
 }
 
 function addTokenCommands(program: Command): void {

@@ -25,6 +25,7 @@ import {
 import { createLog, type Log, setLogFormat } from "../server/log.ts";
 import { Reloader } from "../server/reload.ts";
 import { Supervisor } from "../server/supervisor.ts";
+import { watchFiles } from "../server/watch.ts";
 import { bannerText } from "./banner.ts";
 
 /** One Ctrl-C arrives twice: from the terminal, and again from npm, which passes it on. */
@@ -32,7 +33,11 @@ const samePressMs = 500;
 const sweepEveryMs = 600_000;
 
 /** Runs until a signal ends the process. */
-export async function serve(config: Config, sources: ConfigSources): Promise<void> {
+export async function serve(
+  config: Config,
+  sources: ConfigSources,
+  isWatching: boolean,
+): Promise<void> {
   const log = createLog(config.logLevel);
   setLogFormat(log, config.logFormat);
   const listening = Promise.withResolvers<Reloader>();
@@ -51,6 +56,11 @@ export async function serve(config: Config, sources: ConfigSources): Promise<voi
   if (config.workers > 1) await superviseWorkers(config, app, log, reloader);
   else await serveAlone(config, app, log);
   listening.resolve(reloader);
+  if (isWatching)
+    watchFiles(
+      () => reloader.paths,
+      () => reloader.reload(),
+    );
 }
 
 /** Answers requests in this process. */

@@ -2,6 +2,8 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { scanJson } from "../lib/json/scan.ts";
+import { isTypo, lettersOf } from "../lib/typo.ts";
 import { type Config, type Setting, settings } from "./settings.ts";
 
 export { type Config, type LogLevel, type Setting, settings } from "./settings.ts";
@@ -32,6 +34,12 @@ export interface ConfigSources {
 
 /** The only place that reads the environment of the process. */
 export const processEnvironment = (): ConfigSources["environment"] => process.env;
+
+/** Returns the path of the config file, which may not exist. */
+export function configPath({ flags, environment, cwd }: ConfigSources): string {
+  const chosen = typeof flags.config === "string" ? flags.config : undefined;
+  return resolve(cwd, chosen ?? (environment[configFile.variable] || configFile.fallback));
+}
 
 interface ConfigFile {
   readonly name: string;
@@ -135,36 +143,49 @@ function errorOf({ where, value }: Given, setting: Setting<unknown>): ConfigErro
 
 /** Reads the config file. The default file may be missing. */
 function readFile({ flags, environment, cwd }: ConfigSources, errors: ConfigError[]): ConfigFile {
-  const { flag, variable, fallback } = configFile;
+  const { flag, variable } = configFile;
   if (flags.config === true) {
     errors.push({ where: flag, detail: "needs a value; it must be the path of a JSON file" });
     return noFile;
   }
   const chosen = flags.config ?? (environment[variable] || undefined);
-  const name = chosen ?? fallback;
+  const name = chosen ?? configFile.fallback;
   const path = resolve(cwd, name);
   if (chosen === undefined && !existsSync(path)) return noFile;
   try {
-    const values: unknown = JSON.parse(readFileSync(path, "utf8"));
+    const text = readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+    const [malformed] = scanJson(text);
+    if (malformed !== undefined) throw new TypeError(`${malformed.pointer} ${malformed.detail}`);
+    const values: unknown = JSON.parse(text);
     if (!isObject(values)) throw new TypeError("it must hold a JSON object");
     errors.push(...unknownKeys(name, values));
     return { name, path, values };
   } catch (error) {
     const where = flags.config !== undefined ? flag : chosen !== undefined ? variable : "file";
     const message = error instanceof Error ? error.message : String(error);
-    errors.push({ where: `${where} "${name}"`, detail: `cannot be used: ${message}` });
+    errors.push({ where: `${where} "${name}"`, detail: `cannot be used: ${message.trim()}` });
     return noFile;
   }
 }
 
+/** Editors read this key, and the server ignores it. */
+export const schemaKey = "$schema";
+
 function unknownKeys(name: string, values: ConfigFile["values"]): ConfigError[] {
   const known = Object.keys(settings);
   return Object.keys(values)
-    .filter((key) => !known.includes(key))
+    .filter((key) => !known.includes(key) && key !== schemaKey)
     .map((key) => ({
       where: `${name}, "${key}"`,
-      detail: `is not a setting; there are ${known.join(", ")}`,
+      detail: `is not a setting; ${hint(key, known)}`,
     }));
+}
+
+/** Also finds the name for a flag or a variable. */
+function hint(key: string, known: readonly string[]): string {
+  const letters = lettersOf(key).replace(/^restante/, "");
+  const meant = known.find((name) => isTypo(letters, lettersOf(name)));
+  return meant === undefined ? `there are ${known.join(", ")}` : `did you mean "${meant}"?`;
 }
 
 const isTexts = (value: unknown): value is readonly string[] =>

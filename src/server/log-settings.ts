@@ -20,6 +20,7 @@ export const logSettings: {
     placeholder: "level",
     about: "The log level; info logs every request.",
     allowed: "info, warn, error or silent",
+    choices: logLevels,
     fallback: "info",
     isReloadable: true,
     read: (text) => logLevels.find((level) => level === text),
@@ -32,6 +33,7 @@ export const logSettings: {
     about:
       "The format of the log: json for programs, text for people; auto is text on a terminal and json elsewhere.",
     allowed: "auto, json or text",
+    choices: logFormats,
     fallback: "auto",
     isReloadable: true,
     read: (text) => logFormats.find((format) => format === text),

@@ -10,6 +10,7 @@ interface Line extends Readonly<Record<string, unknown>> {
   readonly path?: string;
   readonly status?: number;
   readonly ms?: number;
+  readonly faults?: readonly string[];
   readonly err?: { readonly message?: string; readonly stack?: string };
 }
 
@@ -37,10 +38,12 @@ function requestText({ level, time, requestId, method, path, status = 0, ms = 0,
   ];
 }
 
-function eventText({ level = 30, time, msg, err, ...rest }: Line) {
+function eventText({ level = 30, time, msg, err, faults = [], ...rest }: Line) {
   const [name, colour] = level >= 50 ? red : level >= 40 ? yellow : blue;
-  const stack = err && `\n${safeLines(err.stack ?? err.message)}`;
-  return [paint(colour, name), safe(msg), paint("dim", membersText(rest)) + (stack ?? "")];
+  const stack = err ? [safeLines(err.stack ?? err.message)] : [];
+  const below = [...faults.map((fault) => `  ${safe(fault)}`), ...stack];
+  const parts = [paint(colour, name), safe(msg), paint("dim", membersText(rest))];
+  return [[parts.filter((part) => part !== "").join(" "), ...below].join("\n")];
 }
 
 type Colour = Parameters<typeof styleText>[0];

@@ -6,7 +6,7 @@ import { CliError, faultText, messageOf } from "../lib/cli-error.ts";
 import type { Action } from "../model/action.ts";
 import { logLateActionErrors, reloadActions } from "./actions-folder.ts";
 import type { App } from "./app.ts";
-import { type Config, type ConfigSources, readConfig, settings } from "./config.ts";
+import { type Config, type ConfigSources, configPath, readConfig, settings } from "./config.ts";
 import { applyDefinitions, readDefinitionFiles } from "./definitions-folder.ts";
 import { describeSettings } from "./describe-settings.ts";
 import { type Log, setLogFormat } from "./log.ts";
@@ -26,6 +26,8 @@ export interface ReloaderOptions {
 export class Reloader {
   readonly #options: ReloaderOptions;
   #config: Config;
+  /** The settings that were read last, also if something in their folders is wrong. */
+  #wanted: Config;
   #values: readonly SettingValue[];
   #last: Promise<unknown> = Promise.resolve();
   #spread: Spread = async () => undefined;
@@ -33,7 +35,15 @@ export class Reloader {
   constructor(options: ReloaderOptions) {
     this.#options = options;
     this.#config = options.config;
+    this.#wanted = options.config;
     this.#values = describeSettings(options.config);
+  }
+
+  /** The files and folders that are read again. */
+  get paths(): readonly string[] {
+    const { collections, actions } = this.#wanted;
+    const folders = [collections, actions].filter((path) => path !== undefined);
+    return [configPath(this.#options.sources), ...folders];
   }
 
   spreadBy(spread: Spread): void {
@@ -65,6 +75,7 @@ export class Reloader {
     const { sources, app, log } = this.#options;
     const read = readConfig(sources);
     if (Array.isArray(read)) throw new CliError(2, read.map(faultText).join("\n"));
+    this.#wanted = read as Config;
     const next = { ...this.#config, ...only(read as Config, isReloadable) };
     const actions = await check(next);
     const defined = await applyDefinitions(next, app, log);

@@ -71,6 +71,8 @@ export interface Setting<Value> {
   /** The allowed values; completes a sentence that begins with "must be". */
   readonly allowed: string;
   readonly fallback: string | undefined;
+  /** All values, where they are few. */
+  readonly choices?: readonly string[];
   /** The value may contain a password, so no message shows it. */
   readonly isPrivate?: true;
   /** Whether it can change while the server runs. */

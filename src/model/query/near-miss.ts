@@ -1,5 +1,7 @@
 // Suggests the right list parameter for a misspelled one or one of another API.
 
+import { isTypo, lettersOf } from "../../lib/typo.ts";
+
 /** All list parameters that are not filters. A filter on a field of such a name needs an operator. */
 export const listParameters = [
   "page",
@@ -53,8 +55,6 @@ const meanings = new Map(
 const isField = (name: string, value: unknown): boolean =>
   name === "order" && /^-?[\d.]+$/.test(String(value));
 
-const lettersOf = (name: string): string => name.replaceAll(/[^\p{L}\p{N}]/gu, "").toLowerCase();
-
 /** Returns the parameter that an unknown name probably means, or undefined. */
 export function suggestParameter(name: string, value?: unknown): string | undefined {
   const plain = lettersOf(name);
@@ -62,34 +62,4 @@ export function suggestParameter(name: string, value?: unknown): string | undefi
   const meant = isFiltered ? meanings.get("filter") : meanings.get(plain);
   if (meant !== undefined) return isField(plain, value) ? undefined : meant;
   return listParameters.find((parameter) => isTypo(plain, parameter));
-}
-
-/**
- * Whether the word differs from the parameter by one typing error. The first letter must be right, and
- * in a short word no new letter may be added: `age` and `port` are not typing errors of `page` and `sort`.
- */
-function isTypo(word: string, parameter: string): boolean {
-  if (word === parameter) return true;
-  if (
-    parameter.length < 4 ||
-    word[0] !== parameter[0] ||
-    Math.abs(word.length - parameter.length) > 1
-  )
-    return false;
-  if (word === `${parameter}s`) return true;
-  const start = sharedStart(word, parameter);
-  const [rest, parameterRest] = [word.slice(start), parameter.slice(start)];
-  const isSwapped = rest[0] === parameterRest[1] && rest[1] === parameterRest[0];
-  if (isSwapped && rest.slice(2) === parameterRest.slice(2)) return true;
-  if (rest === parameterRest.slice(1)) return true;
-  const isDoubled = rest[0] === word[start - 1];
-  const isLong = parameter.length > 4;
-  if (rest.slice(1) === parameterRest) return isDoubled || isLong;
-  return isLong && rest.slice(1) === parameterRest.slice(1);
-}
-
-function sharedStart(a: string, b: string): number {
-  let at = 0;
-  while (at < a.length && a[at] === b[at]) at++;
-  return at;
 }

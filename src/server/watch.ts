@@ -1,0 +1,44 @@
+// Watches files and folders for changes, for development.
+
+import { readdirSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+
+const everyMs = 150;
+
+/**
+ * Calls back after each change of the paths, when it is over. It looks at the files again and again, which
+ * needs no more than their names: a folder may appear later, and editors replace files in many ways.
+ */
+export function watchFiles(paths: () => readonly string[], onChange: () => Promise<unknown>): void {
+  let used = stateOf(paths());
+  let seen = used;
+  const look = async () => {
+    const now = stateOf(paths());
+    // Two equal looks: the editor has written all of it.
+    if (now === seen && now !== used) {
+      used = now;
+      await onChange();
+    }
+    seen = now;
+    setTimeout(look, everyMs).unref();
+  };
+  void look();
+}
+
+const stateOf = (paths: readonly string[]): string => paths.map(stateOfPath).join("\n");
+
+function stateOfPath(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return `${path} missing`;
+  if (!stat.isDirectory()) return `${path} ${stat.mtimeMs} ${stat.size} ${stat.ino}`;
+  return [path, ...namesIn(path).map((name) => stateOfPath(join(path, name)))].join("\n");
+}
+
+/** The folder may be removed in between. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).filter((name) => name !== "node_modules" && !name.startsWith("."));
+  } catch {
+    return [`${sep}unreadable`];
+  }
+}
