@@ -60,6 +60,7 @@ describe("defaults", () => {
       logFormat: "auto",
       logSample: 1,
       ...{ tlsCert: undefined, tlsKey: undefined },
+      ...{ otlpEndpoint: undefined, otlpHeaders: undefined, traceSample: 1 },
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 2_147_483_648,
       maxUnfinishedBytes: 10_737_418_240,
@@ -141,6 +142,7 @@ describe("the config file", () => {
       ...{ trustProxy: ["10.0.0.0/8", "::1"], adminToken, corsOrigins: ["https://a.test"] },
       ...{ logFormat: "text", logSample: 0.25 },
       ...{ tlsCert: "cert.pem", tlsKey: "key.pem" },
+      ...{ otlpEndpoint: "http://localhost:4318", otlpHeaders: "a=b", traceSample: 0.5 },
       ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3, allowedHosts: ["api.internal"] },
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
       collections: "rules",
@@ -223,6 +225,19 @@ describe("values", () => {
     collections: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
     actions: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
     tlsCert: { allowed: [["/x/../y.pem", "/y.pem"]], rejected: ["a\0b"] },
+    otlpEndpoint: {
+      allowed: [["http://localhost:4318/", "http://localhost:4318"]],
+      rejected: ["localhost:4318", "grpc://a", "http://u:p@a"],
+    },
+    otlpHeaders: { allowed: [["a=b, x-key=c%20d", "a=b, x-key=c%20d"]], rejected: ["a", "a=%zz"] },
+    traceSample: {
+      allowed: [
+        ["0", 0],
+        ["0.05", 0.05],
+        ["1", 1],
+      ],
+      rejected: ["1.1", "-1", "half", "1e-3"],
+    },
     tlsKey: { allowed: [["/x/../y.pem", "/y.pem"]], rejected: ["a\0b"] },
     baseUrl: {
       allowed: [

@@ -6,6 +6,7 @@ import { Problem } from "../model/problem.ts";
 import { skipBody } from "./body/content.ts";
 import { isChunked } from "./body/framing.ts";
 import { allowOrigin, options } from "./cors.ts";
+import { endTrace } from "./end-trace.ts";
 import { runResumable } from "./files/resumable.ts";
 import { isHost } from "./headers/host.ts";
 import { HttpProblem } from "./headers/http-problem.ts";
@@ -32,7 +33,6 @@ export type Fetch = (
   peerAddress: () => string,
   extendTimeout?: () => void,
   sendInterim?: SendInterim,
-  releaseChunk?: (chunk: Uint8Array) => void,
 ) => MaybePromise<Response>;
 
 export function createFetch(services: Services): Fetch {
@@ -42,12 +42,7 @@ export function createFetch(services: Services): Fetch {
     prepared.add(context);
     return finish(context, result);
   };
-  return (request, peerAddress, extendTimeout, sendInterim, releaseChunk) => {
-    const context = new RequestContext(services, request, nextRequestId());
-    context.peerAddress = peerAddress;
-    if (extendTimeout !== undefined) context.extendTimeout = extendTimeout;
-    context.sendInterim = sendInterim;
-    context.releaseChunk = releaseChunk;
+  const handle = (context: RequestContext): MaybePromise<Response> => {
     try {
       const repeated = prepared.find(context);
       if (repeated !== undefined)
@@ -63,6 +58,15 @@ export function createFetch(services: Services): Fetch {
     } catch (thrown) {
       return fail(context, thrown);
     }
+  };
+  return (request, peerAddress, extendTimeout, sendInterim) => {
+    const context = new RequestContext(services, request, nextRequestId());
+    context.peerAddress = peerAddress;
+    if (extendTimeout !== undefined) context.extendTimeout = extendTimeout;
+    context.sendInterim = sendInterim;
+    if (services.traces === undefined) return handle(context);
+    context.trace = services.traces.start(request.headers);
+    return context.trace === undefined ? handle(context) : context.trace.run(() => handle(context));
   };
 }
 
@@ -139,7 +143,11 @@ export function routeRequest(context: RequestContext): MaybePromise<Response | P
   const route = endpoint.routes[method === "HEAD" ? "GET" : method];
   if (route === undefined) return methodProblem(method, endpoint);
   context.route = route;
-  return then(authorize(context, route.permission), (rejected) => rejected ?? run(context, route));
+  const authorized =
+    context.trace === undefined
+      ? authorize(context, route.permission)
+      : context.trace.measure("authorize", () => authorize(context, route.permission));
+  return then(authorized, (rejected) => rejected ?? run(context, route));
 }
 
 /** DELETE ignores its body, but reads a chunked one first to find errors in it. */
@@ -173,6 +181,7 @@ function redirect(context: RequestContext): Response {
 function finish(context: RequestContext, result: Response | Problem): Response {
   const isProblem = result instanceof Problem;
   if (isProblem) context.problem = result.kind;
+  context.trace?.beginAnswer();
   const response = isProblem ? answerProblem(context, result) : result;
   response.headers.set("X-Request-Id", context.requestId);
   return complete(context, response);
@@ -188,6 +197,7 @@ function complete(context: RequestContext, response: Response): Response {
   const ms = performance.now() - context.startedAt;
   measureRequest(context, response.status, ms);
   logRequest?.(context, response.status, ms);
+  if (context.trace !== undefined) endTrace(context, context.trace, response.status);
   context.releaseMemory();
   return response;
 }

@@ -43,7 +43,8 @@ function lineOf(context: RequestContext, status: number, ms: number, more: strin
   const caller = token === undefined ? "" : `,"token":"${token.id}"${subjectOf(token)}`;
   const address = withoutIpv4Prefix(addressOf(context));
   const client = address === "" ? "" : `,"client":"${address}"`;
-  return `${lineStart()}${requestId}","method":${quoted(request.method)},"path":${quotedPath(path)},"status":${status}${kind},"ms":${decimal(ms)}${caller}${client}${more}}\n`;
+  const trace = context.trace === undefined ? "" : `,"trace":"${context.trace.traceId}"`;
+  return `${lineStart()}${requestId}","method":${quoted(request.method)},"path":${quotedPath(path)},"status":${status}${kind},"ms":${decimal(ms)}${caller}${client}${trace}${more}}\n`;
 }
 
 /** Most tokens have no subject of their own. */

@@ -19,6 +19,7 @@ import { type CollectMetrics, hourMs, openLasting } from "./lasting.ts";
 import type { Log } from "./log.ts";
 import { hasFiles, isInBucket } from "./open-files.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
+import { type OpenTraces, openTraces } from "./open-traces.ts";
 import { connect } from "./services.ts";
 
 export type { CollectMetrics } from "./lasting.ts";
@@ -82,12 +83,14 @@ export async function assemble(
   const openedAt = Date.now();
   const metrics = new Metrics();
   const report = (level: "error" | "info", message: string) => log[level](message);
-  const store = await openStore(config, committer, report, metrics);
+  const opened = await openStore(config, committer, report, metrics);
+  const tracing = await openTraces(config, log, metrics);
+  const store = tracing?.traceStore(opened) ?? opened;
   try {
     // What another process has uploaded can be without a row for a while.
     const isShared = config.store !== undefined || committer !== undefined || isInBucket(config);
     const sweepAge = () => (isShared ? dayMs : Date.now() - openedAt);
-    return build(config, log, store, loaded, sweepAge, metrics);
+    return build(config, log, store, loaded, sweepAge, metrics, tracing);
   } catch (error) {
     await store.close();
     throw error;
@@ -101,12 +104,14 @@ function build(
   loaded: readonly Action[],
   sweepAge: () => number,
   metrics: Metrics,
+  tracing: OpenTraces | undefined,
 ): App {
-  const lasting = openLasting(config, log, store, metrics);
+  const lasting = openLasting(config, log, store, metrics, tracing);
   const { tokens, collections, accessDocuments, settings } = lasting;
   let connected = connect(lasting, config, loaded);
   return {
-    fetch: (...request) => connected.fetch(...request),
+    fetch: (request, peerAddress, extendTimeout, sendInterim) =>
+      connected.fetch(request, peerAddress, extendTimeout, sendInterim),
     systemFetch: (request, lines) => connected.systemFetch(request, lines),
     errorResponse: (status, detail, cause) => connected.errorResponse(status, detail, cause),
     ...{ tokens, collections, accessDocuments, settings, metrics },

@@ -116,11 +116,10 @@ function findGiven(
   if (setting.flag !== undefined && flag !== undefined)
     return { source: "flag", from: setting.flag, where: setting.flag, value: flag, folder: cwd };
   // An empty variable counts as not set, because compose files and CI systems write it so.
-  const variable = environment[setting.variable];
-  if (variable) {
-    const from = setting.variable;
-    return { source: "environment", from, where: from, value: variable, folder: cwd };
-  }
+  const { variable, standardVariable = "" } = setting;
+  const set = [variable, standardVariable].find((known) => environment[known]);
+  if (set !== undefined)
+    return { source: "environment", from: set, where: set, value: environment[set], folder: cwd };
   if (!Object.hasOwn(file.values, name)) return undefined;
   const { name: fileName, path: from } = file;
   const where = `${fileName}, "${name}"`;

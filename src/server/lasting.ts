@@ -29,6 +29,7 @@ import { FilesHealth } from "./files-health.ts";
 import { type Log, lineWriter } from "./log.ts";
 import { openFiles } from "./open-files.ts";
 import type { OpenStore } from "./open-store.ts";
+import type { OpenTraces } from "./open-traces.ts";
 import { measureProcess } from "./process-metrics.ts";
 import { measureServices } from "./service-metrics.ts";
 
@@ -40,7 +41,13 @@ export const clock = (): number => Date.now();
 /** What requests in progress share with those that come after a change of the settings. */
 export type Lasting = ReturnType<typeof openLasting>;
 
-export function openLasting(config: Config, log: Log, store: OpenStore, metrics: Metrics) {
+export function openLasting(
+  config: Config,
+  log: Log,
+  store: OpenStore,
+  metrics: Metrics,
+  tracing: OpenTraces | undefined,
+) {
   const files = openFiles(config, sendFile);
   const uses = new TokenUses(store);
   const fileLimits = fileLimitsOf(config);
@@ -68,6 +75,7 @@ export function openLasting(config: Config, log: Log, store: OpenStore, metrics:
     filesHealth: new FilesHealth(files, log),
     settings: new Settings(describeSettings(config)),
     requestMetrics: new RequestMetrics(metrics),
+    traces: tracing?.traces,
     /** How the metrics of all processes are collected. */
     collect,
     /** Sets the limits of what lasts. */
@@ -83,7 +91,7 @@ export function openLasting(config: Config, log: Log, store: OpenStore, metrics:
       requests.flush();
       await pictures.close();
       await uses.flush();
-      await store.close();
+      await Promise.all([store.close(), tracing?.close()]);
     },
   };
 }

@@ -81,10 +81,10 @@ export function connect(lasting: Lasting, config: Config, loaded: readonly Actio
 function pick(lasting: Lasting) {
   const { access, accessDocuments, tokens, collections, resources, uploads } = lasting;
   const { resumableUploads, pictures, slowQueries, backups, settings } = lasting;
-  const { memory, rateLimits, store, filesHealth, requestMetrics } = lasting;
+  const { memory, rateLimits, store, filesHealth, requestMetrics, traces } = lasting;
   return {
     ...{ access, accessDocuments, tokens, collections, resources, uploads },
-    ...{ resumableUploads, pictures, slowQueries, backups, settings, memory, rateLimits },
+    ...{ resumableUploads, pictures, slowQueries, backups, settings, memory, rateLimits, traces },
     unready: () => store.ready(),
     filesUnready: () => filesHealth.unready(),
     storeVersion: () => store.version?.(),

@@ -63,6 +63,8 @@ export interface Setting<Value> {
   /** Undefined for a secret, because every user of a machine can see command lines. */
   readonly flag: `--${string}` | undefined;
   readonly variable: `RESTANTE_${string}`;
+  /** A variable that other programs read, too. Ours wins. */
+  readonly standardVariable?: string;
   /** The JSON type in the config file. In flags and variables, commas separate the items of a list. */
   readonly type: "string" | "number" | "list";
   /** The name of the value in the help. */

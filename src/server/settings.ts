@@ -21,11 +21,12 @@ import {
   wholeNumber,
 } from "./setting-values.ts";
 import { type TlsConfig, tlsSettings } from "./tls-settings.ts";
+import { type TraceConfig, traceSettings } from "./trace-settings.ts";
 
 export type { LogFormat, LogLevel } from "./log-settings.ts";
 export type { Setting } from "./setting-values.ts";
 
-export interface Config extends TlsConfig {
+export interface Config extends TlsConfig, TraceConfig {
   readonly host: string;
   readonly port: number;
   /** Absolute path of the folder. */
@@ -211,6 +212,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
   },
   ...logSettings,
   ...tlsSettings,
+  ...traceSettings,
   ...limitSettings,
   ...backupSettings,
   files: {

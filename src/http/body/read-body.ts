@@ -17,6 +17,13 @@ export function readDraftBody(
   context: RequestContext,
   key: string | undefined,
 ): Promise<ReceivedDraft | Problem> {
+  return context.measure("parse", () => readDraft(context, key));
+}
+
+function readDraft(
+  context: RequestContext,
+  key: string | undefined,
+): Promise<ReceivedDraft | Problem> {
   const { rules } = context.collection;
   const keyProblem = context.collection.requireKey(key);
   switch (typeOf(context.request.headers)) {

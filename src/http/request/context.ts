@@ -23,6 +23,7 @@ import type { Writes } from "../../domain/write/writes.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
 import type { MetricFamily } from "../../lib/metrics.ts";
+import type { Trace, Traces } from "../../lib/traces.ts";
 import { anonymous, type Principal } from "../../model/principal.ts";
 import type { Problem, ProblemKind } from "../../model/problem.ts";
 import type { Proxies } from "../headers/forwarded.ts";
@@ -79,6 +80,8 @@ export interface Services {
   /** Handles a request that has arrived in several ones. */
   readonly perform: (context: RequestContext) => MaybePromise<Response | Problem>;
   readonly version: string;
+  /** Undefined when no collector is configured. */
+  readonly traces: Traces | undefined;
   readonly measureRequest: (context: RequestContext, status: number, ms: number) => void;
   /** The metrics of all processes. */
   readonly metrics: () => MaybePromise<readonly MetricFamily[]>;
@@ -157,10 +160,10 @@ export class RequestContext {
   extendTimeout: () => void = noop;
   /** Sends an interim response (1xx), where the runtime can. */
   sendInterim: SendInterim | undefined = undefined;
-  /** Frees a chunk of the body that nothing uses any more, where the runtime can. */
-  releaseChunk: ((chunk: Uint8Array) => void) | undefined = undefined;
   /** The rate limits that the request was counted against. */
   quotas: readonly Quota[] = noQuotas;
+  /** Set when the request is traced. */
+  trace: Trace | undefined = undefined;
   /** Whether the request is known to have come without TLS. */
   inClearText = false;
 
@@ -180,6 +183,11 @@ export class RequestContext {
     this.services = services;
     this.request = request;
     this.requestId = requestId;
+  }
+
+  /** Measures a step, if the request is traced. */
+  measure<Result>(name: string, work: () => Result): Result {
+    return this.trace === undefined ? work() : this.trace.measure(name, work);
   }
 
   /** The memory of this request, released with its response. */

@@ -150,11 +150,20 @@ export async function upsertResource(context: RequestContext): Promise<Response 
 }
 
 /** Reads the body of a PUT. */
-async function readReplacement(
+const readReplacement = (
   context: RequestContext,
   condition: Condition | undefined,
   types: AcceptedTypes,
-): Promise<Pick<ReceivedDraft, "draft" | "files"> | Problem> {
+): Promise<Replacement | Problem> =>
+  context.measure("parse", () => readWholeReplacement(context, condition, types));
+
+type Replacement = Pick<ReceivedDraft, "draft" | "files">;
+
+async function readWholeReplacement(
+  context: RequestContext,
+  condition: Condition | undefined,
+  types: AcceptedTypes,
+): Promise<Replacement | Problem> {
   const isMultipart = types === replaceTypes && typeOf(context.request.headers) === multipartType;
   const rejected =
     limitAnonymous(context) ??
@@ -187,7 +196,7 @@ export async function patchResource(context: RequestContext): Promise<Response |
   const rejected = collection.requirePrecondition(
     patchKind === "operations" || condition?.isByTag === true,
   );
-  const received = await readPatch(context, patchKind, rejected);
+  const received = await context.measure("parse", () => readPatch(context, patchKind, rejected));
   if (received instanceof Problem) return received;
 
   const { patch, files, fingerprint } = received;
