@@ -5,7 +5,10 @@ export interface TrackedStep {
   done(): void;
 }
 
+/** What is counted. */
+export type Unit = "bytes" | "files" | "requests" | "resources" | "syncs";
+
 export type Track = (
   name: string,
-  options: { readonly total?: number; readonly unit: "bytes" | "files" | "resources" },
+  options: { readonly total?: number; readonly unit: Unit },
 ) => TrackedStep;

@@ -1,9 +1,10 @@
-// Describes the commands for tokens, rules and definitions. A command's module is loaded when it runs.
+// Describes the commands for tokens, rules, definitions and measurements. A command's module is loaded when it runs.
 
 import type { Command } from "commander";
 import { newSecret } from "../model/token.ts";
 import { processEnvironment, settings } from "../server/config.ts";
 import type { TestOptions } from "./access.ts";
+import type { BenchFlags } from "./bench.ts";
 import { configOf, withSettings } from "./config-options.ts";
 import type { DefinitionsOptions } from "./definitions.ts";
 import type { SettingsOptions } from "./settings.ts";
@@ -40,6 +41,7 @@ export function addAdminCommands(program: Command): void {
     });
   addDefinitionsCommands(program);
   addSettingsCommand(program);
+  addBenchCommand(program);
 }
 
 function addSettingsCommand(program: Command): void {
@@ -51,6 +53,20 @@ function addSettingsCommand(program: Command): void {
       const config = configOf(command);
       const { printSettings } = await import("./settings.ts");
       printSettings(config, options);
+    });
+}
+
+function addBenchCommand(program: Command): void {
+  withSettings(program.command("bench"), ["data"])
+    .description(
+      "Measure the disk and a server on this machine, and say what to expect. It works in a new folder inside the data folder.",
+    )
+    .option("--seconds <number>", "How long to measure.", "30")
+    .option("--json", "Print the result as JSON.")
+    .action(async (flags: BenchFlags, command) => {
+      const config = configOf(command);
+      const { benchCommand } = await import("./bench.ts");
+      await benchCommand(config, flags);
     });
 }
 
