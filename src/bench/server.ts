@@ -41,10 +41,9 @@ export class BenchServer {
       headers: { authorization: `Bearer ${this.secret}` },
     });
     const text = await response.text();
-    const read = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
     return {
-      cpuSeconds: read("process_cpu_seconds_total"),
-      memoryBytes: read("process_resident_memory_bytes"),
+      cpuSeconds: Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]),
+      memoryBytes: Number(/^process_resident_memory_bytes (\S+)$/m.exec(text)?.[1]),
     };
   }
 
