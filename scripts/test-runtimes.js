@@ -40,6 +40,7 @@ const languages = [
 /** Processes, signals, threads, files, and the drivers of the engines. */
 const system = [
   "/main.test",
+  "/reload.test",
   "/workers.test",
   "/store/disk/",
   "/store/pictures/",

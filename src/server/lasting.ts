@@ -83,6 +83,7 @@ export function openLasting(
       Object.assign(fileLimits, fileLimitsOf(next));
       Object.assign(uploadLimits, uploadLimitsOf(next));
       Object.assign(rateLimits, rateLimitsOf(next));
+      store.setQueryDeadline(next.queryDeadline * 1_000);
       cache.maxBytes = next.pictureCacheBytes;
       memory.limitBytes = memoryLimitOf(next);
     },

@@ -128,6 +128,7 @@ export const limitSettings = {
       "How many seconds a query may take, its wait for other queries included; then it is stopped and answered with 504.",
     allowed: "a whole number from 1 to 100",
     fallback: "10",
+    isReloadable: true,
     // The runtimes close a connection that is silent for 120 seconds.
     read: (text) => wholeNumber(text, 1, 100),
   },

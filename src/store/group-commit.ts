@@ -54,6 +54,7 @@ export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {
     commit: (changes) => queue.commit(changes),
     erase: (erasure) => store.erase(erasure),
     scrub: (options) => store.scrub(options),
+    setQueryDeadline: (ms) => store.setQueryDeadline(ms),
     watch: (listener) => store.watch(listener),
     ready: () => store.ready(),
     close: () => queue.close(),

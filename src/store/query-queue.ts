@@ -7,7 +7,7 @@ import type { ReadOptions } from "./store.ts";
 
 export interface QueueLimits {
   /** How long a query may take, including its wait. */
-  readonly deadlineMs: number;
+  deadlineMs: number;
   /** How many queries run at the same time. */
   readonly running: number;
   /** How many wait. */
@@ -42,7 +42,7 @@ export class QueryQueue {
   #onIdle: (() => void)[] = [];
 
   constructor(limits: QueueLimits, metrics?: Metrics) {
-    this.#limits = limits;
+    this.#limits = { ...limits };
     metrics?.gauge(
       "restante_queries_running",
       "How many queries that can be long run now.",
@@ -53,6 +53,11 @@ export class QueryQueue {
       "How many queries wait for another one to end.",
       () => this.#waiting.size,
     );
+  }
+
+  /** For queries that begin from now on. */
+  setDeadline(ms: number): void {
+    this.#limits.deadlineMs = ms;
   }
 
   /** Rejects as soon as the deadline is reached or the client has left, even if the job still ends its work. */

@@ -83,6 +83,8 @@ export interface Store extends Erasing {
    */
   commit(changes: readonly Change[]): Promise<readonly Outcome[]>;
 
+  /** Sets how long queries may take that begin from now on, their wait included. */
+  setQueryDeadline(ms: number): void;
   /**
    * Calls the listener soon after every commit, also after those of other processes and nodes. One call
    * can report several commits, and a call can be in vain. A listener reads on with `since` from its own

@@ -36,6 +36,8 @@ export interface TestApp {
   /** Returns the secret of a new token with these scopes. */
   token(...scopes: string[]): Promise<string>;
   total(collection: string): Promise<number>;
+  /** Changes settings, as a reload does. */
+  reload(changes: Partial<Config>): void;
   /** Writes for another app on the same folder. */
   readonly writer: Owner;
   stop(): Promise<void>;
@@ -114,6 +116,7 @@ export async function startApp(
     admin,
     request,
     writer: app.writer,
+    reload: (more) => app.reload({ ...settled, ...more }, actions),
     direct: async (request, peerAddress = "", extendTimeout) =>
       app.fetch(request, () => peerAddress, extendTimeout),
     async post(collection, fields) {

@@ -47,6 +47,7 @@ class Gate {
       tokens: () => store.tokens(),
       erase: (erasure) => store.erase(erasure),
       scrub: (options) => store.scrub(options),
+      setQueryDeadline: (ms) => store.setQueryDeadline(ms),
       watch: (listener) => store.watch(listener),
       ready: () => store.ready(),
       close: () => store.close(),

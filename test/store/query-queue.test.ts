@@ -52,7 +52,8 @@ describe("the queue of long queries", () => {
   });
 
   it("stops a query at the deadline, and one that still waits", async () => {
-    const queue = new QueryQueue({ ...limits, deadlineMs: 5 });
+    const queue = new QueryQueue(limits);
+    queue.setDeadline(5);
     const work = Promise.withResolvers<string>();
     let signal: AbortSignal | undefined;
     const running = queue.run({}, (given) => {

@@ -109,8 +109,7 @@ class PostgresStore implements Store {
     const waitsForReplica = readUrl !== undefined;
     const writer = new BatchWriter({
       open: (limits) => Connection.open({ ...settings, waitsForReplica, ...limits }),
-      maxConnections: settings.writers,
-      headAgeMs: maxAgeMs,
+      ...{ maxConnections: settings.writers, headAgeMs: maxAgeMs },
       fileQuotas: settings.fileQuotas,
       notify: (sql) => this.#listener.notify(sql),
       onFailover: () => this.#reconnect(waitsForReplica),
@@ -233,6 +232,8 @@ class PostgresStore implements Store {
     this.#invalidate();
     return erased;
   }
+
+  setQueryDeadline = (ms: number): void => this.#queries.setDeadline(ms);
 
   scrub(options: ScrubOptions): Promise<ScrubState> {
     return this.#background.scrub(options);

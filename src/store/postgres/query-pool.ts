@@ -12,6 +12,7 @@ interface Lent {
   readonly connection: Connection;
   /** Identifies the server process of the connection. */
   readonly pid: number;
+  readonly deadlineMs: number;
 }
 
 export class QueryPool {
@@ -21,12 +22,16 @@ export class QueryPool {
   readonly maxCounted: number;
   #idle: Lent[] = [];
   #isClosed = false;
+  /** The server ends statements at it, too. */
+  #deadlineMs: number;
 
   /** `pool` is for short reads. */
   constructor(settings: Settings, pool: Pool) {
     const { url, readUrl, queries, queryDeadlineMs, maxCounted: most, metrics } = settings;
     const deadlineMs = queryDeadlineMs ?? defaultDeadlineMs;
-    this.#open = () => Connection.open({ ...settings, url: readUrl ?? url, deadlineMs });
+    this.#deadlineMs = deadlineMs;
+    this.#open = () =>
+      Connection.open({ ...settings, url: readUrl ?? url, deadlineMs: this.#deadlineMs });
     this.#pool = pool;
     this.#queue = new QueryQueue(queueLimits(queries, deadlineMs), metrics);
     this.maxCounted = most ?? maxCounted;
@@ -41,6 +46,14 @@ export class QueryPool {
         throw outageOf(error) ?? error;
       }
     });
+  }
+
+  /** A connection keeps the deadline that it was opened with. */
+  setDeadline(ms: number): void {
+    if (ms === this.#deadlineMs) return;
+    this.#deadlineMs = ms;
+    this.#queue.setDeadline(ms);
+    this.reconnect();
   }
 
   /** Later queries open new connections, possibly to another server. */
@@ -77,7 +90,8 @@ export class QueryPool {
       return await connection.run(work);
     } finally {
       signal.removeEventListener("abort", stop);
-      if (!connection.isLost) this.#idle.push(lent);
+      if (lent.deadlineMs !== this.#deadlineMs) void connection.close();
+      else if (!connection.isLost) this.#idle.push(lent);
     }
   }
 
@@ -85,11 +99,12 @@ export class QueryPool {
     this.#idle = this.#idle.filter(({ connection }) => !connection.isLost);
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
+    const deadlineMs = this.#deadlineMs;
     const connection = await this.#open();
     const [row] = await connection.run((sql) =>
       rows<readonly [number]>(sql`SELECT pg_backend_pid()`),
     );
-    return { connection, pid: row?.[0] ?? 0 };
+    return { connection, pid: row?.[0] ?? 0, deadlineMs };
   }
 
   /** Ends the statement of another connection: the server does not notice that its client has left. */

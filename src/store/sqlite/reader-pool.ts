@@ -54,6 +54,10 @@ export class ReaderPool {
     return this.#read({ collection, range }, options);
   }
 
+  setDeadline(ms: number): void {
+    this.#queue.setDeadline(ms);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#queue.close();

@@ -245,6 +245,8 @@ class SqliteStore implements Store {
     return this.#committer.scrub(options);
   }
 
+  setQueryDeadline = (ms: number): void => this.#pool.setDeadline(ms);
+
   watch(listener: () => void): () => void {
     return this.#listeners.add(listener);
   }
