@@ -221,6 +221,8 @@ export class PostgresServer {
       "dynamic_shared_memory_type=mmap",
       // Compiling the queries of tests takes longer than running them.
       "jit=off",
+      // It would look at the databases of all tests again and again.
+      "autovacuum=off",
     ];
     const [program = "", ...words] = [
       ...asNobody,

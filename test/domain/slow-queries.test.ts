@@ -55,6 +55,7 @@ describe("slow queries", () => {
     assert.deepEqual(listed(queries)[0], {
       collection: "goods",
       shape: { where: "a eq", sort: [], isSearch: false },
+      plan: "checks all",
       missingIndexes: ["a"],
       count: 2,
       stopped: 1,

@@ -37,6 +37,6 @@ async function engine(wrap: (store: Store) => Store): Promise<ReusedEngine> {
 }
 
 storeContract("postgres", () => engine((store) => store));
-storeContractVariant("postgres, grouped", () =>
+storeContractVariant("postgres, grouped", "node", () =>
   engine((store) => withGroupCommit(store, { isByCollection: true })),
 );

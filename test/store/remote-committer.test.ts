@@ -45,7 +45,7 @@ async function engine(): Promise<ReusedEngine> {
   });
 }
 
-storeContractVariant("sqlite, handed over", engine);
+storeContractVariant("sqlite, handed over", "node", engine);
 
 describe("a remote commit", () => {
   const changes: readonly Change[] = [{ kind: "create-collection", collection: "people", at: 1 }];

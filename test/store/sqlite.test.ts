@@ -29,12 +29,10 @@ const maxCounted = testMaxCounted;
 const fileQuotas = testFileQuotas;
 
 // Every query runs on a reader thread here, and on the thread of the test below.
-storeContract(
-  "sqlite",
-  () => engine((path) => openSqlite({ path, maxCounted, shortRows: 0, fileQuotas })),
-  true,
+storeContract("sqlite", () =>
+  engine((path) => openSqlite({ path, maxCounted, shortRows: 0, fileQuotas })),
 );
-storeContractVariant("sqlite, grouped, with a commit counter", () =>
+storeContractVariant("sqlite, grouped, with a commit counter", "bun", () =>
   engine(async (path) =>
     withGroupCommit(await openSqlite({ path, mapFile, maxCounted, fileQuotas })),
   ),
