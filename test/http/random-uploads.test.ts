@@ -85,7 +85,7 @@ for (const [name, open] of places)
       const clients = ["ann", "bob", "eve"].map(
         (each, index) => new RandomUploader(each, randomNumbers(seed + index + 1)),
       );
-      const rounds = runs(2, 30);
+      const rounds = runs(1, 30);
       const steps = runs(12, 40);
       for (let round = 0; round < rounds; round++) {
         const server = await start();
