@@ -139,7 +139,7 @@ describeOn("bun", "usage errors are reported with exit code 2", () => {
   });
 });
 
-describe("failures are reported in one line, with exit code 1", () => {
+describeOn("bun", "failures are reported in one line, with exit code 1", () => {
   it("a port in use; the first admin token is created by the start that succeeds", async () => {
     const holder = createServer().listen(0, "127.0.0.1");
     await once(holder, "listening");
@@ -235,7 +235,7 @@ describe("serve", () => {
   });
 });
 
-describe("on a terminal", () => {
+describeOn("bun", "on a terminal", () => {
   const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
   // A pseudo-terminal comes from util-linux's script; elsewhere script takes other arguments.
   const isAble = has("script", "--version") && has("curl", "--version");

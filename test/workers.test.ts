@@ -21,6 +21,7 @@ import {
 import { PostgresServer } from "./postgres-server.ts";
 import { childrenOf, firstToken, isRunning, run, type ServerProcess, start } from "./process.ts";
 import { runs } from "./seeds.ts";
+import { runsOn } from "./short-run.ts";
 
 /** Processes start and end in these tests, on machines that may be busy. */
 const patience = { timeout: 100_000 };
@@ -176,7 +177,7 @@ describe("two workers on the embedded store", { skip }, () => {
   it("SIGTERM finishes requests in progress in all, and stops all", patience, drain);
 });
 
-describe("two workers on Postgres", { skip }, () => {
+describe("two workers on Postgres", { skip: skip || !runsOn("node") }, () => {
   let server: PostgresServer;
   before(async () => {
     server = await PostgresServer.shared();
@@ -198,7 +199,7 @@ describe("two workers on Postgres", { skip }, () => {
   it("SIGTERM finishes requests in progress in all, and stops all", patience, drain);
 });
 
-describe("the first process", { skip }, () => {
+describe("the first process", { skip: skip || !runsOn("bun") }, () => {
   after(end);
 
   it("stops the others when it is killed under load", patience, async () => {
