@@ -37,6 +37,6 @@ async function engine(wrap: (store: Store) => Store): Promise<ReusedEngine> {
 }
 
 storeContract("postgres", () => engine((store) => store));
-storeContractVariant("postgres, grouped", "node", () =>
+storeContractVariant("postgres, grouped", "bun", () =>
   engine((store) => withGroupCommit(store, { isByCollection: true })),
 );
