@@ -21,7 +21,7 @@ const program = new Command("restante")
 
 const serveCommand = withSettings(program.command("serve"), Object.keys(settings))
   .description("Start the server.")
-  .addHelpText("after", () => `\n${settings.adminToken.variable}  ${settings.adminToken.about}`)
+  .addHelpText("after", () => `\n${helpOfVariables()}`)
   .allowUnknownOption()
   .allowExcessArguments()
   .option(
@@ -57,6 +57,12 @@ try {
   await program.parseAsync();
 } catch (thrown) {
   process.exitCode = reportError(thrown);
+}
+
+/** Some settings have no flag. */
+function helpOfVariables(): string {
+  const without = Object.values(settings).filter(({ flag }) => flag === undefined);
+  return without.map(({ variable, about }) => `${variable}  ${about}`).join("\n");
 }
 
 /** Prints what is wrong and returns the exit code. */

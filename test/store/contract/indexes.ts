@@ -12,6 +12,7 @@ import {
 } from "../../../src/model/query/sort-key.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { isLong } from "../../seeds.ts";
 import { define, found, idsFrom, kinds, remove } from "./change-helpers.ts";
 import { type ContractTest, testMaxCounted } from "./engine-under-test.ts";
 import {
@@ -119,7 +120,9 @@ export function indexes(contractTest: ContractTest): void {
         [],
       );
       const kind = kindOf("schema" in definition ? definition.schema : undefined, "v");
-      for (const each of [store, other]) await assertAllRight(each, queriesOn("v", kind));
+      // A short run asks one of the two in turn.
+      const asked = isLong ? [store, other] : [index % 2 === 0 ? store : other];
+      for (const each of asked) await assertAllRight(each, queriesOn("v", kind));
       await assertAllRight(other, queriesOn("w", "any"));
     }
   });
