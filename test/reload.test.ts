@@ -1,13 +1,16 @@
 // Reloading settings while the server runs: what changes, what does not, faults, load and kills, with one process and many.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../src/model/token.ts";
 import { json, requestSender, type SendRequest } from "./acknowledged-writes.ts";
+import { PostgresServer } from "./postgres-server.ts";
 import { childrenOf, type ServerProcess, start } from "./process.ts";
 import { isLong, runs } from "./seeds.ts";
 
@@ -129,6 +132,57 @@ describe("--watch", () => {
   );
 });
 
+/** Changes settings, definitions and actions under load. */
+async function changeUnderLoad(...flags: readonly string[]): Promise<void> {
+  await settle({ corsOrigins: "none", maxCascade: 8 });
+  await action("1");
+  await open(...flags);
+  assert.equal((await ask("/people", json("POST", { name: "Ann" }))).status, 201);
+  assert.deepEqual(new Set(await everywhere(allowedOrigin)), new Set([null]));
+  const clients = load();
+  for (let turn = 0; turn < runs(4, 40); turn++) {
+    await settle({ corsOrigins: turn % 2 === 0 ? ["https://a.test"] : "none" });
+    assert.equal((await reload()).status, 200);
+  }
+  await settle({ corsOrigins: "*", maxBodyBytes: 100, port: 1, maxCounted: 5, maxCascade: 9 });
+  await write("rules/people.json", '{"schema":{"type":"object","required":["name"]}}');
+  await action("2");
+  const { status, body } = await reload();
+  assert.deepEqual(
+    [status, JSON.parse(body)],
+    [
+      200,
+      {
+        changed: ["corsOrigins", "maxBodyBytes"],
+        needRestart: ["maxCounted"],
+        defined: ["people"],
+      },
+    ],
+  );
+  assert.ok((await clients.stop()) > 0);
+  assert.deepEqual(new Set(await everywhere(allowedOrigin)), new Set(["*"]));
+  assert.deepEqual(new Set(await everywhere(ring)), new Set(["2"]));
+  const settings = new Set(await everywhere(async () => (await fetchAlone("/-/settings")).text()));
+  assert.equal(settings.size, 1, "every process shows the same");
+  const { data } = JSON.parse([...settings][0] ?? "");
+  const shown = new Map(data.map((each: { name: string }) => [each.name, each]));
+  const from = join(cwd, "restante.json");
+  assert.deepEqual(shown.get("maxBodyBytes"), {
+    ...{ name: "maxBodyBytes", value: 100, source: "file", from, reloadable: true },
+  });
+  assert.deepEqual(shown.get("maxCounted"), {
+    ...{ name: "maxCounted", value: 1_000_000, source: "default", from: null },
+    reloadable: false,
+  });
+  assert.deepEqual(shown.get("maxCascade"), {
+    ...{ name: "maxCascade", value: 7, source: "environment", from: "RESTANTE_MAX_CASCADE" },
+    reloadable: true,
+  });
+  const large = json("POST", { name: "x".repeat(200) });
+  assert.equal((await ask("/people", large)).status, 413);
+  assert.match((await ask("/people", json("POST", {}))).body, /invalid-body/);
+}
+
 /** Each test has one process or two in `npm test`, and both in the long run. */
 for (const workers of onLinux ? [1, 2] : [1]) {
   describe(`a reload with ${workers} process${workers > 1 ? "es" : ""}`, () => {
@@ -136,57 +190,9 @@ for (const workers of onLinux ? [1, 2] : [1]) {
     const alone = { ...patience, skip: workers > 1 && !isLong && "in the long run" };
     const many = { ...patience, skip: workers === 1 && onLinux && !isLong && "in the long run" };
 
-    it("uses what can change and names what cannot, and drops no request", many, async () => {
-      await settle({ corsOrigins: "none", maxCascade: 8 });
-      await action("1");
-      await open(...flags);
-      assert.equal((await ask("/people", json("POST", { name: "Ann" }))).status, 201);
-      assert.deepEqual(new Set(await everywhere(allowedOrigin)), new Set([null]));
-      const clients = load();
-      for (let turn = 0; turn < runs(4, 40); turn++) {
-        await settle({ corsOrigins: turn % 2 === 0 ? ["https://a.test"] : "none" });
-        assert.equal((await reload()).status, 200);
-      }
-      await settle({ corsOrigins: "*", maxBodyBytes: 100, port: 1, maxCounted: 5, maxCascade: 9 });
-      await write("rules/people.json", '{"schema":{"type":"object","required":["name"]}}');
-      await action("2");
-      const { status, body } = await reload();
-      assert.deepEqual(
-        [status, JSON.parse(body)],
-        [
-          200,
-          {
-            changed: ["corsOrigins", "maxBodyBytes"],
-            needRestart: ["maxCounted"],
-            defined: ["people"],
-          },
-        ],
-      );
-      assert.ok((await clients.stop()) > 0);
-      assert.deepEqual(new Set(await everywhere(allowedOrigin)), new Set(["*"]));
-      assert.deepEqual(new Set(await everywhere(ring)), new Set(["2"]));
-      const settings = new Set(
-        await everywhere(async () => (await fetchAlone("/-/settings")).text()),
-      );
-      assert.equal(settings.size, 1, "every process shows the same");
-      const { data } = JSON.parse([...settings][0] ?? "");
-      const shown = new Map(data.map((each: { name: string }) => [each.name, each]));
-      const from = join(cwd, "restante.json");
-      assert.deepEqual(shown.get("maxBodyBytes"), {
-        ...{ name: "maxBodyBytes", value: 100, source: "file", from, reloadable: true },
-      });
-      assert.deepEqual(shown.get("maxCounted"), {
-        ...{ name: "maxCounted", value: 1_000_000, source: "default", from: null },
-        reloadable: false,
-      });
-      assert.deepEqual(shown.get("maxCascade"), {
-        ...{ name: "maxCascade", value: 7, source: "environment", from: "RESTANTE_MAX_CASCADE" },
-        reloadable: true,
-      });
-      const large = json("POST", { name: "x".repeat(200) });
-      assert.equal((await ask("/people", large)).status, 413);
-      assert.match((await ask("/people", json("POST", {}))).body, /invalid-body/);
-    });
+    it("uses what can change and names what cannot, and drops no request", many, () =>
+      changeUnderLoad(...flags),
+    );
 
     it("changes nothing when anything is invalid, and reports every fault", alone, async () => {
       await settle({ corsOrigins: "none" });
@@ -221,6 +227,27 @@ for (const workers of onLinux ? [1, 2] : [1]) {
       await write("deeds/_tone.ts", "export const tone: number = 4;");
       assert.equal((await reload()).status, 200);
       assert.deepEqual(new Set(await everywhere(ring)), new Set(["4"]));
+    });
+
+    it("lets a request in progress end with the settings that it began with", alone, async () => {
+      await settle({ maxBodyBytes: 1_000 });
+      await open(...flags);
+      const body = JSON.stringify({ name: "x".repeat(200) });
+      const socket = connect(running.port, new URL(running.url).hostname).setEncoding("utf8");
+      const head = [
+        ...["POST /people HTTP/1.1", "Host: localhost", `Authorization: Bearer ${secret}`],
+        ...["Content-Type: application/json", `Content-Length: ${body.length}`],
+        ...["Expect: 100-continue", "", ""],
+      ];
+      socket.write(head.join("\r\n"));
+      // The server says so when it has read this much.
+      await once(socket, "data");
+      await settle({ maxBodyBytes: 100 });
+      assert.deepEqual(JSON.parse((await reload()).body).changed, ["maxBodyBytes"]);
+      socket.write(body);
+      assert.match(String(await once(socket, "data")), /^HTTP\/1\.1 201 /);
+      socket.destroy();
+      assert.equal((await ask("/people", json("POST", JSON.parse(body)))).status, 413);
     });
 
     it("is made by SIGHUP, too, and logged", alone, async () => {
@@ -270,3 +297,15 @@ for (const workers of onLinux ? [1, 2] : [1]) {
     });
   });
 }
+
+describe("a reload on Postgres", { skip: !isLong && "in the long run" }, () => {
+  it("is the same, with two processes", patience, async () => {
+    const server = await PostgresServer.shared();
+    try {
+      const store = await server.preparedDatabase();
+      await changeUnderLoad("--store", store, "--workers", onLinux ? "2" : "1");
+    } finally {
+      await server.close();
+    }
+  });
+});
