@@ -59,7 +59,7 @@ describe("defaults", () => {
       logLevel: "info",
       logFormat: "auto",
       logSample: 1,
-      ...{ tlsCert: undefined, tlsKey: undefined },
+      ...{ tlsCert: undefined, tlsKey: undefined, http2: "off" },
       ...{ otlpEndpoint: undefined, otlpHeaders: undefined, traceSample: 1 },
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 2_147_483_648,
@@ -141,7 +141,7 @@ describe("the config file", () => {
       ...{ host: "::1", port: 0, data: "here", baseUrl: "https://example.org/api/" },
       ...{ trustProxy: ["10.0.0.0/8", "::1"], adminToken, corsOrigins: ["https://a.test"] },
       ...{ logFormat: "text", logSample: 0.25 },
-      ...{ tlsCert: "cert.pem", tlsKey: "key.pem" },
+      ...{ tlsCert: "cert.pem", tlsKey: "key.pem", http2: "on" },
       ...{ otlpEndpoint: "http://localhost:4318", otlpHeaders: "a=b", traceSample: 0.5 },
       ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3, allowedHosts: ["api.internal"] },
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
@@ -238,6 +238,7 @@ describe("values", () => {
       ],
       rejected: ["1.1", "-1", "half", "1e-3"],
     },
+    http2: { allowed: [["on", "on"]], rejected: ["true", "h2"] },
     tlsKey: { allowed: [["/x/../y.pem", "/y.pem"]], rejected: ["a\0b"] },
     baseUrl: {
       allowed: [

@@ -179,7 +179,7 @@ async function claimPort(config: Config, app: App, log: Log): Promise<number> {
   return server.port;
 }
 
-const noTls = { tlsCert: undefined, tlsKey: undefined };
+const noTls = { tlsCert: undefined, tlsKey: undefined, http2: "off" } as const;
 
 async function start(config: Config, app: App, log: Log): Promise<Server> {
   try {

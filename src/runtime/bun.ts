@@ -107,12 +107,14 @@ function listen({
   errorResponse,
   isShared = false,
   tls,
+  http2 = false,
 }: ServeOptions): Listener {
   // A GET costs one comparison and two closures, and is synchronous when `fetch` is.
   const respond = (request: Request, server: Bun.Server<undefined>) => {
     const peerAddress = () => server.requestIP(request)?.address ?? "";
     const extendTimeout = () => server.timeout(request, longTimeoutSeconds);
     const method = request.method;
+    if (http2 && method !== "GET") markUnknownLength(request);
     if (method === "HEAD") return headResponse(fetch(request, peerAddress, extendTimeout));
     if (method !== "GET" && mayBeSlow(method, request.headers)) extendTimeout();
     return fetch(request, peerAddress, extendTimeout);
@@ -131,7 +133,7 @@ function listen({
     development: false,
     // The application responds with 413 and a problem; Bun's own response has no body.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    ...(tls && { tls: { cert: tls.cert, key: tls.key } }),
+    ...(tls && { tls: { cert: tls.cert, key: tls.key }, http2 }),
 
     routes: rawRoutes(
       (request: Request, server: Bun.Server<undefined>) =>
@@ -142,6 +144,13 @@ function listen({
   });
   const listener: Listener = { server, isEnding: false };
   return listener;
+}
+
+/** HTTP/2 has no field for a body of unknown length. The application expects that of HTTP/1.1. */
+function markUnknownLength(request: Request): void {
+  const { headers } = request;
+  if (headers.has("content-length") || headers.has("transfer-encoding")) return;
+  if (request.body !== null) headers.set("transfer-encoding", "chunked");
 }
 
 /** Also for a POST without a body, because Bun counts the time of the handler as idle. */

@@ -30,6 +30,32 @@ export function findRequestError(
   );
 }
 
+/** The same over HTTP/2, where `:authority` is the host (RFC 9113 §8.3.1). */
+export function findHttp2Error(
+  incoming: IncomingMessage,
+  maxHeaderBytes: number,
+): HttpError | undefined {
+  const { url = "" } = incoming;
+  if (!url.startsWith("/") && url !== "*")
+    return { status: 400, detail: "The path must begin with a slash (RFC 9113 §8.3.1)." };
+  return (
+    findAuthorityError(incoming) ??
+    findSizeError(incoming, maxHeaderBytes) ??
+    findTargetError(incoming) ??
+    findHostError(incoming)
+  );
+}
+
+/** Adds `:authority` as Host, which the application reads. */
+function findAuthorityError({ headers, rawHeaders }: IncomingMessage): HttpError | undefined {
+  const authority = headers[":authority"];
+  if (typeof authority !== "string") return undefined;
+  if (headers.host === undefined) rawHeaders.push("host", authority);
+  else if (headers.host !== authority)
+    return { status: 400, detail: "Host differs from :authority (RFC 9113 §8.3.1)." };
+  return undefined;
+}
+
 function findVersionError(incoming: IncomingMessage): HttpError | undefined {
   if (incoming.httpVersionMajor !== 1) return versionNotSupported;
   return incoming.httpVersionMinor === 0 && isRtsp(incoming) ? versionNotSupported : undefined;

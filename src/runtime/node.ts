@@ -3,11 +3,13 @@
 import { constants } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
+import { Http2ServerResponse } from "node:http2";
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { withoutStream } from "./head.ts";
 import { Connection } from "./node-connection.ts";
+import { sendInterimOverHttp2, serveHttp2 } from "./node-http2.ts";
 import { httpErrorOf, type ParserError } from "./node-parser-errors.ts";
 import { findRequestError, type HttpError } from "./node-request-errors.ts";
 import type { Certificate, MapFile, SendFile, Serve, ServeOptions } from "./runtime.ts";
@@ -41,14 +43,19 @@ export const serve: Serve = async (options) => {
   const server =
     tls === undefined
       ? createServer(httpOptions)
-      : createTlsServer({ ...httpOptions, ...tlsOptions(tls) });
+      : createTlsServer({ ...httpOptions, ...tlsOptions(tls), ALPNProtocols: protocols(options) });
   // With a limit node:http would drop lines silently. They are counted later.
   server.maxHeadersCount = 0;
   server.timeout = inactivityTimeoutMs;
 
   const connections = trackConnections(server, options);
-  handleRequests(server, connections, options);
+  const listener = createListener(options);
+  handleRequests(server, connections, options, listener);
   handleProtocolErrors(server, connections);
+  const http2 =
+    options.http2 && server instanceof TlsServer
+      ? serveHttp2(server, options, listener)
+      : undefined;
 
   const { port, host, isShared = false } = options;
   server.listen({ port, host, reusePort: isShared });
@@ -64,14 +71,19 @@ export const serve: Serve = async (options) => {
     async stop(graceMs) {
       server.close();
       for (const connection of connections.values()) connection.finish();
+      http2?.finish();
       const force = setTimeout(() => {
         for (const connection of connections.values()) connection.destroy();
+        http2?.destroy();
       }, graceMs);
       await closed;
       clearTimeout(force);
     },
   };
 };
+
+const protocols = ({ http2 = false }: ServeOptions): string[] =>
+  http2 ? ["h2", "http/1.1"] : ["http/1.1"];
 
 /** A client must not make the server compute a new handshake on an open connection. */
 const tlsOptions = ({ cert, key }: Certificate) => ({
@@ -91,9 +103,12 @@ function trackConnections(server: HttpServer, { errorResponse, tls }: ServeOptio
   return connections;
 }
 
-function handleRequests(server: HttpServer, connections: Connections, options: ServeOptions): void {
-  const listener = createListener(options);
-
+function handleRequests(
+  server: HttpServer,
+  connections: Connections,
+  options: ServeOptions,
+  listener: Listener,
+): void {
   const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const connection = connections.get(incoming.socket);
     if (!connection?.accepts(outgoing)) return;
@@ -123,6 +138,8 @@ const failed: HttpError = {
   detail: "The server failed while handling this request.",
 };
 
+type Listener = ReturnType<typeof createListener>;
+
 /** Converts between node:http and Request and Response. It replaces the global classes with faster ones. */
 function createListener({ fetch, errorResponse }: ServeOptions) {
   return getRequestListener(
@@ -131,7 +148,7 @@ function createListener({ fetch, errorResponse }: ServeOptions) {
         request,
         () => incoming.socket.remoteAddress ?? "",
         undefined,
-        incoming.httpVersionMinor === 0 ? undefined : interimSender(outgoing),
+        incoming.httpVersion === "1.0" ? undefined : interimSender(outgoing),
       );
       return request.method === "HEAD" ? withoutStream(response) : response;
     },
@@ -150,6 +167,7 @@ const interimSender =
   (outgoing: object) =>
   (status: number, headers: Readonly<Record<string, string>>): void => {
     if (outgoing instanceof ServerResponse) outgoing.writeInformation(status, headers);
+    if (outgoing instanceof Http2ServerResponse) sendInterimOverHttp2(outgoing, status, headers);
   };
 
 /** Handles what never becomes a request: CONNECT, expectations, parser errors and timeouts. */

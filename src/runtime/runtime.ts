@@ -34,6 +34,8 @@ export interface ServeOptions {
   readonly isShared?: boolean;
   /** Serves TLS, from version 1.2 on, with this certificate. */
   readonly tls?: Certificate | undefined;
+  /** Serves HTTP/2, too, to clients that choose it. Needs TLS. */
+  readonly http2?: boolean;
 }
 
 export interface Server {

@@ -26,6 +26,8 @@ export function readCertificate(config: Config): CheckedCertificate | undefined 
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined))
     throw usageError([{ where: "--tls-cert, --tls-key", detail: "set both or none" }]);
   const files = certificateFiles(config);
+  if (files === undefined && config.http2 === "on")
+    throw usageError([{ where: "--http2", detail: "needs TLS: set --tls-cert and --tls-key" }]);
   if (files === undefined) return undefined;
   const faults: ConfigError[] = [];
   const read = (name: keyof CertificateFiles): string | undefined => {

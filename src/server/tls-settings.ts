@@ -7,7 +7,10 @@ export interface TlsConfig {
   readonly tlsCert: string | undefined;
   /** Absolute path of the private key. */
   readonly tlsKey: string | undefined;
+  readonly http2: "on" | "off";
 }
+
+const switches = ["on", "off"] as const;
 
 export const tlsSettings = {
   tlsCert: {
@@ -30,5 +33,16 @@ export const tlsSettings = {
     allowed: "the path of a file",
     fallback: undefined,
     read: filePath,
+  },
+  http2: {
+    flag: "--http2",
+    variable: "RESTANTE_HTTP2",
+    type: "string",
+    placeholder: "switch",
+    about: "Whether clients may choose HTTP/2. It needs --tls-cert.",
+    allowed: "on or off",
+    choices: switches,
+    fallback: "off",
+    read: (text) => switches.find((choice) => choice === text),
   },
 } satisfies { readonly [Name in keyof TlsConfig]: Setting<TlsConfig[Name]> };
