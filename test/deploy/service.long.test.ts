@@ -11,6 +11,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { newSecret } from "../../src/model/token.ts";
 import { runCommand } from "../generators/tools.ts";
+import { childrenOf } from "../process.ts";
 import { unless } from "./needs.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -40,7 +41,7 @@ async function writeFilter(file: string): Promise<void> {
   const without = new Set((await Promise.all(denied.split(" ").map(expand))).flat());
   const names = (await Promise.all(allowed.split(" ").map(expand))).flat();
   const kept = names.filter((name) => !without.has(name));
-  const script = join(root, "test/deploy/seccomp.py");
+  const script = join(root, "test/deploy/system_calls.py");
   const shell = `echo "$1" | /usr/bin/python3 "$2" > "$3"`;
   const args = ["-c", shell, "sh", kept.join(" "), script, file];
   await runCommand({ program: "sh", args }, root);
@@ -101,24 +102,12 @@ describe("the systemd unit", () => {
       assert.equal((await fetch(`${url}/scans`, { headers })).status, 200);
       await until(() => output.includes("made a backup") || undefined, child);
       assert.ok(!/EPERM|not permitted/i.test(output), output);
-      const server = Number(/"pid":(\d+)/.exec(output)?.[1]);
-      assert.ok(server > 0);
     } finally {
-      const inside = await runCommand(
-        {
-          program: "pgrep",
-          args: [
-            "--oldest",
-            "--full",
-            `${join(root, "src/main.ts")} serve --port 0 --workers 2`,
-            "--uid",
-            `${user}`,
-          ],
-        },
-        root,
-      ).catch(() => "");
-      if (inside !== "") process.kill(Number(inside.trim()), "SIGTERM");
-      else child.kill("SIGKILL");
+      // bwrap, the first process of its namespace, and the server.
+      const [first = 0] = await childrenOf(child.pid ?? 0);
+      const [server] = await childrenOf(first);
+      if (server === undefined) child.kill("SIGKILL");
+      else process.kill(server, "SIGTERM");
       await ended;
       await rm(folder, { recursive: true });
     }

@@ -1,4 +1,4 @@
-# Writes the filter of the system calls that restante.service allows: seccomp.py < names > filter
+# Writes the filter of the system calls that restante.service allows: system_calls.py < names > filter
 import errno
 import socket
 import sys
