@@ -3,7 +3,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { newSecret } from "../../src/model/token.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { openTlsConnection, type RawConnection } from "../runtime/raw-connection.ts";
+import { freePort } from "./free-port.ts";
 
 const deploy = fileURLToPath(new URL("../../deploy", import.meta.url));
 
@@ -153,13 +153,4 @@ async function makeCertificate(folder: string): Promise<void> {
   );
   const both = await Promise.all([`${certificate}`, `${key}`].map((file) => readFile(file)));
   await writeFile(join(folder, "both.pem"), Buffer.concat(both));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
