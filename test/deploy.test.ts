@@ -23,6 +23,7 @@ const texts = readdirSync(folder, { recursive: true, withFileTypes: true })
   .filter((file) => !file.startsWith("patroni/"))
   .map((file) => [file, read(file)] as const);
 
+const certificate = "restante_tls_certificate_expires_timestamp_seconds";
 const metricName = /\b(?:restante|process)_[a-z_]+/g;
 
 /** Histograms have three names each. */
@@ -37,7 +38,8 @@ async function existingMetrics(): Promise<ReadonlySet<string>> {
   const families = [...app.metrics.read(), ...postgres.read()];
   await app.close();
   await rm(data, { recursive: true });
-  return new Set(families.map(({ name }) => name));
+  // It exists while the server listens with TLS.
+  return new Set([certificate, ...families.map(({ name }) => name)]);
 }
 
 describe("deploy/", () => {
@@ -53,6 +55,11 @@ describe("deploy/", () => {
       );
       for (const flag of serving) assert.ok(flags.has(flag), `${file}: ${flag}`);
     }
+  });
+
+  it("has a file of settings that is valid", () => {
+    const result = readConfig({ flags: {}, environment: {}, cwd: join(folder, "systemd") });
+    assert.ok(!Array.isArray(result), JSON.stringify(result));
   });
 
   it("asks for the health and the metrics at paths that exist", () => {

@@ -156,6 +156,18 @@ describeOn("bun", "failures are reported in one line, with exit code 1", () => {
     await stop(running);
   });
 
+  it("a port of the metrics in use", async () => {
+    const holder = createServer().listen(0, "127.0.0.1");
+    await once(holder, "listening");
+    const address = holder.address();
+    const port = String(typeof address === "object" ? address?.port : address);
+    const metrics = ["--metrics-host", "127.0.0.1", "--metrics-port", port];
+    const { code, stderr } = await run(["serve", "--port", "0", ...metrics], { cwd });
+    holder.close();
+    assert.match(stderr, new RegExp(`^Cannot serve the metrics on port ${port} .*\n$`));
+    assert.equal(code, 1);
+  });
+
   it("a data folder that cannot be created", async () => {
     writeFileSync(join(cwd, "file"), "");
     const { code, stderr } = await run(["serve", "--data", "file"], { cwd });

@@ -68,7 +68,7 @@ async function serveAlone(config: Config, app: App, log: Log): Promise<void> {
   logLateActionErrors(config, app, log);
   const server = await start(config, app, log);
   const backups = scheduleBackups(config, log, app.showBackups);
-  const metrics = await startMetrics(config, app, log, () => app.metrics.read());
+  const metrics = await startMetrics(config, app, log, () => app.metrics.read(), server);
   stopOnSignal(together(server, backups, metrics), app, log);
   await announce(config, app, server.port, log);
   await backups?.start();
@@ -84,17 +84,20 @@ function scheduleBackups(
   return to === undefined ? undefined : new BackupScheduler({ config, to, log, onChange });
 }
 
+/** When it cannot listen, it stops what listens already. */
 async function startMetrics(
   config: Config,
   app: App,
   log: Log,
   collect: CollectMetrics,
+  listening?: Stoppable,
 ): Promise<Stoppable | undefined> {
   try {
     const server = await listenForMetrics(config, collect);
     if (server) log.info({ port: server.port, host: config.metricsHost }, "serving metrics");
     return server;
   } catch (error) {
+    await listening?.stop(0);
     await app.close();
     throw error;
   }
