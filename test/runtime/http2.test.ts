@@ -197,8 +197,23 @@ describe("stopping with HTTP/2", () => {
   });
 });
 
-describe("Expect over HTTP/2", { skip: isBun && "Bun sends 100 by itself" }, () => {
-  it("is answered when the body is read, and not before", patience, async () => {
+describe("interim responses over HTTP/2", { skip: isBun && "Bun sends none" }, () => {
+  it("come before the final one", patience, async () => {
+    const server = await start(
+      (_request, _peerAddress, _extendTimeout, sendInterim) => {
+        sendInterim?.(104, { location: "/-/uploads/x" });
+        return new Response("done");
+      },
+      { tls, http2: true },
+    );
+    const { session, request } = await openHttp2(server.port);
+    const { status, interim, body } = await request("/");
+    assert.deepEqual([status, interim, body], [200, [104], "done"]);
+    session.destroy();
+    await server.stop(0);
+  });
+
+  it("answer Expect when the body is read, and not before", patience, async () => {
     const server = await start(
       async (request) => {
         if (request.url.endsWith("/read")) return new Response(await request.text());

@@ -49,9 +49,9 @@ export async function start(fetch?: Fetch, more: Partial<ServeOptions> = {}): Pr
     port: 0,
     maxHeaderBytes,
     ...more,
-    fetch: (request, peerAddress, extendTimeout) => {
+    fetch: (request, ...rest) => {
       reached.push(`${request.method} ${request.url}`);
-      return (fetch ?? echo)(request, peerAddress, extendTimeout);
+      return (fetch ?? echo)(request, ...rest);
     },
     errorResponse: (status, detail, cause) => {
       errors.push({ status, detail, cause });
