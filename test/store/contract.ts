@@ -77,7 +77,7 @@ const suites: readonly Suite[] = [
 
 /** Runs all contract tests on an engine. `npm test` runs every second suite on each runtime. */
 export function storeContract(name: string, start: Start): void {
-  const here = suites.filter((_, index) => runsOn(index % 2 === 0 ? "bun" : "node"));
+  const here = suites.filter((_, index) => runsOn(index % 2 === 0 ? "node" : "bun"));
   describe(name, () => runSuites(here, contractTestOn(start)));
 }
 
