@@ -166,7 +166,7 @@ describe("failures under load", () => {
       async () => {
         const journal = new AcknowledgedWrites(`restarted-${signal.toLowerCase()}`, asks);
         await journal.postMany(8, runs(8, 40));
-        const poured = journal.postMany(8, runs(15, 120));
+        const poured = journal.postMany(8, runs(30, 120));
         await journal.grow(8);
         await server.stop(signal);
         await journal.untilToldToWait();
@@ -184,7 +184,7 @@ describe("failures under load", () => {
     async () => {
       const journal = new AcknowledgedWrites("killed", asks);
       await journal.postMany(8, runs(8, 40));
-      const poured = journal.postMany(8, runs(15, 120));
+      const poured = journal.postMany(8, runs(30, 120));
       await journal.grow(8);
       nodes[0].signal("SIGKILL");
       await nodes[0].ended;

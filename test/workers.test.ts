@@ -105,7 +105,7 @@ async function revoke(withinMs: number): Promise<void> {
 async function killUnderLoad(): Promise<void> {
   const journal = new AcknowledgedWrites("killed", [ask]);
   await journal.postMany(8, runs(8, 40));
-  const poured = journal.postMany(8, runs(15, 150));
+  const poured = journal.postMany(8, runs(30, 150));
   await journal.grow(8);
   await killWorker(running);
   await poured;
@@ -208,7 +208,7 @@ describe("the first process", { skip: skip || !runsOn("bun") }, () => {
     const workers = await childrenOf(first.pid);
     const journal = new AcknowledgedWrites("people", [requestSender(first.url, secret)]);
     await journal.postMany(8, runs(8, 40));
-    const poured = journal.postMany(8, runs(15, 100));
+    const poured = journal.postMany(8, runs(30, 100));
     first.signal("SIGKILL");
     await first.ended;
     await until(async () => {
