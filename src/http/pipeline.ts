@@ -33,6 +33,7 @@ export type Fetch = (
   peerAddress: () => string,
   extendTimeout?: () => void,
   sendInterim?: SendInterim,
+  releaseChunk?: (chunk: Uint8Array) => void,
 ) => MaybePromise<Response>;
 
 export function createFetch(services: Services): Fetch {
@@ -59,11 +60,12 @@ export function createFetch(services: Services): Fetch {
       return fail(context, thrown);
     }
   };
-  return (request, peerAddress, extendTimeout, sendInterim) => {
+  return (request, peerAddress, extendTimeout, sendInterim, releaseChunk) => {
     const context = new RequestContext(services, request, nextRequestId());
     context.peerAddress = peerAddress;
     if (extendTimeout !== undefined) context.extendTimeout = extendTimeout;
     context.sendInterim = sendInterim;
+    context.releaseChunk = releaseChunk;
     if (services.traces === undefined) return handle(context);
     context.trace = services.traces.start(request.headers);
     return context.trace === undefined ? handle(context) : context.trace.run(() => handle(context));

@@ -110,8 +110,7 @@ function build(
   const { tokens, collections, accessDocuments, settings } = lasting;
   let connected = connect(lasting, config, loaded);
   return {
-    fetch: (request, peerAddress, extendTimeout, sendInterim) =>
-      connected.fetch(request, peerAddress, extendTimeout, sendInterim),
+    fetch: (...request) => connected.fetch(...request),
     systemFetch: (request, lines) => connected.systemFetch(request, lines),
     errorResponse: (status, detail, cause) => connected.errorResponse(status, detail, cause),
     ...{ tokens, collections, accessDocuments, settings, metrics },

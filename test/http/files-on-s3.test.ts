@@ -1,10 +1,12 @@
 // A server with its files on S3: uploads, downloads, and an outage that stops nothing but files.
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../../src/model/token.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { bytesOf } from "../store/disk/file-helpers.ts";
@@ -74,6 +76,19 @@ describe("files on S3", () => {
       assert.equal((await request(resource, { method: "DELETE" })).status, 204);
     }
     assert.equal((await fileKeys()).length, 1);
+  });
+
+  it("reach a reader that pauses, byte for byte", async () => {
+    const bytes = bytesOf(20_000_000);
+    const { url } = await uploaded(bytes);
+    const response = await request(url);
+    const hash = createHash("sha256");
+    let count = 0;
+    for await (const chunk of response.body ?? []) {
+      hash.update(chunk);
+      if (count++ % 50 === 0) await sleep(20);
+    }
+    assert.equal(hash.digest("hex"), hashOf(bytes));
   });
 
   it("are redirected to where the definition says so", async () => {

@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { PostgresServer } from "../postgres-server.ts";
+import { isLong, newSeed, randomNumbers, runs } from "../seeds.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";
 import { answerOf } from "./expect.ts";
 import { filesIn, hashOf } from "./multipart.ts";
@@ -40,6 +41,22 @@ async function onDisk(home: string): Promise<Place> {
   };
 }
 
+/** The resources in Postgres. */
+async function withPostgres(home: string): Promise<Place> {
+  const database = await PostgresServer.shared();
+  const disk = await onDisk(home);
+  return {
+    ...disk,
+    environment: { RESTANTE_STORE: await database.preparedDatabase() },
+    destroy: () => database.close(),
+  };
+}
+
+const withWorkers = async (home: string): Promise<Place> => ({
+  ...(await onDisk(home)),
+  environment: { RESTANTE_WORKERS: "2" },
+});
+
 async function onS3(home: string): Promise<Place> {
   const server = await S3Server.start();
   return {
@@ -56,9 +73,11 @@ async function onS3(home: string): Promise<Place> {
 }
 
 const places = [
-  ["disk", onDisk],
-  ["S3", onS3],
-] as const;
+  ["disk", onDisk] as const,
+  ["S3", onS3] as const,
+  ...(isLong ? ([["disk, by two processes", withWorkers]] as const) : []),
+  ...(isLong ? ([["disk, with Postgres", withPostgres]] as const) : []),
+];
 
 for (const [name, open] of places)
   describe(`random writes of files on ${name}`, () => {

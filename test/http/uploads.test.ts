@@ -9,6 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BodyError } from "../../src/http/body/decoding.ts";
 import { withTimeouts } from "../../src/http/body/upload.ts";
+import { pulledStream } from "../../src/lib/pulled-stream.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
 import type { TestApp } from "./app.ts";
 import { type Client, pointersOf } from "./client.ts";
@@ -164,6 +165,27 @@ describe("a file in a form", () => {
     const wrapped = [Buffer.from("hello\r\n"), body, Buffer.from("bye\r\n--a-boundary\r\nx")];
     const { status } = await post({ headers, body: Buffer.concat(wrapped) });
     assert.equal(status, 201);
+  });
+});
+
+describe("the chunks of a body", () => {
+  it("stay with a caller that made them, and are stored as often as they come", async () => {
+    const chunk = new Uint8Array(100_000).fill(7);
+    const body = async function* () {
+      for (let count = 0; count < 3; count++) yield chunk;
+    };
+    const request = new Request("http://localhost/people", {
+      ...{ method: "POST", body: pulledStream(body()), duplex: "half" },
+      headers: {
+        ...{ authorization: `Bearer ${app.admin}`, "content-type": "image/png" },
+        "content-length": "300000",
+      },
+    } as RequestInit);
+    const { status, body: answer } = await answerOf(app.direct(request));
+    assert.equal(status, 201, answer);
+    const { file: shown } = JSON.parse(answer);
+    assert.equal(shown.sha256, hashOf(Buffer.alloc(300_000, 7)));
+    assert.equal(chunk.byteLength, 100_000);
   });
 });
 

@@ -38,7 +38,7 @@ import { BodyError } from "./decoding.ts";
 import { readBoundary, storedType } from "./file-type.ts";
 import { type MultipartPart, readParts } from "./multipart-stream.ts";
 import type { ReceivedDraft } from "./received.ts";
-import { checkUpload, maxUploadBytesOf, uploadChunks, uploadTooLarge } from "./upload.ts";
+import { checkUpload, maxUploadBytesOf, released, uploadChunks, uploadTooLarge } from "./upload.ts";
 
 /** The limit of one form. */
 export const maxFiles = 100;
@@ -141,7 +141,8 @@ class Form {
     if (member instanceof Problem) throw new BodyError(member);
     if (++this.#fileCount > maxFiles) throw new BodyError(manyFiles);
     const { services, collection } = this.#context;
-    const saved = await services.uploads.save(collection, this.#permission, bytes, this.#maxBytes);
+    const chunks = released(this.#context, bytes);
+    const saved = await services.uploads.save(collection, this.#permission, chunks, this.#maxBytes);
     if (saved instanceof Problem) throw new BodyError(saved);
     if (saved === "too-large") throw new BodyError(uploadTooLarge(this.#maxBytes));
     const file = { field, name: cleanFileName(fileName), type: storedType(type), ...saved };

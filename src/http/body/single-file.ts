@@ -16,6 +16,7 @@ import {
   checkUpload,
   expectedBytes,
   maxUploadBytesOf,
+  released,
   uploadChunks,
   uploadTooLarge,
 } from "./upload.ts";
@@ -60,7 +61,7 @@ export async function saveBody(
   if (name instanceof Problem) return name;
   const type = storedType(request.headers.get("content-type"));
   try {
-    const bytes = check(uploadChunks(context, maxBytes));
+    const bytes = released(context, check(uploadChunks(context, maxBytes)));
     const permission = current === undefined ? "create" : "update";
     const { owner } = current ?? collection.creator;
     const replaced = readFiles(current?.files).find((file) => file.slot === slot);

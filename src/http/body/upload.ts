@@ -55,6 +55,26 @@ export async function* uploadChunks(
   }
 }
 
+/** Frees the chunks of a body, where the runtime can. A decoder may use its chunks again. */
+export function released(
+  { request, releaseChunk }: RequestContext,
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  const isDecoded = request.headers.has("content-encoding");
+  return releaseChunk === undefined || isDecoded ? chunks : releasing(chunks, releaseChunk);
+}
+
+/** Frees each chunk when the next one is asked for. */
+export async function* releasing(
+  chunks: AsyncIterable<Uint8Array>,
+  release: (chunk: Uint8Array) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    yield chunk;
+    release(chunk);
+  }
+}
+
 /**
  * Throws when nothing arrives for `idleMs`, or the end does not arrive within `totalMs`, or the signal is
  * aborted.

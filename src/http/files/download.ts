@@ -3,11 +3,13 @@
 import { preconditionFailed } from "../../domain/problems.ts";
 import { dateOf, fileAt } from "../../domain/resources.ts";
 import { fileReplaced, type Signed } from "../../domain/signed-urls.ts";
+import { pulledStream } from "../../lib/pulled-stream.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
 import { isSafeToShow, servedType } from "../body/file-type.ts";
+import { releasing } from "../body/upload.ts";
 import {
   checkIfMatch,
   httpDate,
@@ -144,7 +146,17 @@ async function answerBytes(
     headers.set("Content-Digest", writeDigest(part.sha256));
   const bytes = await send(context, found, range);
   if (bytes instanceof Problem) return bytes;
-  return bytes === undefined ? findAgain(context, part) : new Response(bytes, { status, headers });
+  if (bytes === undefined) return findAgain(context, part);
+  return new Response(releasedBody(context, bytes), { status, headers });
+}
+
+/** The chunks of a download are freed as they are sent, where the runtime can. */
+function releasedBody(
+  { releaseChunk }: RequestContext,
+  bytes: ReadableStream<Uint8Array> | Blob,
+): ReadableStream<Uint8Array> | Blob {
+  const isStream = bytes instanceof ReadableStream && releaseChunk !== undefined;
+  return isStream ? pulledStream(releasing(bytes, releaseChunk)) : bytes;
 }
 
 async function answerRanges(

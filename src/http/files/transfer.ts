@@ -8,7 +8,7 @@ import { Problem } from "../../model/problem.ts";
 import { hasNoBody, received } from "../body/content.ts";
 import { BodyError, type ByteLimit } from "../body/decoding.ts";
 import { checkTrailer } from "../body/framing.ts";
-import { superseded, withTimeouts } from "../body/upload.ts";
+import { released, superseded, withTimeouts } from "../body/upload.ts";
 import { type DigestCheck, readDigest } from "../headers/content-digest.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
 import {
@@ -55,7 +55,7 @@ export async function receive(
     mismatch = digest?.verify();
     return mismatch === undefined;
   };
-  const open = (signal: AbortSignal) => chunksOf(context, limit, digest, signal);
+  const open = (signal: AbortSignal) => released(context, chunksOf(context, limit, digest, signal));
   try {
     const size = await services.resumableUploads.append(upload, open, isValid);
     return typeof size === "number" ? { ...upload, size } : (mismatch ?? superseded);
@@ -112,6 +112,7 @@ async function performRequest(
   Object.assign(inner, { principal, path: upload.request.path, query: upload.request.query });
   Object.assign(inner, { peerAddress: context.peerAddress, clientAddress: context.clientAddress });
   Object.assign(inner, { inClearText: context.inClearText, extendTimeout: context.extendTimeout });
+  inner.releaseChunk = context.releaseChunk;
   try {
     return answer(context, upload, await services.perform(inner));
   } finally {

@@ -160,6 +160,8 @@ export class RequestContext {
   extendTimeout: () => void = noop;
   /** Sends an interim response (1xx), where the runtime can. */
   sendInterim: SendInterim | undefined = undefined;
+  /** Frees a chunk of the body that nothing uses any more, where the runtime can. */
+  releaseChunk: ((chunk: Uint8Array) => void) | undefined = undefined;
   /** The rate limits that the request was counted against. */
   quotas: readonly Quota[] = noQuotas;
   /** Set when the request is traced. */

@@ -146,6 +146,7 @@ export class S3Client {
     const headers = new Headers(request.headers);
     // The signature covers the hash, and S3 compares it with what arrives.
     if (body !== undefined) headers.set("x-amz-content-sha256", hashOf(body));
+    if (body !== undefined) headers.set("content-length", String(body.byteLength));
     const url = this.#urlOf(request);
     const signed = await this.#signer({ method, url, headers }).sign();
     return fetch(signed.url.toString().replaceAll("+", "%20"), {
@@ -153,8 +154,8 @@ export class S3Client {
       headers: signed.headers,
       redirect: "manual",
       signal,
-      ...(body !== undefined && { body: body as Uint8Array<ArrayBuffer> }),
-    });
+      ...(body !== undefined && { body: streamOf(body), duplex: "half" }),
+    } as RequestInit);
   }
 
   #signer(options: {
@@ -193,6 +194,24 @@ export class S3Client {
 
 const isRejected = <T extends object>(result: T | Rejected): result is Rejected =>
   "outage" in result;
+
+/** fetch would copy a whole buffer, and leave the copies to the garbage collector. */
+function streamOf(body: Uint8Array): ReadableStream<Uint8Array> {
+  let start = 0;
+  return new ReadableStream(
+    {
+      pull(controller) {
+        const piece = body.subarray(start, start + pieceBytes);
+        start += piece.byteLength;
+        if (piece.byteLength > 0) controller.enqueue(piece);
+        if (start >= body.byteLength) controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+const pieceBytes = 65_536;
 
 export const hashOf = (bytes: Uint8Array): string =>
   createHash("sha256").update(bytes).digest("hex");

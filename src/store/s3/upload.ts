@@ -9,7 +9,7 @@ import { abortUpload, ifNone, putObject, removeObject, stateOf } from "./objects
 const mebi = 1024 * 1024;
 
 /** S3 takes 10,000 parts at most, so the parts of a very large file are larger. */
-const partBytes = (number: number): number => (number <= 1_000 ? 8 : 64) * mebi;
+const partBytes = (number: number): number => (number <= 1_000 ? 5 : 64) * mebi;
 
 export interface UploadOptions {
   readonly maxBytes: number;
@@ -51,13 +51,13 @@ class Parts {
   readonly #name: string;
   readonly #isNew: boolean;
   readonly #etags: string[] = [];
-  #buffer = Buffer.alloc(0);
+  #buffer = new Uint8Array();
   #bytes = 0;
   #size = 0;
   #uploadId: string | undefined;
   /** The part that is being sent while the next one arrives, and its buffer, which is used again. */
   #sending: Promise<void> = Promise.resolve();
-  #spare = Buffer.alloc(0);
+  #spare = new Uint8Array();
   #isPut = false;
 
   constructor(client: S3Client, name: string, isNew: boolean) {
@@ -82,9 +82,8 @@ class Parts {
   #reserve(bytes: number, limit: number): void {
     const { byteLength } = this.#buffer;
     if (bytes <= byteLength) return;
-    const grown = Buffer.allocUnsafeSlow(Math.min(limit, Math.max(bytes, 2 * byteLength)));
-    grown.set(this.#buffer.subarray(0, this.#bytes));
-    this.#buffer = grown;
+    const grown = Math.min(limit, Math.max(bytes, 2 * byteLength));
+    this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(grown));
   }
 
   /** Waits for the part before. */
@@ -125,6 +124,8 @@ class Parts {
     if (this.#bytes > 0) await this.#send();
     await this.#sending;
     await this.#complete(this.#uploadId);
+    // The garbage collector may take long to do so.
+    for (const { buffer } of [this.#buffer, this.#spare]) buffer.transfer(0);
   }
 
   async #putWhole(): Promise<void> {
