@@ -62,8 +62,21 @@ async function upload(): Promise<StoredFile> {
 }
 
 const cache = () => new PictureCache(join(folder, "pictures"), 1_000_000);
-const open = (renderer: Pick<SlowRenderer, "run" | "close">) =>
-  new Pictures(files(), cache(), renderer);
+const open = (renderer: Pick<SlowRenderer, "run" | "close">, kept = cache()) =>
+  new Pictures(files(), kept, renderer);
+
+/** A cache that tells when something was not found in it: then it is queued in the same turn. */
+function notedCache() {
+  const [kept, missed] = [cache(), Promise.withResolvers<void>()];
+  const read = kept.read.bind(kept);
+  const state = { key: "none", missed: missed.promise };
+  kept.read = async (name) => {
+    const found = await read(name);
+    if (name.startsWith(state.key)) setImmediate(missed.resolve);
+    return found;
+  };
+  return { kept, state };
+}
 
 describe("pictures", () => {
   it("that are asked for at the same time are rendered once, and kept for the next start", async () => {
@@ -81,20 +94,23 @@ describe("pictures", () => {
 
   it("of one caller wait in turn with those of others, and too many are 503", async () => {
     const renderer = new SlowRenderer();
-    const pictures = open(renderer);
+    const { kept, state } = notedCache();
+    const pictures = open(renderer, kept);
     const order: string[] = [];
-    const ask = async (caller: string) => {
-      const made = await pictures.render(access, await upload(), request, caller);
+    const ask = async (caller: string, file?: StoredFile) => {
+      const made = await pictures.render(access, file ?? (await upload()), request, caller);
       order.push(caller);
       return made;
     };
     const crowd = Array.from({ length: 60 }, () => ask("many"));
     const rejected = await Promise.race(crowd);
     assert.ok(rejected instanceof Problem && rejected.kind === "unavailable");
-    const other = ask("few");
+    const file = await upload();
+    state.key = file.key;
+    const other = ask("few", file);
+    await state.missed;
     order.length = 0;
-    // The other one is in the queue when its file is uploaded; then everything may go on.
-    setTimeout(() => renderer.release(), 300);
+    renderer.release();
     await Promise.all([...crowd, other]);
     assert.ok(order.indexOf("few") >= 0 && order.indexOf("few") < 25, `${order.indexOf("few")}`);
   });

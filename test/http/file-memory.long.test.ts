@@ -2,10 +2,11 @@
 
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, it } from "node:test";
+import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 // @ts-expect-error: the scripts have no types.
 import { bundleServer } from "../../scripts/test-server.js";
@@ -66,13 +67,17 @@ async function download(server: ServerProcess, url: string, range?: string) {
   return { status: response.status, hash: hash.digest("hex"), length };
 }
 
+const servers = join(tmpdir(), `restante-servers-${process.pid}`);
+after(() => rm(servers, { recursive: true, force: true }));
+
 /** The bundle, with the flag of bin/restante.js: the sources take some 60 MB more on Node. */
 async function startAsShipped(
   folder: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<ServerProcess> {
-  const servers = join(folder, "servers");
-  bundleServer(fileURLToPath(new URL("../..", import.meta.url)), join(servers, runtime), runtime);
+  const root = fileURLToPath(new URL("../..", import.meta.url));
+  if (!existsSync(servers)) bundleServer(root, join(servers, runtime), runtime);
+  // It is read when the module is loaded.
   process.env.RESTANTE_TEST_SERVERS = servers;
   const { startServerProcess } = await import("./server-process.ts");
   const flags = { NODE_OPTIONS: "--max-semi-space-size=2" };

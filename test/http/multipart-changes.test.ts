@@ -6,7 +6,7 @@ import type { ProblemKind } from "../../src/model/problem.ts";
 import { itOn } from "../short-run.ts";
 import type { TestApp } from "./app.ts";
 import { type Client, pointersOf } from "./client.ts";
-import { type Answer, answerOf } from "./expect.ts";
+import { type Answer, answerOf, assertProblem } from "./expect.ts";
 import { type FilesApp, startFilesApp } from "./files-app.ts";
 import { file, filesIn, form, hashOf, type Piece, type Shown, text } from "./multipart.ts";
 
@@ -210,6 +210,30 @@ for (const store of ["sqlite", "postgres"])
           "keyed",
         );
       });
+    });
+
+    it("names the part of an error in JSON, and what its method accepts", async () => {
+      const broken = { ...data(0), bytes: '{"a": 01}' };
+      const { id } = await app.post("people", {});
+      const ways = [
+        ["POST", "/people", "accept-post"],
+        ["PUT", `/people/${id}`, "accept"],
+        ["PATCH", `/people/${id}`, "accept-patch"],
+      ] as const;
+      for (const [method, path, field] of ways) {
+        const { errors } = assertProblem(await send(method, path, [broken]), "invalid-body");
+        assert.deepEqual(
+          errors?.map(({ pointer }) => pointer),
+          ["/data/a"],
+        );
+        const type = { "content-type": "multipart/form-data; boundary=a-boundary; charset=latin1" };
+        const other = await send(method, path, [data({})], type);
+        assertProblem(other, "unsupported-media-type");
+        const named = ["accept-post", "accept", "accept-patch"].filter((each) =>
+          other.headers.has(each),
+        );
+        assert.deepEqual(named, [field]);
+      }
     });
 
     it("rules decide about fields, files and values", async () => {

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../../src/model/token.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";
+import { captureLog } from "./captured-log.ts";
 import type { Answer } from "./expect.ts";
 import { filesIn, hashOf, type Shown } from "./multipart.ts";
 import { startOwnerAndWorker } from "./owner-and-worker.ts";
@@ -132,7 +133,9 @@ describe("requests for one upload at the same time", () => {
     const folder = await mkdtemp(join(tmpdir(), "restante-"));
     folders.push(folder);
     const adminToken = newSecret();
-    const apps = await startOwnerAndWorker({ data: join(folder, "data"), files, adminToken });
+    const log = captureLog();
+    const config = { data: join(folder, "data"), files, adminToken };
+    const apps = await startOwnerAndWorker(config, log.log);
     const random = randomNumbers(newSeed(`races of uploads, files in ${files.slice(0, 2)}`));
     const clients = apps.map((app) => new UploadClient(app, adminToken));
     const one = new Race(clients, random);
@@ -142,6 +145,11 @@ describe("requests for one upload at the same time", () => {
       const { body = "" } = (await clients[0]?.send("GET", "/scans")) ?? {};
       assert.equal(JSON.parse(body).total, made);
       return made;
+    } catch (error) {
+      await log.settled();
+      const failed = log.lines().filter(({ level }) => Number(level) >= 50);
+      console.log(JSON.stringify(failed));
+      throw error;
     } finally {
       for (const app of apps) await app.stop();
     }

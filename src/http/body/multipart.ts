@@ -30,7 +30,9 @@ import {
   isJsonType,
   jsonTypes,
   mediaTypeOf,
+  patchTypes,
   readContentType,
+  replaceTypes,
 } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { formResponseTypes, invalidBody } from "./content.ts";
@@ -56,7 +58,7 @@ export async function readMultipart(
 ): Promise<ReceivedForm | Problem> {
   const maxBytes = maxUploadBytesOf(context, context.collection.rules);
   const { headers } = context.request;
-  const type = readContentType(headers, createTypes);
+  const type = readContentType(headers, formTypes[permission]);
   if (type instanceof Problem) return type;
   const boundary = readBoundary(headers);
   if (boundary instanceof Problem) return boundary;
@@ -76,6 +78,8 @@ export async function readMultipart(
 }
 
 type FormPermission = "create" | "put" | "update";
+
+const formTypes = { create: createTypes, put: replaceTypes, update: patchTypes } as const;
 
 /** The fields and files of a form so far. */
 class Form {
@@ -184,7 +188,11 @@ class Form {
     const [other] = besideData(this.#pairs, this.#rules);
     if (other !== undefined) return invalid(other, besideDataMessage);
     const errors = scanJson(data);
-    return errors.length > 0 ? invalidBody(errors) : writeTree(readTree(data));
+    const inPart = errors.map((error) => ({
+      ...error,
+      pointer: `${pointerTo([dataField])}${error.pointer ?? ""}`,
+    }));
+    return errors.length > 0 ? invalidBody(inPart) : writeTree(readTree(data));
   }
 
   /** Removes files that no resource will refer to. */

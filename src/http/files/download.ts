@@ -177,7 +177,9 @@ async function answerRanges(
   });
   headers.set("Content-Type", type);
   headers.set("Content-Length", String(length));
-  return new Response(body, { status: 206, headers });
+  // A picture in memory is also sent to others.
+  const sent = found.bytes === undefined ? releasedBody(context, body) : body;
+  return new Response(sent, { status: 206, headers });
 }
 
 /** Bytes for a response that has them alone. */

@@ -246,18 +246,26 @@ const addWriter: Step = `
   ${formOfFirstRelease}
 `;
 
-/** Version 17: the owners and sizes of files. */
+/** Version 17: the owners and sizes of files. A list that is damaged counts nothing. */
 const sizeFiles: Step = `
   ALTER TABLE files
     ADD COLUMN IF NOT EXISTS owner text COLLATE "C",
     ADD COLUMN IF NOT EXISTS bytes bigint NOT NULL DEFAULT 0;
-  UPDATE files SET owner = held.owner, bytes = coalesce(held.bytes, 0)
+  CREATE OR REPLACE FUNCTION readable_files(files text) RETURNS json LANGUAGE plpgsql AS $$
+  BEGIN
+    RETURN CASE json_typeof(files::json) WHEN 'array' THEN files ELSE '[]' END;
+  EXCEPTION WHEN data_exception THEN
+    RETURN '[]';
+  END $$;
+  UPDATE files SET owner = held.owner, bytes = held.bytes
   FROM (
-    SELECT part, resources.owner, file ->> 'key' AS key, (file ->> 'size')::bigint AS bytes
-    FROM resources, json_array_elements(resources.files::json) AS file
+    SELECT part, resources.owner, file ->> 'key' AS key,
+      CASE WHEN file ->> 'size' ~ '^[0-9]{1,18}$' THEN (file ->> 'size')::bigint ELSE 0 END AS bytes
+    FROM resources, json_array_elements(readable_files(resources.files)) AS file
     WHERE resources.files IS NOT NULL
   ) AS held
   WHERE files.part = held.part AND files.key = held.key;
+  DROP FUNCTION readable_files(text);
   ${filesByOwner}
   ${formOfFirstRelease}
 `;

@@ -162,6 +162,8 @@ describe("a database of schema version 10", () => {
           ...put("two", { collection: "notes", fields: "{}" }),
           ...{ owner: "ann", files: '[{"key":"k1","size":40},{"key":"k2","size":2}]' },
         },
+        // Their lists of files are damaged below.
+        ...["broken", "object", "odd"].map((id) => put(id, { collection: "notes", fields: "{}" })),
       ]);
       await before.close();
       await testDatabase.admin((sql) =>
@@ -172,16 +174,19 @@ describe("a database of schema version 10", () => {
              ALTER TABLE files DROP COLUMN owner, DROP COLUMN bytes;
              DROP TABLE builds, former_owners, former_states;
              DROP INDEX resources_by_created, resources_by_updated;
+             UPDATE resources SET files = '[{' WHERE id = 'broken';
+             UPDATE resources SET files = '{"key":"k1"}' WHERE id = 'object';
+             UPDATE resources SET files = '[1,{"key":"k3","size":"x"}]' WHERE id = 'odd';
              UPDATE schema_version SET version = 10`,
           )
           .simple(),
       );
       const messages: string[] = [];
       const store = await testDatabase.open({ onProgress: (message) => messages.push(message) });
-      assert.equal((await store.collection("notes"))?.total, 2);
+      assert.equal((await store.collection("notes"))?.total, 5);
       assert.match(messages[0] ?? "", /^migrating the database: \d+ %$/);
       const [head] = await testDatabase.admin((sql) => sql`SELECT bytes FROM heads`);
-      assert.equal(Number(head?.bytes), 12);
+      assert.equal(Number(head?.bytes), 18);
       assert.deepEqual([await store.fileBytes("ann"), await store.fileBytes()], [42, 42]);
       await assertSameTables(testDatabase);
     }),
