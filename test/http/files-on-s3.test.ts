@@ -132,6 +132,27 @@ describe("files on S3", () => {
     assert.equal((await request(`${photo.url}?redirect=maybe`)).status, 400);
   });
 
+  it("are 503 when S3 rejects a request, whatever it is, and leave nothing", async () => {
+    const before = await (await request("/people")).json();
+    const keys = await fileKeys();
+    for (const [method, status] of [
+      ["PUT", 500],
+      ["PUT", 403],
+      ["HEAD", 403],
+    ] as const) {
+      s3.fault = (asked, response) => {
+        if (asked.method !== method) return false;
+        asked.resume();
+        response.writeHead(status).end();
+        return true;
+      };
+      assert.equal((await upload(bytesOf(100))).status, 503, `${method} ${status}`);
+      s3.fault = () => false;
+      assert.deepEqual(await (await request("/people")).json(), before);
+      assert.deepEqual(await fileKeys(), keys);
+    }
+  });
+
   it("are 503 in an outage, while everything else goes on", async () => {
     const { url, sha256 } = await uploaded(bytesOf(100));
     await s3.stop();

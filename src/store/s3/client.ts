@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { AwsV4Signer } from "aws4fetch";
 import { FileOutage, type Outage } from "../../model/outage.ts";
 import { type Credentials, type Environment, findCredentials } from "./credentials.ts";
-import { networkOutage, outageOf, readFailure } from "./errors.ts";
+import { type Failure, failureOf, networkOutage, outageOf } from "./errors.ts";
 import type { S3Location } from "./location.ts";
 import { placeOf, type S3Place } from "./place.ts";
 
@@ -76,8 +76,9 @@ export class S3Client {
       const { status, headers } = response;
       const text = await response.text();
       // A long request can fail after S3 has sent its status.
-      if (status === 200 && text.includes("<Error>")) return new Response(text, { status: 500 });
-      if (text.includes("NoSuchBucket")) return new Response(text, { status });
+      const isLate = status === 200 && text.includes("<Error>");
+      if (isLate || text.includes("NoSuchBucket"))
+        return this.#reject(failureOf({ status: isLate ? 500 : status, headers }, text));
       return { status, headers, text };
     });
   }
@@ -99,7 +100,7 @@ export class S3Client {
 
   async #attempt<T extends object>(
     request: S3Request,
-    read: (response: Response) => Promise<T | Response>,
+    read: (response: Response) => Promise<T | Rejected>,
     abort = new AbortController(),
   ): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -113,7 +114,7 @@ export class S3Client {
 
   async #try<T extends object>(
     request: S3Request,
-    read: (response: Response) => Promise<T | Response>,
+    read: (response: Response) => Promise<T | Rejected>,
     abort: AbortController,
   ): Promise<T | Rejected> {
     const deadline = new AbortController();
@@ -122,8 +123,8 @@ export class S3Client {
     try {
       const response = await this.#fetch(request, AbortSignal.any([abort.signal, deadline.signal]));
       const isExpected = response.ok || request.allowed?.includes(response.status) === true;
-      const result = isExpected ? await read(response) : response;
-      return result instanceof Response ? await this.#reject(result) : result;
+      if (isExpected) return await read(response);
+      return this.#reject(failureOf(response, await response.text().catch(() => "")));
     } catch (error) {
       if (error instanceof FileOutage) throw error;
       return { outage: networkOutage(this.place, error), isPassing: true };
@@ -132,8 +133,7 @@ export class S3Client {
     }
   }
 
-  async #reject(response: Response): Promise<Rejected> {
-    const failure = await readFailure(response);
+  #reject(failure: Failure): Rejected {
     const { status, code } = failure;
     const isPassing =
       status >= 500 ? status !== 501 && status !== 507 : status === 429 || status === 409;

@@ -104,13 +104,15 @@ function codeOf(error: unknown): string {
 }
 
 /** S3's errors are small XML documents. Only code and message are taken: the rest can have credentials. */
-export async function readFailure(response: Response): Promise<Failure> {
-  const text = await response.text().catch(() => "");
+export function failureOf(
+  { status, headers }: Pick<Response, "status" | "headers">,
+  text: string,
+): Failure {
   return {
-    status: response.status,
+    status,
     code: elementOf(text, "Code") ?? "",
     message: elementOf(text, "Message") ?? "",
-    region: response.headers.get("x-amz-bucket-region") ?? elementOf(text, "Region"),
+    region: headers.get("x-amz-bucket-region") ?? elementOf(text, "Region"),
   };
 }
 
