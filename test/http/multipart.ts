@@ -1,6 +1,7 @@
 // Forms with files as bytes, written by hand: also those that no client would send.
 
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -59,7 +60,10 @@ export const hashOf = (bytes: Uint8Array | string): string =>
 
 /** Every file below the folder, half-written ones included; not those of the folder's lock. */
 export async function filesIn(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  if (!existsSync(folder)) return [];
+  const read = () => readdir(folder, { recursive: true, withFileTypes: true });
+  // A folder may be removed while it is read.
+  const entries = await read().catch(read).catch(read);
   return entries
     .filter((entry) => entry.isFile() && !entry.name.startsWith("restante."))
     .map((entry) => join(entry.parentPath, entry.name))

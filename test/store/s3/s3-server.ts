@@ -89,7 +89,9 @@ export class S3Server {
   /** The keys of all objects below a prefix, and the names of uploads in parts. */
   async keys(prefix: string): Promise<readonly string[]> {
     const root = join(this.#folder, bucket);
-    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    const read = () => readdir(root, { recursive: true, withFileTypes: true });
+    // A folder may be removed while it is read.
+    const entries = await read().catch(read).catch(read);
     const paths = entries.map(({ parentPath, name }) =>
       join(parentPath, name).slice(root.length + 1),
     );
