@@ -51,7 +51,7 @@ const system = [
 
 const onBoth = [...bytes, ...languages, ...system];
 
-/** These run on Node: tools of Node, half of the upgrades, and whole servers, so that Node has some of each kind. */
+/** These run on Node: its tools, half of the upgrades, and some of each kind, so that Node is covered well. */
 const onNode = [
   "/generators/",
   "/growth.test",
