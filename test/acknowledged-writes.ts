@@ -25,8 +25,8 @@ export const json = (method: string, body: unknown, headers = {}): RequestInit =
 export const processOf = ({ headers }: Answer): string =>
   headers.get("x-request-id")?.split("-")[0] ?? "";
 
-/** Longer than any of the failures lasts, on any machine. */
-const timeoutMs = 40_000;
+/** Longer than most failures last, on any machine. */
+const defaultTimeoutMs = 40_000;
 const pauseMs = 25;
 const limit = 7;
 
@@ -48,11 +48,17 @@ export class AcknowledgedWrites {
   readonly #asks: readonly SendRequest[];
   #begun = 0;
   #turn = 0;
+  readonly #timeoutMs: number;
 
   /** Requests go to the servers in turn. */
-  constructor(collection: string, asks: readonly SendRequest[]) {
+  constructor(
+    collection: string,
+    asks: readonly SendRequest[],
+    timeoutMs: number = defaultTimeoutMs,
+  ) {
     this.#collection = collection;
     this.#asks = asks;
+    this.#timeoutMs = timeoutMs;
   }
 
   /** Clients POST until so many more are acknowledged, and retry on errors. */
@@ -118,7 +124,7 @@ export class AcknowledgedWrites {
   }
 
   async #retry(path: string, init?: RequestInit): Promise<Answer> {
-    const deadline = Date.now() + timeoutMs;
+    const deadline = Date.now() + this.#timeoutMs;
     while (Date.now() < deadline) {
       const answer = await this.#ask(path, init);
       if (answer !== undefined && answer.status !== 503) return answer;

@@ -52,6 +52,15 @@ const settings = {
 };
 
 /**
+ * The function of the server that reports a commit which no longer waits for the standby, because
+ * somebody cancelled it. The server says that it has committed, but a failover would lose it.
+ */
+const waitForStandby = "SyncRepWaitForLSN";
+
+const notReplicated = (): Outage =>
+  new Outage("unknown", "the commit was cancelled before the standby of the database had it");
+
+/**
  * Each driver instance has one connection and must never reconnect: statements of a transaction would run
  * on a new connection, without the transaction and without our settings. The driver's own pool can also
  * hang, or end the process, when a connection breaks at the wrong moment (porsager/postgres#1066).
@@ -61,6 +70,7 @@ export class Connection {
   readonly #timeoutMs: number | undefined;
   #inFlight = 0;
   #isLost = false;
+  #isNotReplicated = false;
 
   private constructor(options: ConnectionOptions) {
     const { url, deadlineMs, onNotify } = options;
@@ -69,7 +79,11 @@ export class Connection {
       ...{ max: 1, max_lifetime: null, connect_timeout: connectSeconds, fetch_types: false, types },
       connection: { application_name: "restante" },
       onclose: () => this.destroy(),
-      onnotice: () => undefined,
+      onnotice: ({ routine }: { readonly routine?: string }) => {
+        if (routine !== waitForStandby) return;
+        this.#isNotReplicated = true;
+        this.destroy();
+      },
       onnotify: (_channel: string, payload: string) => onNotify?.(payload),
     };
     this.#sql = postgres(url, driverOptions) as unknown as Sql;
@@ -102,7 +116,9 @@ export class Connection {
     this.#inFlight++;
     const timer = this.#timeoutMs && setTimeout(() => this.destroy(), this.#timeoutMs);
     try {
-      return await send(this.#sql);
+      const result = await send(this.#sql);
+      if (this.#isNotReplicated) throw notReplicated();
+      return result;
     } catch (error) {
       if (isConnectionLost(error)) this.destroy();
       throw error;

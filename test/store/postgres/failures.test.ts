@@ -232,6 +232,48 @@ async function sleepAtCommit(sql: Sql): Promise<void> {
       FOR EACH ROW EXECUTE FUNCTION sleep()`);
 }
 
+describe("a commit that waits for a standby", () => {
+  it("and is cancelled is unknown, and not acknowledged", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
+      const waitFor = async (standby: string) => {
+        await testDatabase.admin(async (sql) => {
+          await sql.unsafe(`ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
+          await sql`SELECT pg_reload_conf()`;
+        });
+        const isRead = async (sql: Sql) => {
+          const [setting] = await sql`SELECT current_setting('synchronous_standby_names') AS value`;
+          return setting?.value === standby;
+        };
+        await until(() => testDatabase.admin(isRead));
+        // The process that makes checkpoints tells the others, before it makes one.
+        await testDatabase.admin((sql) => sql`CHECKPOINT`);
+      };
+      const cancel = async (sql: Sql) => {
+        const cancelled = await sql`
+          SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+        return cancelled.length > 0;
+      };
+      await store.commit([found()]);
+      for (const units of [[put("a")], [put("b"), put("c")]]) {
+        await waitFor("nobody");
+        try {
+          const commit = assert.rejects(store.commit(units), isOutage("unknown", /standby/));
+          await until(() => testDatabase.admin(cancel));
+          await commit;
+        } finally {
+          await waitFor("");
+        }
+        // The next one has a new connection, which is ready for it after this.
+        await store.commit([put("a")]);
+      }
+      // This server still has them. A new leader would not.
+      assert.deepEqual(await idsOf(store), ["a", "b", "c"]);
+      assert.equal((await store.commit([put("d")]))[0]?.kind, "created");
+    }),
+  );
+});
+
 describe("a deadline", () => {
   it("ends reads and commits that wait for others; nothing is stored", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
