@@ -23,9 +23,9 @@ import {
   type Stoppable,
 } from "../server/lifecycle.ts";
 import { createLog, type Log, setLogFormat } from "../server/log.ts";
-import { Reloader } from "../server/reload.ts";
+import { pathsOf, Reloader } from "../server/reload.ts";
 import { Supervisor } from "../server/supervisor.ts";
-import { watchFiles } from "../server/watch.ts";
+import { stateOf, watchFiles } from "../server/watch.ts";
 import { bannerText } from "./banner.ts";
 
 /** One Ctrl-C arrives twice: from the terminal, and again from npm, which passes it on. */
@@ -38,6 +38,8 @@ export async function serve(
   sources: ConfigSources,
   isWatching: boolean,
 ): Promise<void> {
+  // What changes from here on is seen.
+  const before = stateOf(isWatching ? pathsOf(config, sources) : []);
   const log = createLog(config.logLevel);
   setLogFormat(log, config.logFormat);
   const listening = Promise.withResolvers<Reloader>();
@@ -56,11 +58,7 @@ export async function serve(
   if (config.workers > 1) await superviseWorkers(config, app, log, reloader);
   else await serveAlone(config, app, log);
   listening.resolve(reloader);
-  if (isWatching)
-    watchFiles(
-      () => reloader.paths,
-      () => reloader.reload(),
-    );
+  if (isWatching) watchFiles(before, reloader);
 }
 
 /** Answers requests in this process. */

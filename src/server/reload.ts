@@ -41,9 +41,7 @@ export class Reloader {
 
   /** The files and folders that are read again. */
   get paths(): readonly string[] {
-    const { collections, actions } = this.#wanted;
-    const folders = [collections, actions].filter((path) => path !== undefined);
-    return [configPath(this.#options.sources), ...folders];
+    return pathsOf(this.#wanted, this.#options.sources);
   }
 
   spreadBy(spread: Spread): void {
@@ -100,6 +98,13 @@ export class Reloader {
     );
   }
 }
+
+/** The files and folders that settings, definitions and actions are read from. */
+export const pathsOf = (
+  { collections, actions }: Config,
+  sources: ConfigSources,
+): readonly string[] =>
+  [configPath(sources), collections, actions].filter((path) => path !== undefined);
 
 const names = Object.keys(settings) as readonly (keyof Config)[];
 

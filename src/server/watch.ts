@@ -2,22 +2,23 @@
 
 import { readdirSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
+import type { Reloader } from "./reload.ts";
 
 const everyMs = 150;
 
 /**
- * Calls back after each change of the paths, when it is over. It looks at the files again and again, which
+ * Reloads after each change since the state `before`, when it is over. It looks at the files again and again, which
  * needs no more than their names: a folder may appear later, and editors replace files in many ways.
  */
-export function watchFiles(paths: () => readonly string[], onChange: () => Promise<unknown>): void {
-  let used = stateOf(paths());
-  let seen = used;
+export function watchFiles(before: string, reloader: Pick<Reloader, "paths" | "reload">): void {
+  let used = before;
+  let seen = before;
   const look = async () => {
-    const now = stateOf(paths());
+    const now = stateOf(reloader.paths);
     // Two equal looks: the editor has written all of it.
     if (now === seen && now !== used) {
       used = now;
-      await onChange();
+      await reloader.reload();
     }
     seen = now;
     setTimeout(look, everyMs).unref();
@@ -25,7 +26,8 @@ export function watchFiles(paths: () => readonly string[], onChange: () => Promi
   void look();
 }
 
-const stateOf = (paths: readonly string[]): string => paths.map(stateOfPath).join("\n");
+/** Describes the files, so that a change of one of them changes the text. */
+export const stateOf = (paths: readonly string[]): string => paths.map(stateOfPath).join("\n");
 
 function stateOfPath(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false });
