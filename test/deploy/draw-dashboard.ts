@@ -35,6 +35,7 @@ export function drawDashboard(panels: readonly DrawnPanel[]): string {
   const height = Math.max(...panels.map(({ place }) => place.y + place.h)) * rowHeight + 30;
   const drawn = panels.map((panel) => (panel.type === "row" ? drawRow(panel) : drawPanel(panel)));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${24 * column} ${height}" font-family="sans-serif" font-size="11" fill="#ccccdc">
+<title>The panels of the dashboard</title>
 <rect width="100%" height="100%" fill="#111217"/>
 ${drawn.join("\n")}
 </svg>
