@@ -82,9 +82,14 @@ async function openReplicaFolder(to: StorePlace, storeId: string): Promise<OpenR
   }
 }
 
+/** A copy makes these before it begins, so that a killed one can have left them empty. */
+const madeFirst: ReadonlySet<string> = new Set(["restante.db", "restante.commits"]);
+
 async function requireEmpty(folder: string): Promise<void> {
-  const isUnfinished = hasReplica(folder) && !hasDatabase(folder);
+  const hasNone = !hasDatabase(folder);
+  if (hasNone && hasReplica(folder)) return;
+  const isIgnored = (name: string) => ignoredNames.has(name) || (hasNone && madeFirst.has(name));
   const names = await readdir(folder);
-  if (!isUnfinished && names.some((name) => !ignoredNames.has(name)))
+  if (names.some((name) => !isIgnored(name)))
     throw new CannotLoad(`${folder} is not empty: choose another folder`);
 }

@@ -79,6 +79,7 @@ async function openPostgresTarget(
 /** What may be in a folder that counts as empty. */
 export const ignoredNames: ReadonlySet<string> = new Set([
   "restante.lock",
+  "restante.lock-journal",
   "restante.owner",
   "lost+found",
 ]);
