@@ -1,9 +1,13 @@
 // Forms with files as bytes, written by hand: also those that no client would send.
 
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { ProblemKind } from "../../src/model/problem.ts";
+import type { Client } from "./client.ts";
+import type { Answer } from "./expect.ts";
 
 export interface Piece {
   /** The header lines as they are. */
@@ -68,4 +72,23 @@ export async function filesIn(folder: string): Promise<readonly string[]> {
     .filter((entry) => entry.isFile() && !entry.name.startsWith("restante."))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
+}
+
+interface Rejection {
+  readonly kind: ProblemKind;
+  readonly collection: string;
+  /** The folder with the files. */
+  readonly files: string;
+}
+
+/** Expects this problem, and no change of the collection and its files. */
+export async function rejectsWithoutChange(
+  client: Client,
+  { kind, collection, files }: Rejection,
+  ask: () => Promise<Answer>,
+) {
+  const before = await filesIn(files);
+  const problem = await client.rejects(collection, kind, ask);
+  assert.deepEqual(await filesIn(files), before);
+  return problem;
 }
