@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { type Files, type PartialUploads, UploadEnded } from "../../src/store/files.ts";
+import { runs } from "../seeds.ts";
 import { bytesOf, hashOf, inChunks } from "./disk/file-helpers.ts";
 
 interface Storage {
@@ -166,6 +167,20 @@ export function partialContract(test: Test): void {
     await files.partial.remove(other);
     assert.equal(await files.partial.find(id), undefined);
     assert.equal(await count(), 0);
+  });
+
+  test("is found at every moment while it is finished", async ({ files: { partial }, second }) => {
+    for (let round = 0; round < runs(5, 300); round++) {
+      const id = await created(partial);
+      await partial.append(id, 0, inChunks(bytesOf(10)));
+      const finish = partial.finish(id, "done");
+      for (let isFinished = false; !isFinished; ) {
+        const found = await second().partial.find(id);
+        assert.ok(found !== undefined && found.changedAt > Date.now() - hour, "it was not found");
+        isFinished = found.isFinished;
+      }
+      await finish;
+    }
   });
 
   test("ends once: completed or cancelled", async ({ files: { partial }, second }) => {

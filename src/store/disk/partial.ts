@@ -187,10 +187,11 @@ export class DiskPartialUploads implements PartialUploads {
   /** A directory without a description is of a process that was killed while it created the upload. */
   async #read(id: string, pieces: readonly Piece[]): Promise<PartialUpload | undefined> {
     const directory = this.#directoryOf(id);
-    const text = await ignoreMissing(readFile(join(directory, description), "utf8"));
     const latest = pieces.findLast(({ isOpen }) => isOpen)?.name ?? "";
     const times = [directory, join(directory, latest)].map((path) => ignoreMissing(stat(path)));
     const changedAt = Math.max(...(await Promise.all(times)).map((each) => each?.mtimeMs ?? 0));
+    // Read last: what is removed meanwhile has no time.
+    const text = await ignoreMissing(readFile(join(directory, description), "utf8"));
     if (text === undefined || endOf(pieces) === "cancelled") return undefined;
     const more = { pieces: pieces.length, changedAt, isFinished: false };
     return { description: text, size: sizeOf(pieces), ...more };
