@@ -3,7 +3,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { addFileMembers } from "../src/model/file.ts";
 import { system } from "../src/model/principal.ts";
+import { separateFiles } from "../src/model/retained-files.ts";
 import { assemble } from "../src/server/app.ts";
 import { defaultConfig } from "../src/server/config.ts";
 import { createLog } from "../src/server/log.ts";
@@ -334,6 +336,23 @@ for (const slow of [slowParser, slowSearch]) {
   const steps: number[] = [];
   for (const size of sizes) steps.push(await counter.count(() => slow("a".repeat(size))));
   console.log(JSON.stringify([slow.name, "a", 0, ...steps]));
+}
+
+/** A list of files that a client sends back as it was shown, the last one first. */
+async function filesSentBack(count: number, isEqual: boolean): Promise<void> {
+  const files = Array.from({ length: count }, (_, index) => ({
+    ...{ slot: `docs.${index + 1}`, name: isEqual ? "a" : `${index}`, type: "text/css", size: 1 },
+    ...{ sha256: "a".repeat(64), key: `${index}` },
+  }));
+  const fields = addFileMembers("{}", files.toReversed(), "/things/a");
+  const { length } = separateFiles(fields, files).files;
+  if (length !== count) throw new Error(`${length} of ${count} files were recognized`);
+}
+
+for (const isEqual of [false, true]) {
+  const steps: number[] = [];
+  for (const size of sizes) steps.push(await counter.count(() => filesSentBack(size, isEqual)));
+  console.log(JSON.stringify(["files", isEqual ? "equal" : "other", 0, ...steps]));
 }
 
 const names = only === undefined ? Object.keys(shapes) : [only];

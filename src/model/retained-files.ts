@@ -1,6 +1,6 @@
 // Separates the files that a written representation retains from its fields: a member equal to a file's representation retains the file.
 
-import { isObject, readTree, sameTree, type Tree, textOf, writeTree } from "../lib/json/tree.ts";
+import { isObject, normalText, readTree, type Tree, textOf, writeTree } from "../lib/json/tree.ts";
 import { isNumbered, memberOf, type StoredFile } from "./file.ts";
 
 export interface SeparatedFiles {
@@ -26,31 +26,42 @@ export function separateFiles(fields: string, candidates: readonly StoredFile[])
 /** The files that the value represents, in order. Returns none when the value contains anything else. */
 function filesIn(value: Tree | undefined, several: readonly StoredFile[]): readonly StoredFile[] {
   if (value === undefined || typeof value === "string") return [];
-  const remaining = several.filter((file) => isNumbered(file) === (value.kind === "array"));
+  const candidates = several.filter((file) => isNumbered(file) === (value.kind === "array"));
+  const remaining = bySlot(candidates);
   const shown: StoredFile[] = [];
   for (const item of value.kind === "array" ? value.items : [value]) {
-    const same = remaining.filter((file) => isShownBy(item, file));
-    const file = same.find((each) => isAt(item, each)) ?? same[0];
+    const same = remaining.get(lookOf(item) ?? "");
+    // The slot tells equal files of a list apart.
+    const file = same?.get(slotOf(item)) ?? same?.values().next().value;
     if (file === undefined) return [];
-    shown.push(...remaining.splice(remaining.indexOf(file), 1));
+    same?.delete(file.slot);
+    shown.push(file);
   }
   return shown;
 }
 
-/** Tells equal files of a list apart. */
-const isAt = (tree: Tree, { slot }: StoredFile): boolean =>
-  isObject(tree) && textOf(tree, "url")?.endsWith(`/${slot}`) === true;
-
-/** Ignores the URL, because it depends on the host name that the client used. */
-function isShownBy(tree: Tree, { name, type, size, sha256 }: StoredFile): boolean {
-  if (!isObject(tree)) return false;
-  const expected = Object.entries({ name, type, size, sha256 });
-  const others = [...tree.members.keys()].filter((member) => member !== "url");
-  return (
-    others.length === expected.length &&
-    expected.every(([member, value]) => {
-      const given = tree.members.get(member);
-      return given !== undefined && sameTree(given, JSON.stringify(value));
-    })
+/** The files of each look by their slots. A list can have a thousand, so none is compared with all others. */
+function bySlot(files: readonly StoredFile[]): ReadonlyMap<string, Map<string, StoredFile>> {
+  const groups = Map.groupBy(files, ({ name, type, size, sha256 }) =>
+    JSON.stringify([name, type, size, sha256]),
   );
+  const slots = [...groups].map(
+    ([look, group]) => [look, new Map(group.map((file) => [file.slot, file]))] as const,
+  );
+  return new Map(slots);
 }
+
+const shownMembers = ["name", "type", "size", "sha256"];
+
+/** What tells files apart. Ignores the URL, because it depends on the host name that the client used. */
+function lookOf(tree: Tree): string | undefined {
+  if (!isObject(tree)) return undefined;
+  const { members } = tree;
+  const values = shownMembers.map((name) => members.get(name));
+  const count = members.size - (members.has("url") ? 1 : 0);
+  if (count !== shownMembers.length || values.includes(undefined)) return undefined;
+  return `[${values.map((value) => normalText(value ?? "null")).join(",")}]`;
+}
+
+const slotOf = (tree: Tree): string =>
+  (isObject(tree) ? textOf(tree, "url") : undefined)?.split("/").at(-1) ?? "";
