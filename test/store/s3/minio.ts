@@ -1,14 +1,13 @@
 // Starts MinIO, which checks every signature. Go builds it once.
 
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { S3Client } from "../../../src/store/s3/client.ts";
+import { findGoProgram } from "../../go-program.ts";
 import { locationOf } from "./open.ts";
 
 export const minioSecrets = {
@@ -17,17 +16,9 @@ export const minioSecrets = {
   HOME: "/nonexistent",
 };
 
-const cache = fileURLToPath(new URL("../../../node_modules/.cache/minio", import.meta.url));
-
 /** Returns the program, or undefined where there is none and Go cannot build it. Takes minutes at first. */
-export function findMinio(): string | undefined {
-  const given = process.env.RESTANTE_TEST_MINIO;
-  const program = given ?? join(cache, "minio");
-  if (existsSync(program)) return program;
-  const env = { ...process.env, GOBIN: cache, GOTOOLCHAIN: "go1.27.0" };
-  spawnSync("go", ["install", "github.com/minio/minio@latest"], { env, stdio: "inherit" });
-  return existsSync(program) ? program : undefined;
-}
+export const findMinio = (): string | undefined =>
+  process.env.RESTANTE_TEST_MINIO ?? findGoProgram("github.com/minio/minio@latest");
 
 export interface Minio {
   url(prefix: string): string;
