@@ -88,10 +88,18 @@ describe("a certificate that changes on disk", () => {
     const captured = captureLog();
     const checked = readCertificate({ ...defaultConfig, tlsCert: files.cert, tlsKey: files.key });
     assert(checked);
-    const server = { replaceCertificate: ({ cert }: Certificate) => void used.push(cert) };
+    let failures = 0;
+    const replaceCertificate = ({ cert }: Certificate) => {
+      if (failures-- > 0) throw new Error("no port");
+      used.push(cert);
+    };
+    const fail = (times: number) => {
+      failures = times;
+    };
+    const server = { replaceCertificate };
     const follower = new CertificateFollower(files, checked, server, captured.log);
     follower.stop();
-    return { follower, used, captured };
+    return { follower, used, captured, fail };
   }
 
   it("is used when the key belongs to it, whichever is written first", async () => {
@@ -149,6 +157,20 @@ describe("a certificate that changes on disk", () => {
       assert.deepEqual(used, [other.cert]);
       files.remove();
     }
+  });
+
+  it("is used once when two looks find it, and later when it could not be used", async () => {
+    const files = certificateFolder(good);
+    const { follower, used, captured, fail } = follow(files);
+    files.write(other);
+    await Promise.all([follower.look(), follower.look()]);
+    assert.deepEqual(used, [other.cert]);
+    fail(2);
+    files.write(good);
+    for (let looks = 0; looks < 3; looks++) await follower.look();
+    assert.match(captured.text(), /"fault":"no port".*the former one stays/);
+    assert.deepEqual(used, [other.cert, good.cert]);
+    files.remove();
   });
 
   it("stays when the files are gone", async () => {

@@ -7,7 +7,11 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../src/model/token.ts";
+import { assemble } from "../src/server/app.ts";
+import { defaultConfig } from "../src/server/config.ts";
+import { listenFor } from "../src/server/lifecycle.ts";
 import { certificateFolder, makeCertificate } from "./certificates.ts";
+import { captureLog } from "./http/captured-log.ts";
 import { run, start } from "./process.ts";
 import { openTls, reopenTls, type TlsConnection, untilShown } from "./tls-client.ts";
 
@@ -33,6 +37,26 @@ describe("restante serve with TLS", () => {
     const alone = await run(["serve", "--tls-cert", "none.pem"], { cwd });
     assert.equal(alone.code, 2);
     assert.match(alone.stderr, /--tls-cert, --tls-key: set both or none/);
+  });
+
+  it("looks for a new certificate at a reload, and not only now and then", patience, async () => {
+    const files = certificateFolder(first);
+    const config = { ...defaultConfig, data: cwd, port: 0, tlsCert: files.cert, tlsKey: files.key };
+    const { log, text } = captureLog();
+    const app = await assemble(config, log);
+    const { setInterval } = globalThis;
+    const none = setInterval(() => undefined, 1_000_000);
+    // Only the reload lets it look.
+    globalThis.setInterval = (() => none) as unknown as typeof setInterval;
+    const server = await listenFor(config, app, log);
+    globalThis.setInterval = setInterval;
+    files.write(second);
+    app.reload(config, []);
+    while (!text().includes("uses the new certificate")) await sleep(5);
+    await server.stop(0);
+    await app.close();
+    clearInterval(none);
+    files.remove();
   });
 
   it("renews its certificate while clients write, in all workers", patience, async () => {

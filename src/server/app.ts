@@ -48,6 +48,8 @@ export interface App {
    * theirs. What cannot change is the same in both configs.
    */
   reload(config: Config, actions: readonly Action[]): void;
+  /** Does this at each reload, too. */
+  onReload(more: () => void): void;
   /** Writes for other processes. An empty list of changes checks that writing works. */
   readonly writer: Owner;
   /** Whether there are uploaded files. */
@@ -109,6 +111,7 @@ function build(
   const lasting = openLasting(config, log, store, metrics, tracing);
   const { tokens, collections, accessDocuments, settings } = lasting;
   let connected = connect(lasting, config, loaded);
+  const alsoReloaded: (() => void)[] = [];
   return {
     fetch: (...request) => connected.fetch(...request),
     systemFetch: (request, lines) => connected.systemFetch(request, lines),
@@ -132,7 +135,9 @@ function build(
       log.level = next.logLevel;
       lasting.setLimits(next);
       connected = connect(lasting, next, actions);
+      for (const more of alsoReloaded) more();
     },
+    onReload: (more) => void alsoReloaded.push(more),
     sweep: () => lasting.uploads.sweep(sweepAge()),
     sweepUploads: () => lasting.resumableUploads.sweep(),
     writer: store.writer,

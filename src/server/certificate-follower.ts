@@ -1,6 +1,7 @@
 // Looks for a new certificate on disk, and gives it to the server when it matches its key.
 
 import { readFile } from "node:fs/promises";
+import { messageOf } from "../lib/cli-error.ts";
 import type { Server } from "../runtime/runtime.ts";
 import {
   type CertificateFiles,
@@ -21,6 +22,7 @@ export class CertificateFollower {
   readonly #log: Log;
   readonly #timer: ReturnType<typeof setInterval>;
   #used: CheckedCertificate;
+  #last: Promise<void> = Promise.resolve();
   /** What was wrong at the last look, and whether that is logged. */
   #fault = "";
   #isLogged = false;
@@ -47,16 +49,24 @@ export class CertificateFollower {
     clearInterval(this.#timer);
   }
 
+  /** Looks after the looks that are in progress, so that each change is used once. */
+  look(): Promise<void> {
+    this.#last = this.#last
+      .then(() => this.#lookNow())
+      .catch((error: unknown) => this.#warn(messageOf(error)));
+    return this.#last;
+  }
+
   /** Certificate and key are written one after the other, so a fault is logged when it stays. */
-  async look(): Promise<void> {
+  async #lookNow(): Promise<void> {
     const faults: ConfigError[] = [];
     const pair = await this.#read(faults);
     const isNew = pair.cert !== this.#used.cert || pair.key !== this.#used.key;
     const checked = isNew ? checkCertificate(pair, this.#files, faults) : this.#used;
     if (checked === undefined)
       return this.#warn(faults.map(({ where, detail }) => `${where}: ${detail}`).join("; "));
-    this.#fault = "";
     if (isNew) this.#use(checked);
+    this.#fault = "";
   }
 
   async #read(faults: ConfigError[]): Promise<CertificateTexts> {

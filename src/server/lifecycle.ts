@@ -2,7 +2,6 @@
 
 import { serve } from "#runtime";
 import { CliError, messageOf } from "../lib/cli-error.ts";
-import type { Metrics } from "../lib/metrics.ts";
 import type { Action } from "../model/action.ts";
 import type { Server } from "../runtime/runtime.ts";
 import type { Committer } from "../store/remote-committer.ts";
@@ -49,17 +48,18 @@ export async function listenFor(config: Config, app: App, log: Log): Promise<Ser
   const options = { host, port, fetch, errorResponse, maxHeaderBytes, isShared, tls, http2 };
   const server = await serve(options);
   const files = certificateFiles(config);
-  return files && tls ? followCertificate(server, files, tls, app.metrics, log) : server;
+  return files && tls ? followCertificate(server, files, tls, app, log) : server;
 }
 
 function followCertificate(
   server: Server,
   files: CertificateFiles,
   tls: CheckedCertificate,
-  metrics: Metrics,
+  { metrics, onReload }: App,
   log: Log,
 ): Server {
   const follower = new CertificateFollower(files, tls, server, log);
+  onReload(() => void follower.look());
   metrics.gauge(
     "restante_tls_certificate_expires_timestamp_seconds",
     "When the certificate of the server expires.",
