@@ -7,6 +7,7 @@ import type { TestOptions } from "./access.ts";
 import type { BenchFlags } from "./bench.ts";
 import { configOf, withSettings } from "./config-options.ts";
 import type { DefinitionsOptions } from "./definitions.ts";
+import type { HealthOptions } from "./health.ts";
 import type { SettingsOptions } from "./settings.ts";
 import type { CreateOptions } from "./token.ts";
 
@@ -41,6 +42,7 @@ export function addAdminCommands(program: Command): void {
     });
   addDefinitionsCommands(program);
   addSettingsCommand(program);
+  addHealthCommand(program);
   addBenchCommand(program);
 }
 
@@ -53,6 +55,20 @@ function addSettingsCommand(program: Command): void {
       const config = configOf(command);
       const { printSettings } = await import("./settings.ts");
       printSettings(config, options);
+    });
+}
+
+function addHealthCommand(program: Command): void {
+  withSettings(program.command("health"), ["host", "port", "tlsCert", "tlsKey"])
+    .description(
+      "Ask the server of these settings whether it is alive, for health checks. Ends with 1 if it is not.",
+    )
+    .option("--ready", "Ask whether it can serve requests, writes included.")
+    .option("--json", "Print the answer as JSON.")
+    .action(async (options: HealthOptions, command) => {
+      const config = configOf(command);
+      const { checkHealth } = await import("./health.ts");
+      await checkHealth(config, options);
     });
 }
 

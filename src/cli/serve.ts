@@ -1,6 +1,5 @@
 // The command `serve`: opens the store, listens, prints the address and stops on a signal.
 
-import { isIPv6 } from "node:net";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CliError, messageOf } from "../lib/cli-error.ts";
@@ -22,6 +21,7 @@ import {
   openApp,
   type Stoppable,
 } from "../server/lifecycle.ts";
+import { localUrl } from "../server/local-url.ts";
 import { createLog, type Log, setLogFormat } from "../server/log.ts";
 import { pathsOf, Reloader } from "../server/reload.ts";
 import { Supervisor } from "../server/supervisor.ts";
@@ -206,19 +206,18 @@ function listenErrorMessage({ host, port }: Config, cause: unknown): string {
 
 /** Publishes the address for commands, and shows it on the terminal or in the log. */
 async function announce(config: Config, app: App, port: number, log: Log): Promise<void> {
-  const scheme = config.tlsCert === undefined ? "http" : "https";
-  const localUrl = `${scheme}://${urlHost(config.host)}:${port}`;
+  const url = localUrl(config, port);
   const tokenCommand = `${invocation()} token create ${storeFlag(config)} --name me --scope admin`;
-  await app.announce(localUrl);
+  await app.announce(url);
   const firstAdminToken = await createFirstToken(config, app, tokenCommand);
   if (!process.stdout.isTTY) {
     const { pid } = process;
-    log.info({ url: localUrl, data: describeStore(config), version, pid }, "listening");
+    log.info({ url, data: describeStore(config), version, pid }, "listening");
     return;
   }
   const { baseUrl } = config;
   const data = config.store === undefined ? shortPath(config.data) : describeStore(config);
-  const info = { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand };
+  const info = { version, localUrl: url, baseUrl, data, firstAdminToken, tokenCommand };
   process.stdout.write(bannerText(info));
 }
 
@@ -272,12 +271,6 @@ function stopOnSignal(server: Stoppable, app: App, log: Log): void {
   if (process.stdout.isTTY) process.on("SIGHUP", onSignal);
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
-}
-
-/** Replaces a wildcard address, to which clients cannot connect, by localhost. */
-function urlHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "localhost";
-  return isIPv6(host) ? `[${host}]` : host;
 }
 
 /** Returns the command that starts this program, from a checkout or from an installed package. */

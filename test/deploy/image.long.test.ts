@@ -5,11 +5,12 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { chown, mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { chown, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import { makeCertificate } from "../certificates.ts";
 import { runCommand } from "../generators/tools.ts";
 import { childrenOf } from "../process.ts";
 import { unless } from "./needs.ts";
@@ -82,7 +83,25 @@ describe("the image", { skip }, () => {
     await container.stop();
     assert.match(container.output(), /"msg":"stopped"/);
     const unhealthy = runImage(rootFolder, data, config, check);
-    assert.notEqual((await unhealthy.ended)[0], 0);
+    assert.equal((await unhealthy.ended)[0], 1, unhealthy.output());
+  });
+
+  it("is healthy over TLS, with the settings of a file", async () => {
+    const { config } = image.OCIv1;
+    const data = join(folder, "tls");
+    await mkdir(data, { mode: 0o700 });
+    const { cert, key } = makeCertificate({ name: "api.example.org" });
+    const settings = { tlsCert: "/data/cert.pem", tlsKey: "/data/key.pem", http2: "on" };
+    const files = { "cert.pem": cert, "key.pem": key, "restante.json": JSON.stringify(settings) };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(data, name), text);
+    for (const name of ["", ...Object.keys(files)]) await chown(join(data, name), 10_001, 10_001);
+    const own = { ...config, Env: [...config.Env, "RESTANTE_CONFIG=/data/restante.json"] };
+    const container = runImage(rootFolder, data, own, [...config.Entrypoint, ...config.Cmd]);
+    await container.until(/"msg":"listening"/);
+    const healthy = runImage(rootFolder, data, own, image.Docker.config.Healthcheck.Test.slice(1));
+    assert.equal((await healthy.ended)[0], 0, healthy.output());
+    assert.match(healthy.output(), /^https:/);
+    await container.stop();
   });
 });
 
