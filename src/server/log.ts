@@ -8,9 +8,9 @@ import type { LogFormat, LogLevel } from "./settings.ts";
 export type Log = Logger;
 
 /** Writes JSON until a format is set. */
-export function createLog(level: LogLevel): Log {
+export function createLog(level: LogLevel, descriptor = 1): Log {
   const timestamp = () => `,"time":"${new Date().toISOString()}"`;
-  return pino({ level, base: null, timestamp }, new Output(1));
+  return pino({ level, base: null, timestamp }, new Output(descriptor));
 }
 
 /** The lines of workers are JSON, and the first process writes them in its format. */
@@ -55,7 +55,11 @@ class Output {
     }
     this.#waiting += line;
     if (this.#waiting.length > flushChars) this.#send();
-    else this.#timer ??= setTimeout(() => this.#send(), flushIntervalMs);
+    else this.#timer ??= this.#sendSoon();
+  }
+
+  #sendSoon(): ReturnType<typeof setTimeout> {
+    return setTimeout(() => this.#send(), flushIntervalMs);
   }
 
   /** Writes all buffered lines, then calls back. Used before the process exits. */
@@ -74,6 +78,7 @@ class Output {
     }
   }
 
+  /** Lines that come while others are written wait for their end. */
   #send(): void {
     if (this.#isWriting || this.#waiting === "") return;
     this.#isWriting = true;
@@ -91,6 +96,7 @@ class Output {
         this.#isWriting = false;
         this.#onWritten?.();
         if (this.#waiting.length > flushChars) this.#send();
+        else if (this.#waiting !== "") this.#timer = this.#sendSoon();
       }
     });
   }

@@ -1,0 +1,49 @@
+// The output of the log when its reader is slow: no line is left behind.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createLog } from "../src/server/log.ts";
+
+const pipeBytes = 65_536;
+/** Lines are written after a tenth of a second at the latest. */
+const longMs = 300;
+
+describe("the output of the log", { skip: process.platform !== "linux" && "needs Linux" }, () => {
+  it("has the lines that came while the reader stopped", { timeout: 20_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "restante-log-"));
+    const path = join(folder, "pipe");
+    spawnSync("mkfifo", [path]);
+    const output = openSync(path, constants.O_RDWR);
+    const input = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    writeSync(output, Buffer.alloc(pipeBytes, "\n"));
+    const log = createLog("info", output);
+    log.info("first");
+    await sleep(longMs);
+    log.info("second");
+    await sleep(longMs);
+    let text = "";
+    while (!text.includes("second")) {
+      text += readAll(input);
+      await sleep(10);
+    }
+    assert.match(text, /"msg":"first"}\n[^\n]*"msg":"second"}\n$/);
+    closeSync(output);
+    closeSync(input);
+    rmSync(folder, { recursive: true });
+  });
+});
+
+/** What is in the pipe now. */
+function readAll(descriptor: number): string {
+  const buffer = Buffer.alloc(pipeBytes);
+  try {
+    return buffer.toString("utf8", 0, readSync(descriptor, buffer));
+  } catch {
+    return "";
+  }
+}
