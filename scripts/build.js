@@ -13,6 +13,10 @@ const tsc = join(root, "node_modules/.bin/tsc");
 const { status } = spawnSync(tsc, ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 if (status !== 0) process.exit(1);
 
+const bun = join(root, "node_modules/.bin/bun");
+const built = spawnSync(bun, [join(root, "scripts/console.js")], { cwd: root, stdio: "inherit" });
+if (built.status !== 0) process.exit(1);
+
 // This file is nearer than the package.json of the package, so that `#runtime` is the built one.
 const runtime = { bun: "./runtime/bun.js", default: "./runtime/node.js" };
 const scope = { type: "module", imports: { "#runtime": runtime } };

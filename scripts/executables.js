@@ -7,6 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { buildConsole, readConsole } from "./console.js";
 
 const targets = {
   here: undefined,
@@ -44,6 +45,7 @@ const bundleValidator = {
 
 const { values, positionals } = readArguments();
 mkdirSync(values.out, { recursive: true });
+const consoleModules = await buildConsole();
 const licenses = await collectLicenses();
 for (const name of positionals) await build(name);
 writeChecksums();
@@ -63,7 +65,7 @@ async function build(name) {
   const outfile = join(values.out, file);
   const target = targets[name];
   const result = await Bun.build({
-    ...optionsOf({ version, licenses }),
+    ...optionsOf({ version, licenses, consoleFiles: readConsole() }),
     compile: { ...(target && { target }), outfile, autoloadDotenv: false, autoloadBunfig: false },
   });
   if (!result.success) throw new AggregateError(result.logs, `${name} cannot be built`);
@@ -88,9 +90,10 @@ function optionsOf(executable) {
 
 /** Returns the licenses of this package and of all packages whose modules are inside, and of Bun. */
 async function collectLicenses() {
-  const { metafile } = await Bun.build(optionsOf({ version, licenses: "" }));
+  const { metafile } = await Bun.build(optionsOf({ version, licenses: "", consoleFiles: {} }));
   const inside = /node_modules\/((?:@[^/]+\/)?[^/]+)\//;
-  const names = Object.keys(metafile.inputs).map((path) => inside.exec(path)?.[1]);
+  const modules = [...Object.keys(metafile.inputs), ...consoleModules];
+  const names = modules.map((path) => inside.exec(path)?.[1]);
   const packages = [...new Set(names)].filter((name) => name !== undefined).sort();
   const texts = [`Restante ${version}`, read("LICENSE"), ...packages.map(licenseOf), bunLicense()];
   return texts.join(`\n\n${"-".repeat(72)}\n\n`);

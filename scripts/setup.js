@@ -2,7 +2,7 @@
 // It must run on any Node that npm runs on. `--dev` adds the packages for tests, builds and benchmarks.
 
 import { spawnSync } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -17,6 +17,25 @@ if (!isInstalled()) {
   console.error(`Setting up: npm installs ${isDev ? "Restante's tools" : "Restante"}, once…`);
   install();
   tools.forEach(verify);
+}
+
+buildConsole();
+
+/** Builds the console again when one of its files is newer. A package has it built. */
+function buildConsole() {
+  const sources = join(root, "console");
+  const built = statSync(join(root, "dist/console"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const paths = ["", ...readdirSync(sources, { recursive: true })].map((name) =>
+    join(sources, name),
+  );
+  const inputs = [...paths, join(root, "package-lock.json"), join(root, "scripts/console.js")];
+  if (inputs.every((path) => statSync(path).mtimeMs <= built)) return;
+  const bun = join(binaries, "bun");
+  const { status, stderr, error } = spawnSync(bun, [join(root, "scripts/console.js")], {
+    encoding: "utf8",
+    shell: process.platform === "win32",
+  });
+  if (status !== 0) fail(`The console cannot be built: ${error?.message ?? stderr}`);
 }
 
 /** Compares the lock file with the list that npm writes after an install. Starts no process. */

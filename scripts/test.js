@@ -36,7 +36,7 @@ const files = findTests();
 const isWhole = filters.length === 0;
 /** `npm test` of all files leaves some combinations of runtime and engine to `npm run test:long`. */
 const isShort = isWhole && !isLong && chosen.length > 1;
-if (files.some((file) => file.includes("browser"))) bringChromium();
+if (files.some((file) => /browser|console\//.test(file))) bringChromium();
 const jobs = jobsToRun();
 const results = [];
 const startedAt = Date.now();
@@ -144,6 +144,10 @@ async function startPostgres(env) {
 function jobsToRun() {
   const checks = [
     { step: "tsc", name: "", args: ["--noEmit", "--incremental", "--tsBuildInfoFile", typesCache] },
+    {
+      ...{ step: "tsc", name: "console" },
+      args: ["-p", "console", "--incremental", "--tsBuildInfoFile", `${typesCache}.console`],
+    },
     { step: "biome", name: "", args: ["check", "."] },
   ];
   const tests = chosen

@@ -54,6 +54,7 @@ describe("defaults", () => {
       trustProxy: [],
       adminToken: undefined,
       corsOrigins: "*",
+      console: "on",
       metricsPort: undefined,
       metricsHost: "localhost",
       logLevel: "info",
@@ -152,7 +153,7 @@ describe("the config file", () => {
       ...{ rateLimitPerAddress: 5, rateLimitPerToken: 6, keepRemovedDays: 7, keepKeysHours: 8 },
       ...{ pictureCacheBytes: 1_048_577 },
       ...{ queryDeadline: 9, maxCounted: 10, maxCascade: 11, actions: "deeds" },
-      ...{ metricsPort: 9, metricsHost: "0.0.0.0" },
+      ...{ metricsPort: 9, metricsHost: "0.0.0.0", console: "off" },
       ...{ keepUploadsHours: 12, maxUnfinishedBytes: 2_097_152 },
       ...{ backupTo: "kept", backupEvery: "6h", backupKeep: "7d" },
     };
@@ -238,6 +239,7 @@ describe("values", () => {
       ],
       rejected: ["1.1", "-1", "half", "1e-3"],
     },
+    console: { allowed: [["off", "off"]], rejected: ["yes", "ON"] },
     http2: { allowed: [["on", "on"]], rejected: ["true", "h2"] },
     tlsKey: { allowed: [["/x/../y.pem", "/y.pem"]], rejected: ["a\0b"] },
     baseUrl: {

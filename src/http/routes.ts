@@ -12,6 +12,7 @@ import {
 } from "../model/schemas/resource.ts";
 import { healthSchema, homeSchema } from "../model/schemas/server.ts";
 import { listActions, runAction } from "./actions/actions.ts";
+import { consoleFile, consolePage } from "./admin/console.ts";
 import {
   apiCatalog,
   createdPage,
@@ -60,6 +61,12 @@ const fileHeaders = {
   "Accept-Ranges": headers.acceptRanges,
   "Content-Disposition": headers.contentDisposition,
   "Repr-Digest": headers.reprDigest,
+};
+
+const consoleFileTypes = {
+  "text/javascript": { schema: { type: "string" } },
+  "text/css": { schema: { type: "string" } },
+  "image/svg+xml": { schema: { type: "string" } },
 };
 
 const inCollection = { collection: collectionNameSchema };
@@ -166,7 +173,30 @@ export const routes: Routes = {
 
   getHome: route("GET /", "anyone", home, {
     summary: "Where to start",
-    ...page("application/json", homeSchema, { ...validators, Link: headers.link }),
+    description: "A browser, which prefers HTML, is sent to the console.",
+    parameters: conditions,
+    responses: {
+      200: json("The page.", homeSchema, { ...validators, Link: headers.link }),
+      302: noContent("The console is there.", { Location: headers.consoleLocation }),
+      304: notModified,
+    },
+  }),
+  getConsole: route("GET /-/console", "anyone", consolePage, {
+    summary: "The web console",
+    ...page("text/html"),
+    problems: [404],
+  }),
+  getConsoleFile: route("GET /-/console/{name}", "anyone", consoleFile, {
+    summary: "A script or a style sheet of the console",
+    path: { name: { type: "string", pattern: "^[\\w-]+\\.(?:js|css|svg)$" } },
+    parameters: conditions,
+    responses: { 200: response("The file.", consoleFileTypes, validators), 304: notModified },
+    problems: [404],
+  }),
+  getDocs: route("GET /-/docs", "anyone", consolePage, {
+    summary: "This document as a web page, in the console",
+    ...page("text/html"),
+    problems: [404],
   }),
   getHealth: route("GET /-/health", "anyone", health, {
     summary: "Is the process alive?",

@@ -1,11 +1,17 @@
 // Finds the files of this program and the command that starts it: from sources, built modules, or inside a single executable.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Defined by scripts/executables.js, which puts it into a single executable. */
-declare const builtExecutable: { readonly version: string; readonly licenses: string } | undefined;
+declare const builtExecutable:
+  | {
+      readonly version: string;
+      readonly licenses: string;
+      readonly consoleFiles: Readonly<Record<string, string>>;
+    }
+  | undefined;
 const executable = typeof builtExecutable === "undefined" ? undefined : builtExecutable;
 
 export const isExecutable = executable !== undefined;
@@ -24,6 +30,17 @@ export function runtimeVersion(): string {
 
 /** Returns the license of this program, in a single executable with those of all that is inside. */
 export const licenses = (): string => executable?.licenses ?? readPackageFile("LICENSE");
+
+/** Returns the files of the web console by name; none where it is not built. */
+export function consoleFiles(): ReadonlyMap<string, string> {
+  if (executable !== undefined) return new Map(Object.entries(executable.consoleFiles));
+  const folder = new URL(
+    extname(import.meta.url) === ".ts" ? "../../dist/console/" : "../console/",
+    import.meta.url,
+  );
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  return new Map(names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")]));
+}
 
 /** Returns the URL of a script by its path in the sources, without the extension. */
 export const scriptUrl = (path: string): URL =>

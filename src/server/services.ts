@@ -22,7 +22,7 @@ import {
 import type { Services } from "../http/request/context.ts";
 import { loggedPath, type RequestLog } from "../http/request-log.ts";
 import { createParserErrorResponder, type ParserErrorResponder } from "../http/response/problem.ts";
-import { version } from "../lib/program.ts";
+import { consoleFiles, version } from "../lib/program.ts";
 import type { Action } from "../model/action.ts";
 import { redactSecrets } from "../model/token.ts";
 import type { Config } from "./config.ts";
@@ -56,6 +56,7 @@ export function connect(lasting: Lasting, config: Config, loaded: readonly Actio
     ...headersOf(config),
     ...logging(log, lasting.requests, config.logSample),
     ...{ writes, rights, actions, base, version },
+    consoleFiles: config.console === "on" ? consoleFiles() : undefined,
     lists: new Lists(store, access, maxBytes),
     expander: new Expander(store, access, base),
     feeds: new Feeds(store, maxBytes),

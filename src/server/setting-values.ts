@@ -14,6 +14,16 @@ export function folderOrBucket(text: string, folder: string): string | undefined
   return /^[\w+.-]+:\/\//.test(text) ? undefined : folderPath(text, folder);
 }
 
+const switches = ["on", "off"] as const;
+
+export const onOrOff = {
+  type: "string",
+  placeholder: "switch",
+  allowed: "on or off",
+  choices: switches,
+  read: (text: string) => switches.find((choice) => choice === text),
+} as const;
+
 export const hostName =
   /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_-]+)*$/;
 

@@ -16,6 +16,7 @@ import {
   isAuthority,
   isOrigin,
   listOf,
+  onOrOff,
   postgresUrl,
   type Setting,
   wholeNumber,
@@ -39,6 +40,7 @@ export interface Config extends TlsConfig, TraceConfig {
   readonly trustProxy: readonly string[];
   readonly adminToken: string | undefined;
   readonly corsOrigins: "*" | readonly string[];
+  readonly console: "on" | "off";
   /** The port of the metrics without a token. Undefined means none. */
   readonly metricsPort: number | undefined;
   readonly metricsHost: string;
@@ -188,6 +190,14 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     fallback: "*",
     isReloadable: true,
     read: (text) => (text === "*" ? text : text === "none" ? [] : listOf(text, isOrigin)),
+  },
+  console: {
+    flag: "--console",
+    variable: "RESTANTE_CONSOLE",
+    about: "Whether the web console is served at /-/console, where a browser at / is sent.",
+    fallback: "on",
+    isReloadable: true,
+    ...onOrOff,
   },
   metricsPort: {
     flag: "--metrics-port",

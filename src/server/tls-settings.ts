@@ -1,6 +1,6 @@
 // The settings of TLS.
 
-import { folderPath as filePath, type Setting } from "./setting-values.ts";
+import { folderPath as filePath, onOrOff, type Setting } from "./setting-values.ts";
 
 export interface TlsConfig {
   /** Absolute path of the certificate chain. Undefined means plain HTTP. */
@@ -9,8 +9,6 @@ export interface TlsConfig {
   readonly tlsKey: string | undefined;
   readonly http2: "on" | "off";
 }
-
-const switches = ["on", "off"] as const;
 
 export const tlsSettings = {
   tlsCert: {
@@ -37,12 +35,8 @@ export const tlsSettings = {
   http2: {
     flag: "--http2",
     variable: "RESTANTE_HTTP2",
-    type: "string",
-    placeholder: "switch",
     about: "Whether clients may choose HTTP/2. It needs --tls-cert.",
-    allowed: "on or off",
-    choices: switches,
     fallback: "off",
-    read: (text) => switches.find((choice) => choice === text),
+    ...onOrOff,
   },
 } satisfies { readonly [Name in keyof TlsConfig]: Setting<TlsConfig[Name]> };

@@ -4,7 +4,7 @@ import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import type { Health, Home } from "../../model/schemas/server.ts";
 import { isNotModified } from "../headers/conditional.ts";
-import { checkAccept } from "../headers/media-type.ts";
+import { checkAccept, prefersHtml } from "../headers/media-type.ts";
 import { type Document, documentFor } from "../openapi/document.ts";
 import { type OpenapiVersion, openapiVersions } from "../openapi/portable.ts";
 import type { RequestContext, Services } from "../request/context.ts";
@@ -19,6 +19,7 @@ import {
   sendEncoded,
 } from "../response/representation.ts";
 import { json } from "../response/response.ts";
+import { redirectToConsole } from "./console.ts";
 
 /** Creates a handler that takes no parameters and has one response type. */
 function page(type: string, answer: Handler): Handler {
@@ -27,7 +28,12 @@ function page(type: string, answer: Handler): Handler {
     rejectParameters(context) ?? checkAccept(context.request.headers, offered) ?? answer(context);
 }
 
-export const home = page("application/json", (context) => {
+export const home: Handler = (context) =>
+  context.services.consoleFiles !== undefined && prefersHtml(context.request.headers)
+    ? (rejectParameters(context) ?? redirectToConsole(context))
+    : homeDocument(context);
+
+const homeDocument = page("application/json", (context) => {
   const { base, version } = context.services;
   const document: Home = {
     name: "Restante",

@@ -21,6 +21,7 @@ export const headers = {
   writtenEtag: sometimes("As of a GET, unless rules hide the resource from the caller."),
   lastModified: sometimes("An HTTP date; missing where the caller sees a part."),
   location: always("The URL of the created resource.", address),
+  consoleLocation: always("The URL of the console.", address),
   formLocation: always("A page that shows nothing of what was sent.", address),
   fileLocation: always("Reads the file for a minute, without a token.", address),
   resultLocation: always("The URL to continue with.", address),

@@ -80,6 +80,8 @@ export interface Services {
   /** Handles a request that has arrived in several ones. */
   readonly perform: (context: RequestContext) => MaybePromise<Response | Problem>;
   readonly version: string;
+  /** The files of the console by name: undefined when it is switched off, none when it is not built. */
+  readonly consoleFiles: ReadonlyMap<string, string> | undefined;
   /** Undefined when no collector is configured. */
   readonly traces: Traces | undefined;
   readonly measureRequest: (context: RequestContext, status: number, ms: number) => void;

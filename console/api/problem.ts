@@ -1,0 +1,57 @@
+// A problem (RFC 9457) that the server answered with, as an error.
+
+export interface ProblemDetail {
+  /** A JSON Pointer into the body that was sent. */
+  readonly pointer?: string;
+  readonly parameter?: string;
+  readonly detail: string;
+}
+
+interface ProblemBody {
+  readonly type?: string;
+  readonly title?: string;
+  readonly detail?: string;
+  readonly errors?: readonly ProblemDetail[];
+  readonly requestId?: string;
+}
+
+export class Problem extends Error {
+  readonly status: number;
+  /** The last segment of its type, such as `invalid-body`; `offline` when there was no answer. */
+  readonly kind: string;
+  readonly title: string;
+  readonly errors: readonly ProblemDetail[];
+  readonly requestId: string | undefined;
+
+  constructor(status: number, body: ProblemBody) {
+    super(body.detail ?? body.title ?? `The server answered ${status}.`);
+    this.status = status;
+    this.kind = body.type?.split("/").at(-1) ?? "unknown";
+    this.title = body.title ?? "The request failed";
+    this.errors = body.errors ?? [];
+    this.requestId = body.requestId;
+  }
+
+  /** The errors of a field and of what is below it. */
+  at(pointer: string): readonly ProblemDetail[] {
+    return this.errors.filter(
+      (error) => error.pointer === pointer || error.pointer?.startsWith(`${pointer}/`),
+    );
+  }
+}
+
+export const offline = (): Problem =>
+  new Problem(0, {
+    type: "offline",
+    title: "The server does not answer",
+    detail: "The server cannot be reached. The console tries again by itself.",
+  });
+
+/** Reads the problem of a response that is not a success. */
+export async function readProblem(response: Response): Promise<Problem> {
+  try {
+    return new Problem(response.status, (await response.json()) as ProblemBody);
+  } catch {
+    return new Problem(response.status, {});
+  }
+}

@@ -1,0 +1,153 @@
+// The frame of every screen: top bar, navigation, the open screen, and messages.
+
+import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { comebacks, connection } from "../api/connection.ts";
+import { token } from "../api/session.ts";
+import { loadCollections } from "../state/collections.ts";
+import { isPaletteOpen, useCommands } from "../state/commands.ts";
+import { asProblem } from "../state/load.ts";
+import { closeNotice, notices } from "../state/notices.ts";
+import { goTo, linkTo, route } from "../state/router.ts";
+import { nextTheme } from "../state/theme.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Loading, Message, ProblemMessage } from "../ui/states.tsx";
+import { Palette } from "./palette.tsx";
+import { Rail } from "./rail.tsx";
+import { findScreen, type Screen, screens } from "./screens.ts";
+import { SignIn } from "./sign-in.tsx";
+import { TopBar } from "./top-bar.tsx";
+
+const refreshMs = 10_000;
+
+export const App = () => (token.value === undefined ? <SignIn /> : <Frame key={token.value} />);
+
+function Frame() {
+  const isRailOpen = useSignal(false);
+  useCollections();
+  useCommands(
+    [
+      ...screens.map(({ name, label }) => ({
+        label: `Go to ${label.toLowerCase()}`,
+        run: () => goTo(linkTo(name === "" ? [] : [name])),
+      })),
+      { label: "Change the theme", run: nextTheme },
+    ],
+    "frame",
+  );
+  return (
+    <div class="frame" data-rail={isRailOpen.value ? "open" : undefined}>
+      <button type="button" class="button skip-link" onClick={focusMain}>
+        Skip to content
+      </button>
+      <TopBar
+        onMenu={() => {
+          isRailOpen.value = !isRailOpen.value;
+        }}
+      />
+      <Rail
+        onChoose={() => {
+          isRailOpen.value = false;
+        }}
+      />
+      <main id="main" tabIndex={-1}>
+        <ConnectionBanner />
+        <OpenScreen />
+      </main>
+      <Notices />
+      {isPaletteOpen.value && <Palette />}
+    </div>
+  );
+}
+
+const focusMain = (): void => document.getElementById("main")?.focus();
+
+/** Keeps the list of collections current while someone looks. */
+function useCollections(): void {
+  const returns = comebacks.value;
+  // When the server is back, they are read again.
+  useEffect(() => {
+    void loadCollections();
+    const timer = setInterval(() => {
+      if (!document.hidden) void loadCollections();
+    }, refreshMs);
+    return () => clearInterval(timer);
+  }, [returns]);
+}
+
+function OpenScreen() {
+  const { path } = route.value;
+  const screen = findScreen(path);
+  useEffect(() => {
+    const place = path[0] === "c" ? path.slice(1).join(" / ") : screen?.label;
+    document.title = place === undefined ? "Restante" : `${place} · Restante`;
+  }, [path, screen]);
+  if (screen === undefined)
+    return (
+      <Message icon="info" title="There is no such screen">
+        <p>
+          <a href={linkTo([])}>Go to the overview</a>
+        </p>
+      </Message>
+    );
+  return <LazyScreen key={`${path[0]} ${path[1]} ${screen.name}`} screen={screen} />;
+}
+
+const known = new Map<Screen, ComponentType>();
+
+function LazyScreen({ screen }: { screen: Screen }) {
+  const [state, setState] = useState<{ Component?: ComponentType; error?: unknown }>(() => {
+    const Component = known.get(screen);
+    return Component ? { Component } : {};
+  });
+  useEffect(() => {
+    if (known.has(screen)) return;
+    screen.load().then(
+      (Component) => {
+        known.set(screen, Component);
+        setState({ Component });
+      },
+      (error) => setState({ error }),
+    );
+  }, [screen]);
+  const { Component, error } = state;
+  if (error !== undefined) return <ProblemMessage problem={asProblem(error)} />;
+  return Component ? <Component /> : <Loading what={screen.label.toLowerCase()} />;
+}
+
+const connectionTexts = {
+  offline:
+    "The server does not answer. What you see may be old; the console tries again by itself.",
+  restarting:
+    "The server is starting or cannot accept changes now. The console tries again by itself.",
+};
+
+function ConnectionBanner() {
+  const state = connection.value;
+  return (
+    <div role="status" class="banner-place">
+      {state !== "online" && <p class="banner">{connectionTexts[state]}</p>}
+    </div>
+  );
+}
+
+function Notices() {
+  return (
+    <div class="notices" role="status" aria-live="polite">
+      {notices.value.map(({ id, kind, text, action }) => (
+        <div key={id} class={`notice ${kind}`}>
+          <p>{text}</p>
+          {action && (
+            <Button kind="quiet" icon="undo" onClick={action.run}>
+              {action.label}
+            </Button>
+          )}
+          {kind !== "held" && (
+            <IconButton icon="x" label="Close this message" onClick={() => closeNotice(id)} />
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}

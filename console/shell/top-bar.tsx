@@ -1,0 +1,102 @@
+// The bar at the top: where you are, the palette, "Copy as", the theme, and who you are.
+
+import { copyAs, type Language } from "../api/copy-as.ts";
+import { signOut, token } from "../api/session.ts";
+import { isAdmin } from "../state/collections.ts";
+import { isPaletteOpen } from "../state/commands.ts";
+import { currentRequest } from "../state/current-request.ts";
+import { linkTo, route } from "../state/router.ts";
+import { nextTheme, theme } from "../state/theme.ts";
+import { IconButton } from "../ui/button.tsx";
+import { copyText } from "../ui/clipboard.ts";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { Menu } from "../ui/menu.tsx";
+import { findScreen } from "./screens.ts";
+
+const themeIcons: Readonly<Record<string, IconName>> = {
+  system: "monitor",
+  light: "sun",
+  dark: "moon",
+};
+
+const languages: readonly (readonly [Language, string])[] = [
+  ["curl", "Copy as curl"],
+  ["fetch", "Copy as fetch"],
+  ["python", "Copy as Python"],
+];
+
+export function TopBar({ onMenu }: { onMenu: () => void }) {
+  return (
+    <header class="top-bar">
+      <span class="narrow-only">
+        <IconButton icon="menu" label="Navigation" onClick={onMenu} />
+      </span>
+      <a class="brand" href={linkTo([])} aria-label="Restante">
+        <img src="console/icon.svg" alt="" width="24" height="24" />
+        <span class="wide-only">Restante</span>
+      </a>
+      <Breadcrumb />
+      <button
+        type="button"
+        class="button search-button"
+        onClick={() => {
+          isPaletteOpen.value = true;
+        }}
+      >
+        <Icon name="search" />
+        <span class="wide-only">Search or run a command</span>
+        <kbd class="wide-only">Ctrl K</kbd>
+        <span class="hidden-text">Commands</span>
+      </button>
+      <CopyMenu />
+      <IconButton
+        icon={themeIcons[theme.value] ?? "monitor"}
+        label={`Theme: ${theme.value}`}
+        onClick={nextTheme}
+      />
+      <span class="who wide-only">{whoIsIt()}</span>
+      <IconButton
+        icon={token.value ? "log-out" : "key-round"}
+        label={token.value ? "Sign out" : "Sign in"}
+        onClick={signOut}
+      />
+    </header>
+  );
+}
+
+const whoIsIt = (): string =>
+  isAdmin.value ? "Administrator" : token.value ? "Limited token" : "Without a token";
+
+function Breadcrumb() {
+  const { path } = route.value;
+  const [first, name, ...rest] = path;
+  const label = first === "c" ? undefined : findScreen(path)?.label;
+  const last = rest.at(-1);
+  return (
+    <nav class="breadcrumb" aria-label="Breadcrumb">
+      {label && <span aria-current="page">{label}</span>}
+      {first === "c" && name && (
+        <a href={linkTo(["c", name])} aria-current={last === undefined ? "page" : undefined}>
+          {name}
+        </a>
+      )}
+      {last !== undefined && (
+        <>
+          <Icon name="chevron-right" />
+          <span aria-current="page">{last}</span>
+        </>
+      )}
+    </nav>
+  );
+}
+
+function CopyMenu() {
+  const request = currentRequest.value;
+  if (request === undefined) return null;
+  const items = languages.map(([language, label]) => ({
+    label,
+    icon: "copy" as const,
+    run: () => void copyText(copyAs(language, request), "the request of this screen"),
+  }));
+  return <Menu label="Copy as" icon="copy" items={items} />;
+}

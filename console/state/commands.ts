@@ -1,0 +1,55 @@
+// The commands of the palette and their keys. A screen adds its own while it is open.
+
+import { computed, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+export interface Command {
+  /** What it does, such as `New person`. */
+  readonly label: string;
+  /** A single key such as `n`, or `ctrl+s`. Single keys do not work while someone types. */
+  readonly key?: string;
+  readonly run: () => void;
+}
+
+const groups = signal<readonly (readonly Command[])[]>([]);
+
+/** Those of the screen that was opened last come first. */
+export const commands = computed(() => groups.value.toReversed().flat());
+
+export const isPaletteOpen = signal(false);
+
+export function useCommands(list: readonly Command[], key: string): void {
+  // The key says when the list is another one.
+  useEffect(() => {
+    groups.value = [...groups.peek(), list];
+    return () => {
+      groups.value = groups.peek().filter((group) => group !== list);
+    };
+  }, [key]);
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable ||
+    target.shadowRoot !== null ||
+    /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+function nameOf(event: KeyboardEvent): string {
+  const isCommand = event.ctrlKey || event.metaKey;
+  return `${isCommand ? "ctrl+" : ""}${event.key.toLowerCase()}`;
+}
+
+addEventListener("keydown", (event) => {
+  const name = nameOf(event);
+  if (name === "ctrl+k") {
+    event.preventDefault();
+    isPaletteOpen.value = !isPaletteOpen.peek();
+    return;
+  }
+  if (event.altKey || document.querySelector("dialog[open]") !== null) return;
+  if (!name.startsWith("ctrl+") && isTyping(event.target)) return;
+  const command = commands.peek().find(({ key }) => key === name);
+  if (command === undefined) return;
+  event.preventDefault();
+  command.run();
+});

@@ -1,0 +1,130 @@
+// A button that opens a list of commands, with the browser's popover.
+
+import type { ComponentChildren } from "preact";
+import { useId, useRef } from "preact/hooks";
+import { Icon, type IconName } from "./icon.tsx";
+
+export interface MenuItem {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly isDisabled?: boolean;
+  readonly run: () => void;
+}
+
+interface MenuProps {
+  readonly label: string;
+  readonly icon?: IconName;
+  /** Shows the icon alone; the label is its name. */
+  readonly isIconOnly?: boolean;
+  readonly items: readonly MenuItem[];
+}
+
+export function Menu({ label, icon, isIconOnly = false, items }: MenuProps) {
+  const id = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const place = () => placeBelow(list.current, button.current);
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        class={isIconOnly ? "button icon-button" : "button plain"}
+        popovertarget={id}
+        aria-haspopup="menu"
+        aria-label={isIconOnly ? label : undefined}
+        title={isIconOnly ? label : undefined}
+      >
+        {icon && <Icon name={icon} />}
+        {!isIconOnly && label}
+        {!isIconOnly && <Icon name="chevron-down" />}
+      </button>
+      <div
+        ref={list}
+        id={id}
+        popover="auto"
+        role="menu"
+        class="menu"
+        aria-label={label}
+        onKeyDown={moveFocus}
+        onToggle={(event) => {
+          if (event.newState !== "open") return;
+          place();
+          list.current?.querySelector<HTMLElement>("[role=menuitem]:not(:disabled)")?.focus();
+        }}
+      >
+        {items.map(({ label: text, icon: itemIcon, isDisabled, run }) => (
+          <button
+            key={text}
+            type="button"
+            role="menuitem"
+            class="menu-item"
+            disabled={isDisabled}
+            onClick={() => {
+              list.current?.hidePopover();
+              run();
+            }}
+          >
+            {itemIcon && <Icon name={itemIcon} />}
+            {text}
+          </button>
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** A popover with content of its own, such as a list of columns. */
+interface PopoverProps {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly children: ComponentChildren;
+}
+
+export function Popover({ label, icon, children }: PopoverProps) {
+  const id = useId();
+  const box = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  return (
+    <>
+      <button ref={button} type="button" class="button plain" popovertarget={id}>
+        {icon && <Icon name={icon} />}
+        {label}
+      </button>
+      <div
+        ref={box}
+        id={id}
+        popover="auto"
+        role="dialog"
+        aria-label={label}
+        class="menu popover-box"
+        onToggle={(event) => event.newState === "open" && placeBelow(box.current, button.current)}
+      >
+        {children}
+      </div>
+    </>
+  );
+}
+
+const marginPx = 8;
+
+/** Puts it below the button, inside the window. */
+function placeBelow(box: HTMLElement | null, button: HTMLElement | null): void {
+  if (box === null || button === null) return;
+  const from = button.getBoundingClientRect();
+  const { width, height } = box.getBoundingClientRect();
+  const left = Math.min(from.left, innerWidth - width - marginPx);
+  const isAbove = from.bottom + height + marginPx > innerHeight && from.top > height;
+  box.style.left = `${Math.max(marginPx, left)}px`;
+  box.style.top = `${isAbove ? from.top - height - 4 : from.bottom + 4}px`;
+}
+
+function moveFocus(event: KeyboardEvent): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (step === undefined) return;
+  event.preventDefault();
+  const list = event.currentTarget as HTMLElement;
+  const items = [...list.querySelectorAll<HTMLElement>("[role=menuitem]:not(:disabled)")];
+  const index = items.indexOf(document.activeElement as HTMLElement);
+  items.at((index + step) % items.length)?.focus();
+}

@@ -1,0 +1,93 @@
+// Serves the web console: one page, and the scripts and styles that it loads.
+
+import { hash } from "node:crypto";
+import { extname } from "node:path";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { Problem } from "../../model/problem.ts";
+import { checkAccept } from "../headers/media-type.ts";
+import type { RequestContext, Services } from "../request/context.ts";
+import { rejectParameters } from "../request/request-target.ts";
+import { htmlType } from "../response/html.ts";
+import { type RenderedPage, sendPage } from "../response/representation.ts";
+import { negotiated } from "../response/response.ts";
+
+/** Scripts and styles are those of this server. No text becomes HTML or code. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' blob: data:",
+  "media-src blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+const types: Readonly<Record<string, string>> = {
+  ".html": htmlType,
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/** The page keeps its state in the fragment of its address, so that it is one page at any address. */
+export const consolePage = (context: RequestContext): MaybePromise<Response | Problem> =>
+  rejectParameters(context) ?? answerFile(context, "index.html");
+
+export const consoleFile = (context: RequestContext): MaybePromise<Response | Problem> =>
+  rejectParameters(context) ?? answerFile(context, context.param("name"));
+
+/** Sends a browser that opens `/` to the console. */
+export function redirectToConsole({ services }: RequestContext): Response {
+  const headers = new Headers(services.commonHeaders);
+  headers.set("Location", `${services.base}/-/console`);
+  headers.set("Cache-Control", "no-cache");
+  headers.set("Content-Length", "0");
+  headers.append("Vary", "Accept");
+  return new Response(null, { status: 302, headers });
+}
+
+function answerFile(context: RequestContext, name: string): MaybePromise<Response | Problem> {
+  const { consoleFiles } = context.services;
+  if (consoleFiles === undefined) return switchedOff;
+  if (consoleFiles.size === 0) return notBuilt;
+  const text = consoleFiles.get(name);
+  const type = types[extname(name)];
+  if (text === undefined || type === undefined) return notFound;
+  const rejected = checkAccept(context.request.headers, [type.split(";", 1)[0] ?? ""]);
+  return rejected ?? sendPage(context, renderedFile(context, name, type, text));
+}
+
+const switchedOff = new Problem("not-found", "The console is switched off (--console off).");
+const notBuilt = new Problem("not-found", "The console is not built here. Run: npm run setup");
+const notFound = new Problem("not-found", "The console has no such file.");
+
+/** Files are rendered once, and are cached with their encoded bodies. */
+const rendered = new WeakMap<Services, Map<string, RenderedPage>>();
+
+function renderedFile(
+  context: RequestContext,
+  name: string,
+  type: string,
+  body: string,
+): RenderedPage {
+  const known = rendered.get(context.services) ?? new Map<string, RenderedPage>();
+  rendered.set(context.services, known);
+  const page = known.get(name) ?? render(context, name, type, body);
+  known.set(name, page);
+  return page;
+}
+
+/** The names of scripts and styles have a hash of their content. */
+function render(context: RequestContext, name: string, type: string, body: string): RenderedPage {
+  const isPage = name === "index.html";
+  const headers = negotiated(context, type);
+  const etag = `"${hash("sha256", body).slice(0, 32)}"`;
+  headers.set("ETag", etag);
+  headers.set("Cache-Control", isPage ? "no-cache" : "public, max-age=31536000, immutable");
+  if (isPage) headers.set("Content-Security-Policy", contentSecurityPolicy);
+  return { headers, etag, body, updatedAt: undefined, isDateExact: false };
+}

@@ -1,0 +1,99 @@
+// Opens the console in a real browser, and fails on what a person would never see: errors, CSP violations, axe violations.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before } from "node:test";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { startApp, type TestApp } from "../http/app.ts";
+import { findChromium, startChromium } from "../http/chromium.ts";
+
+const program = findChromium();
+
+/** For `describe`: why the tests are skipped, or false. */
+export const skip = program === undefined && "CHROMIUM MISSING: no browser opened the console";
+if (skip) console.error(`\n  ${skip}\n`);
+
+export const phone = { viewport: { width: 390, height: 844 }, hasTouch: true } as const;
+export const desktop = { viewport: { width: 1280, height: 800 } } as const;
+
+export interface ConsoleTest {
+  readonly app: TestApp;
+  /** Opens the console at an address such as `#/c/people`, signed in as the administrator. */
+  open(address?: string, options?: OpenOptions): Promise<Page>;
+}
+
+export interface OpenOptions extends BrowserContextOptions {
+  /** Null for a visit before anyone has signed in. */
+  readonly token?: string | null;
+}
+
+/** Starts a server and a browser for the tests of one `describe`. */
+export function useConsole(fill?: (app: TestApp) => Promise<void>): ConsoleTest {
+  let app: TestApp | undefined;
+  let browser: Browser | undefined;
+  const faults: string[] = [];
+  before(async () => {
+    app = await startApp();
+    await fill?.(app);
+    browser = await startChromium(program ?? "");
+  });
+  after(async () => {
+    await browser?.close();
+    await app?.stop();
+    assert.deepEqual(faults, [], "the console must cause no error in the browser");
+  });
+  const running = (): TestApp => app ?? assert.fail("the server has not started");
+  return {
+    get app() {
+      return running();
+    },
+    async open(address = "", { token = running().admin, ...options } = {}) {
+      const context = await browser?.newContext({ ...desktop, ...options });
+      const page = (await context?.newPage()) ?? assert.fail("the browser has not started");
+      page.on("pageerror", (error) => faults.push(error.message));
+      page.on("console", (message) => {
+        if (message.type() === "error" && !isAnswer(message.text())) faults.push(message.text());
+      });
+      if (token !== null)
+        await page.addInitScript(
+          `sessionStorage.setItem("restante.token", ${JSON.stringify(token)})`,
+        );
+      await page.goto(`${running().url}/-/console${address}`);
+      return page;
+    },
+  };
+}
+
+/** The browser logs every answer of 400 and more, which tests cause on purpose. */
+const isAnswer = (text: string): boolean => text.startsWith("Failed to load resource");
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface AxeResults {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+  }[];
+}
+
+/** Expects no violation of WCAG 2.2 AA on the page as it is now. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axe);
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+  const { violations } = (await page.evaluate(
+    `axe.run({ runOnly: ${JSON.stringify(tags)} })`,
+  )) as AxeResults;
+  const found = violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`),
+  );
+  assert.deepEqual(found, []);
+}
+
+/** Expects that nothing is wider than the window. */
+export async function expectNoSidewaysScroll(page: Page): Promise<void> {
+  const [content, window] = (await page.evaluate(
+    "[document.documentElement.scrollWidth, innerWidth]",
+  )) as [number, number];
+  assert.ok(content <= window, `the page is ${content} pixels wide in a window of ${window}`);
+}

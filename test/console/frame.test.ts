@@ -1,0 +1,80 @@
+// The frame of the console: signing in, navigation, palette, themes, and a server that goes away.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  desktop,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  phone,
+  skip,
+  useConsole,
+} from "./console.ts";
+
+describe("the frame of the console", { skip }, () => {
+  const test = useConsole(async (app) => {
+    for (const name of ["Ada", "Bob"]) await app.post("people", { name });
+    await app.post("orders", { number: 1 });
+  });
+
+  it("asks for a token, says when it is wrong, and keeps it in this tab alone", async () => {
+    const page = await test.open("", { token: null });
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("Paste a token.").waitFor();
+    await page.getByLabel("Token").fill("wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("The token is wrong, expired or revoked.").waitFor();
+    await page.getByLabel("Token").fill(test.app.admin);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Collections", level: 1 }).waitFor();
+    const kept = await page.evaluate("[JSON.stringify(localStorage), location.href]");
+    assert.ok(!JSON.stringify(kept).includes(test.app.admin));
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token").waitFor();
+    assert.equal(await page.evaluate("sessionStorage.length"), 0);
+    await page.context().close();
+  });
+
+  for (const [size, options] of Object.entries({ phone, desktop }))
+    for (const colorScheme of ["light", "dark"] as const)
+      it(`shows all collections on a ${size}, ${colorScheme}`, async () => {
+        const page = await test.open("", { ...options, colorScheme });
+        await page.getByRole("row", { name: "people 2" }).waitFor();
+        await expectAccessible(page);
+        await expectNoSidewaysScroll(page);
+        await page.context().close();
+      });
+
+  it("opens any screen by the keyboard alone", async () => {
+    const page = await test.open();
+    await page.getByRole("row", { name: "people 2" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").waitFor();
+    await expectAccessible(page);
+    await page.keyboard.type("peop");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction("location.hash === '#/c/people'");
+    await page.context().close();
+  });
+
+  it("shows a limited token the collections it may read", async () => {
+    const token = await test.app.token("people:read");
+    const page = await test.open("", { token });
+    await page.getByRole("row", { name: "people" }).waitFor();
+    assert.equal(await page.getByRole("link", { name: "orders" }).count(), 0);
+    await page.context().close();
+  });
+
+  it("says that the server is away, and goes on when it is back", async () => {
+    const page = await test.open();
+    await page.getByRole("row", { name: "people 2" }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByText("The server does not answer").waitFor({ timeout: 20_000 });
+    await test.app.post("people", { name: "Cyd" });
+    await page.context().setOffline(false);
+    await page.getByRole("row", { name: "people 3" }).waitFor({ timeout: 20_000 });
+    assert.equal(await page.getByText("The server does not answer").count(), 0);
+    await page.context().close();
+  });
+});
