@@ -95,7 +95,9 @@ async function collectLicenses() {
   const modules = [...Object.keys(metafile.inputs), ...consoleModules];
   const names = modules.map((path) => inside.exec(path)?.[1]);
   const packages = [...new Set(names)].filter((name) => name !== undefined).sort();
-  const texts = [`Restante ${version}`, read("LICENSE"), ...packages.map(licenseOf), bunLicense()];
+  const icons = `Lucide icons\n\n${read("console/ui/icons.LICENSE.txt")}`;
+  const others = [...packages.map(licenseOf), icons, bunLicense()];
+  const texts = [`Restante ${version}`, read("LICENSE"), ...others];
   return texts.join(`\n\n${"-".repeat(72)}\n\n`);
 }
 

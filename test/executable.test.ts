@@ -40,7 +40,7 @@ describeOn("bun", "the single executable", () => {
   it("has the version, the licenses of its parts and a checksum", async () => {
     assert.equal((await run(["--version"], options)).stdout, `${version}\n`);
     const { stdout } = await run(["licenses"], options);
-    for (const part of [`Restante ${version}`, "postgres", "typebox", "pino", "Bun"])
+    for (const part of [`Restante ${version}`, "postgres", "preact", "Lucide", "Bun"])
       assert.match(stdout, new RegExp(`^${part}`, "m"));
     const checked = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd, encoding: "utf8" });
     assert.equal(checked.stdout, "restante-here: OK\n");
@@ -71,6 +71,7 @@ describeOn("bun", "the single executable", () => {
     const rendered = await request(`${photo.url}?width=20&height=20`);
     assert.equal(rendered.status, 501);
     assert.match(((await rendered.json()) as { detail: string }).detail, /single executable/);
+    assert.match(await (await request("/-/console")).text(), /<script type="module" src="console/);
     while (!running.stdout().includes('"msg":"made a backup"')) await sleep(20);
     assert.equal((await childrenOf(running.pid)).length, 2);
     running.signal("SIGTERM");
