@@ -20,6 +20,7 @@ const layers = [
   "console/main.tsx",
   "console/shell/",
   "console/pages/",
+  "console/import/",
   "console/ui/",
   "console/state/",
   "console/api/",

@@ -24,7 +24,15 @@ export const screens: readonly Screen[] = [
 ];
 
 /** The screens of a collection, by the segment after `-`; the first is the collection itself. */
-export const collectionScreens: readonly Screen[] = [];
+export const collectionScreens: readonly Screen[] = [
+  {
+    name: "import",
+    label: "Import",
+    icon: "upload",
+    isForAll: true,
+    load: async () => (await import("../pages/import.tsx")).Import,
+  },
+];
 
 /** Returns the loader of the screen at a path, or undefined. */
 export function findScreen(path: readonly string[]): Screen | undefined {

@@ -1,0 +1,157 @@
+// Reads a file of resources in pieces: CSV, NDJSON, or a JSON array.
+
+import { isObject, type Json, type JsonObject } from "../api/json.ts";
+import { CsvSplitter, cellText, findSeparator, type Separator } from "./csv.ts";
+
+export type Format = "csv" | "ndjson" | "json";
+
+/** One resource of a file. */
+export interface FileRecord {
+  /** Its line in the file, from 1; of a JSON array its position. */
+  readonly line: number;
+  /** The raw cells of CSV, or JSON text. */
+  readonly content: readonly string[] | string;
+}
+
+export interface Source {
+  readonly file: File;
+  readonly format: Format;
+  readonly separator: Separator;
+  /** `utf-8`, or `windows-1252` for files of older programs. */
+  readonly encoding: "utf-8" | "windows-1252";
+  /** The names of the columns, or the members of the first records. */
+  readonly columns: readonly string[];
+  /** The first records, as texts by column. */
+  readonly preview: readonly (readonly string[])[];
+}
+
+const sampleBytes = 262_144;
+const previewRows = 5;
+const maxJsonBytes = 100_000_000;
+
+/** Throws an `Error` that says what to do when the file cannot be read. */
+export async function openSource(file: File): Promise<Source> {
+  const bytes = new Uint8Array(await file.slice(0, sampleBytes).arrayBuffer());
+  const encoding = isUtf8(bytes, file.size > sampleBytes) ? "utf-8" : "windows-1252";
+  const text = new TextDecoder(encoding).decode(bytes);
+  if (text.trim() === "") throw new Error(`${file.name} is empty.`);
+  const format = findFormat(file.name, text);
+  if (format === "json" && file.size > maxJsonBytes)
+    throw new Error(
+      "A JSON array of more than 100 MB must be sent as NDJSON: one object per line.",
+    );
+  const separator = findSeparator(text);
+  const source: Source = { file, format, separator, encoding, columns: [], preview: [] };
+  return format === "csv" ? withCsvPreview(source) : withJsonPreview(source);
+}
+
+/** A cut at the end may split a character. */
+function isUtf8(bytes: Uint8Array, isCut: boolean): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: isCut });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** By the content; the name decides where the content does not. */
+function findFormat(name: string, text: string): Format {
+  const start = text.trimStart();
+  if (start.startsWith("[")) return "json";
+  if (!start.startsWith("{")) return "csv";
+  return /\.json$/i.test(name) && !isObjectText(start.split("\n", 1)[0] ?? "") ? "json" : "ndjson";
+}
+
+export function isObjectText(line: string): boolean {
+  try {
+    return isObject(JSON.parse(line));
+  } catch {
+    return false;
+  }
+}
+
+async function firstRecords(source: Source): Promise<readonly FileRecord[]> {
+  const found: FileRecord[] = [];
+  for await (const record of recordsOf(source)) {
+    found.push(record);
+    if (found.length > previewRows) break;
+  }
+  return found;
+}
+
+async function withCsvPreview(source: Source): Promise<Source> {
+  const [header, ...rows] = (await firstRecords(source)).map(({ content }) =>
+    typeof content === "string" ? [] : content.map(cellText),
+  );
+  return { ...source, columns: header ?? [], preview: rows };
+}
+
+async function withJsonPreview(source: Source): Promise<Source> {
+  const records = await firstRecords(source);
+  const objects = records.slice(0, previewRows).map(({ content }) => asObject(String(content)));
+  const columns = [...new Set(objects.flatMap((object) => Object.keys(object)))];
+  const shown = (value: Json | undefined): string =>
+    value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
+  const preview = objects.map((object) => columns.map((name) => shown(ownValue(object, name))));
+  return { ...source, columns, preview };
+}
+
+const ownValue = (object: JsonObject, name: string): Json | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+
+/** A line that is no object is shown empty; the server names its error. */
+function asObject(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Reads all records; of CSV the header is the first. */
+export function recordsOf(source: Source): AsyncGenerator<FileRecord> {
+  if (source.format === "json") return arrayRecords(source);
+  return source.format === "csv" ? csvRecords(source) : lineRecords(source);
+}
+
+async function* textOf({ file, encoding }: Source): AsyncGenerator<string> {
+  const reader = file.stream().pipeThrough(new TextDecoderStream(encoding)).getReader();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    await reader.cancel();
+  }
+}
+
+async function* csvRecords(source: Source): AsyncGenerator<FileRecord> {
+  const splitter = new CsvSplitter(source.separator);
+  const asRecord = ({ line, cells }: { line: number; cells: readonly string[] }): FileRecord => ({
+    line,
+    content: cells,
+  });
+  for await (const text of textOf(source)) yield* splitter.push(text).map(asRecord);
+  yield* splitter.end().map(asRecord);
+}
+
+async function* lineRecords(source: Source): AsyncGenerator<FileRecord> {
+  let rest = "";
+  let line = 0;
+  for await (const text of textOf(source)) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const one of lines) {
+      line++;
+      if (one.trim() !== "") yield { line, content: one };
+    }
+  }
+  if (rest.trim() !== "") yield { line: line + 1, content: rest };
+}
+
+async function* arrayRecords({ file }: Source): AsyncGenerator<FileRecord> {
+  const value = JSON.parse(await file.text()) as Json;
+  const items = Array.isArray(value) ? value : [value];
+  for (const [index, item] of items.entries())
+    yield { line: index + 1, content: JSON.stringify(item) };
+}
