@@ -80,12 +80,14 @@ export interface Page<Item> {
   readonly totalAtLeast?: number;
 }
 
-/** What the caller may do. */
+/** Whether the caller may do something, with all fields or with some. */
+export type Right = boolean | { readonly fields: readonly string[] };
+
 export interface Rights {
-  readonly read: boolean;
-  readonly create: boolean;
-  readonly update: boolean;
-  readonly delete: boolean;
+  readonly read: Right;
+  readonly create: Right;
+  readonly update: Right;
+  readonly delete: Right;
 }
 
 /** The description of a file, where it stands in its resource. */

@@ -5,6 +5,8 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { comebacks, connection } from "../api/connection.ts";
 import { token } from "../api/session.ts";
+import { ConflictDialog } from "../resource/conflict.tsx";
+import { conflict } from "../state/changes.ts";
 import { loadCollections } from "../state/collections.ts";
 import { isPaletteOpen, useCommands } from "../state/commands.ts";
 import { asProblem } from "../state/load.ts";
@@ -56,6 +58,7 @@ function Frame() {
         <OpenScreen />
       </main>
       <Notices />
+      {conflict.value && <ConflictDialog key={conflict.value.theirs.etag} {...conflict.value} />}
       {isPaletteOpen.value && <Palette />}
     </div>
   );

@@ -26,6 +26,20 @@ export const screens: readonly Screen[] = [
 /** The screens of a collection, by the segment after `-`; the first is the collection itself. */
 export const collectionScreens: readonly Screen[] = [
   {
+    name: "",
+    label: "Collection",
+    icon: "table",
+    isForAll: true,
+    load: async () => (await import("../pages/resource-page.tsx")).ResourcePage,
+  },
+  {
+    name: "new",
+    label: "New resource",
+    icon: "plus",
+    isForAll: true,
+    load: async () => (await import("../pages/resource-page.tsx")).ResourcePage,
+  },
+  {
     name: "import",
     label: "Import",
     icon: "upload",

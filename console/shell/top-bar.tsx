@@ -71,7 +71,7 @@ function Breadcrumb() {
   const { path } = route.value;
   const [first, name, ...rest] = path;
   const label = first === "c" ? undefined : findScreen(path)?.label;
-  const last = rest.at(-1);
+  const last = rest[0] === "-" ? rest[1] : rest[0];
   return (
     <nav class="breadcrumb" aria-label="Breadcrumb">
       {label && <span aria-current="page">{label}</span>}

@@ -10,8 +10,27 @@ export interface Route {
 
 const fragment = signal(location.hash);
 addEventListener("hashchange", () => {
-  fragment.value = location.hash;
+  const wanted = location.hash;
+  if (isHeld(wanted)) history.replaceState(null, "", fragment.peek());
+  else fragment.value = wanted;
 });
+
+/** Decides whether a screen may be left. */
+type Guard = (next: Route) => boolean;
+let guard: Guard | undefined;
+
+/** The address that someone wanted to open while a guard held the screen. */
+export const heldAddress = signal<string | undefined>(undefined);
+
+export function setGuard(next: Guard | undefined): void {
+  guard = next;
+}
+
+function isHeld(hash: string): boolean {
+  const isStaying = hash === fragment.peek() || (guard?.(parseRoute(hash)) ?? true);
+  heldAddress.value = isStaying ? undefined : hash;
+  return !isStaying;
+}
 
 export const route = computed<Route>(() => parseRoute(fragment.value));
 
@@ -47,6 +66,7 @@ export function linkTo(path: readonly string[], params?: URLSearchParams): strin
 
 /** Opens a screen. With `isReplaced` the browser's Back skips the current one. */
 export function goTo(href: string, isReplaced = false): void {
+  if (isHeld(href)) return;
   if (isReplaced) history.replaceState(null, "", href);
   else history.pushState(null, "", href);
   fragment.value = location.hash;

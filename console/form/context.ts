@@ -1,0 +1,36 @@
+// What all fields of a form know.
+
+import type { Signal } from "@preact/signals";
+import { createContext } from "preact";
+import type { Json } from "../api/json.ts";
+import type { Problem } from "../api/problem.ts";
+import type { Reference, Schema } from "../api/types.ts";
+
+export interface FormContext {
+  readonly root: Schema;
+  readonly references: Readonly<Record<string, Reference>>;
+  /** Why the server rejected what was sent. */
+  readonly problem: Problem | undefined;
+  /** Why a member of the resource cannot be changed, or undefined. */
+  readonly lockOf: (name: string) => string | undefined;
+  /** Texts that are not JSON yet, by the pointer of their field. */
+  readonly textErrors: Signal<ReadonlyMap<string, string>>;
+}
+
+export const Form = createContext<FormContext | undefined>(undefined);
+
+/** A field, whatever its kind. */
+export interface FieldProps {
+  readonly name: string;
+  readonly label: string;
+  readonly schema: Schema;
+  readonly value: Json | undefined;
+  /** A JSON Pointer. */
+  readonly pointer: string;
+  /** As definitions write it: `lines[].product`. */
+  readonly path: string;
+  readonly isRequired?: boolean;
+  /** Why it cannot be changed. */
+  readonly lock?: string | undefined;
+  readonly onChange: (value: Json | undefined) => void;
+}

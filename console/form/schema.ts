@@ -1,0 +1,147 @@
+// Decides how a value is edited: by its JSON Schema, or by what it is.
+
+import { isObject, type Json } from "../api/json.ts";
+import { memberOf } from "../api/patch.ts";
+import type { Schema, StoredFile } from "../api/types.ts";
+
+export type Kind =
+  | "text"
+  | "long-text"
+  | "email"
+  | "uri"
+  | "date"
+  | "date-time"
+  | "number"
+  | "integer"
+  | "boolean"
+  | "choice"
+  | "object"
+  | "array"
+  | "file"
+  | "json";
+
+const longTextLength = 200;
+const deepestRef = 8;
+
+/** Follows `$ref` within the schema, and puts `allOf` together. */
+export function resolveSchema(schema: Schema, root: Schema, depth = 0): Schema {
+  if (depth > deepestRef) return {};
+  const { $ref, allOf, ...own } = schema;
+  const parts = [
+    ...(typeof $ref === "string" ? [schemaAt(root, $ref)] : []),
+    ...(Array.isArray(allOf) ? (allOf as Schema[]) : []),
+  ];
+  return parts.map((part) => resolveSchema(part, root, depth + 1)).reduce(merge, own as Schema);
+}
+
+const merge = (one: Schema, other: Schema): Schema => ({
+  ...other,
+  ...one,
+  ...((one.properties || other.properties) && {
+    properties: { ...other.properties, ...one.properties },
+  }),
+  ...((one.required || other.required) && {
+    required: [...(one.required ?? []), ...(other.required ?? [])],
+  }),
+});
+
+function schemaAt(root: Schema, ref: string): Schema {
+  if (!ref.startsWith("#")) return {};
+  const names = ref.slice(1).split("/").slice(1);
+  const found = names
+    .map((name) => decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce<unknown>((at, name) => (isObject(at) ? memberOf(at, name) : undefined), root);
+  return isObject(found) ? (found as Schema) : {};
+}
+
+/** The types that a schema allows; all when it does not say. */
+export const typesOf = ({ type }: Schema): readonly string[] =>
+  type === undefined ? [] : typeof type === "string" ? [type] : type;
+
+export const allowsNull = (schema: Schema): boolean =>
+  schema.enum?.includes(null) ?? (typesOf(schema).length === 0 || typesOf(schema).includes("null"));
+
+/** A file as its resource shows it. */
+export const isFile = (value: unknown): value is StoredFile & { [name: string]: Json } =>
+  isObject(value) &&
+  ["name", "type", "url"].every((name) => typeof memberOf(value, name) === "string") &&
+  typeof memberOf(value, "size") === "number" &&
+  String(memberOf(value, "url")).startsWith("/");
+
+export function kindOf(schema: Schema, value: Json | undefined): Kind {
+  if (isFile(value) || (Array.isArray(value) && value.length > 0 && value.every(isFile)))
+    return "file";
+  if (schema.enum !== undefined || schema.const !== undefined) return "choice";
+  const kind = kindByType(schema, value);
+  return value === undefined || value === null || fits(kind, value) ? kind : "json";
+}
+
+function kindByType(schema: Schema, value: Json | undefined): Kind {
+  const types = typesOf(schema).filter((type) => type !== "null");
+  if (schema.oneOf !== undefined || schema.anyOf !== undefined || types.length > 1) return "json";
+  const type = types[0] ?? (schema.properties ? "object" : schema.items ? "array" : undefined);
+  if (type === undefined)
+    return value === undefined || value === null ? "json" : kindByValue(value);
+  return type === "string" ? textKind(schema, value) : (type as Kind);
+}
+
+function textKind({ format, maxLength = 0 }: Schema, value: Json | undefined): Kind {
+  if (format === "date" || format === "date-time" || format === "email" || format === "uri")
+    return format;
+  return maxLength > longTextLength || isLong(value) ? "long-text" : "text";
+}
+
+const isLong = (value: Json | undefined): boolean =>
+  typeof value === "string" && (value.includes("\n") || value.length > 80);
+
+function kindByValue(value: Json): Kind {
+  if (typeof value === "string") return isLong(value) ? "long-text" : "text";
+  if (Array.isArray(value)) return "array";
+  return isObject(value) ? "object" : (typeof value as "number" | "boolean");
+}
+
+/** A number that someone is typing is a text for a while. */
+const fitting: Readonly<Record<Kind, (value: Json) => boolean>> = {
+  text: (value) => typeof value === "string",
+  "long-text": (value) => typeof value === "string",
+  email: (value) => typeof value === "string",
+  uri: (value) => typeof value === "string",
+  date: (value) => typeof value === "string",
+  "date-time": (value) => typeof value === "string",
+  number: (value) => typeof value === "number" || typeof value === "string",
+  integer: (value) => typeof value === "number" || typeof value === "string",
+  boolean: (value) => typeof value === "boolean",
+  choice: () => true,
+  object: isObject,
+  array: Array.isArray,
+  file: isFile,
+  json: () => true,
+};
+const fits = (kind: Kind, value: Json): boolean => fitting[kind](value);
+
+/** What a new element or object begins with. */
+export function emptyValue(schema: Schema): Json {
+  if (schema.default !== undefined) return schema.default;
+  if (schema.enum?.[0] !== undefined) return schema.enum[0];
+  const empty: Partial<Record<Kind, Json>> = { object: {}, array: [], boolean: false, json: null };
+  const isNumber = ["number", "integer"].includes(kindOf(schema, undefined));
+  return empty[kindOf(schema, undefined)] ?? (isNumber ? 0 : "");
+}
+
+/** `2 to 100 characters`, `at least 0`. */
+export function limitsOf({ minLength, maxLength, minimum, maximum, pattern }: Schema): string {
+  const length = span(minLength || undefined, maxLength);
+  return [
+    length && `${length} characters`,
+    span(minimum, maximum),
+    pattern && `must match ${pattern}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+function span(from: number | undefined, to: number | undefined): string {
+  if (from !== undefined && to !== undefined) return from === to ? `${from}` : `${from} to ${to}`;
+  if (from !== undefined) return `at least ${from}`;
+  return to === undefined ? "" : `at most ${to}`;
+}

@@ -1,0 +1,56 @@
+// What stands above a resource: a rejected change, a change by someone else, or that it is gone.
+
+import type { Problem, ProblemDetail } from "../api/problem.ts";
+import { Button } from "../ui/button.tsx";
+import type { TabProps } from "./tab.ts";
+
+export function Notes({ definition, draft, lockOf }: TabProps) {
+  const { problem, isGone, isOutdated, isBusy, value, base, restore } = draft;
+  const lock = lockOf("");
+  const names = new Set(Object.keys({ ...definition.schema?.properties, ...value, ...base.body }));
+  return (
+    <div class="notes">
+      {isGone && (
+        <div class="note" role="alert">
+          <p>Someone else has deleted this resource. What you see is kept here.</p>
+          <Button isBusy={isBusy} onClick={() => void restore()}>
+            Create it again
+          </Button>
+        </div>
+      )}
+      {isOutdated && !isGone && (
+        <p class="note" role="status">
+          Someone else has changed this resource. When you save, you see both versions.
+        </p>
+      )}
+      {problem && !isGone && <ProblemNote problem={problem} names={names} />}
+      {lock && <p class="note plain">{lock}</p>}
+    </div>
+  );
+}
+
+/** Errors of fields are shown there, the others here. */
+function ProblemNote({ problem, names }: { problem: Problem; names: ReadonlySet<string> }) {
+  const isShownBelow = ({ pointer }: ProblemDetail): boolean =>
+    pointer !== undefined && names.has(nameAt(pointer));
+  const others = problem.errors.filter((error) => !isShownBelow(error));
+  return (
+    <div class="note danger" role="alert">
+      <p>
+        <strong>{problem.title}.</strong> {problem.message}
+      </p>
+      {others.length > 0 && (
+        <ul>
+          {others.map(({ pointer, parameter, detail }) => (
+            <li key={`${pointer} ${detail}`}>
+              <code>{pointer ?? parameter}</code> {detail}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+const nameAt = (pointer: string): string =>
+  (pointer.split("/")[1] ?? "").replaceAll("~1", "/").replaceAll("~0", "~");

@@ -1,0 +1,192 @@
+// The frame of one resource: its head, tabs, the open tab, and a bar to save.
+
+import { useEffect, useRef } from "preact/hooks";
+import { get } from "../api/client.ts";
+import type { Rights } from "../api/types.ts";
+import { createRequest, deleteSoon, resourceUrl } from "../state/changes.ts";
+import { findCollection } from "../state/collections.ts";
+import { useCommands } from "../state/commands.ts";
+import { useCurrentRequest } from "../state/current-request.ts";
+import { useLoad } from "../state/load.ts";
+import { tellDone, tellFailure } from "../state/notices.ts";
+import {
+  goTo,
+  linkTo,
+  type Route,
+  resourcePath,
+  route,
+  screenPath,
+  setGuard,
+} from "../state/router.ts";
+import { titleOf } from "../state/titles.ts";
+import { useUnsaved } from "../state/unsaved.ts";
+import { Shown } from "../ui/states.tsx";
+import { type Draft, useDraft } from "./draft.ts";
+import { LeaveDialog } from "./leave.tsx";
+import { Notes } from "./notes.tsx";
+import { PanelHead } from "./panel-head.tsx";
+import { SaveBar } from "./save-bar.tsx";
+import { lockBy, type TabProps } from "./tab.ts";
+import { Tabs, tabsOf } from "./tabs.tsx";
+
+export interface PanelProps {
+  readonly collection: string;
+  /** Undefined for a new resource. */
+  readonly id: string | undefined;
+  readonly onClose: () => void;
+  readonly onNext?: (() => void) | undefined;
+  readonly onPrevious?: (() => void) | undefined;
+}
+
+export function Panel(props: PanelProps) {
+  const { collection, id } = props;
+  const draft = useDraft(collection, id);
+  const rights = useRights(collection, id);
+  const address = addressOf(collection, id);
+  const verb = id === undefined ? "create" : "change";
+  const lockOf = lockBy(id === undefined ? rights?.create : rights?.update, verb);
+  const definition = findCollection(collection)?.definition ?? {};
+  const tab: TabProps = { collection, id, definition, draft, rights, lockOf };
+  const actions = actionsOf(props, draft);
+  const isUnsaved = draft.changed.length > 0 || draft.textErrors.value.size > 0;
+  useRequest(collection, id, draft);
+  usePanelCommands(actions, `${collection}/${id}`);
+  useUnsaved(isUnsaved, (next) => isAt(next, address));
+  const open = route.value.path[address.length] ?? "form";
+  const tabs = tabsOf(tab);
+  const current = tabs.find(({ name }) => name === open) ?? tabs[0];
+  return (
+    <section class="resource" aria-label={id === undefined ? `New in ${collection}` : id}>
+      <PanelHead
+        {...props}
+        {...tab}
+        title={titleFor(collection, draft)}
+        onDelete={actions.remove}
+      />
+      <Tabs tabs={tabs} current={current.name} address={address} />
+      {id === undefined || draft.resource !== undefined ? (
+        <>
+          <Notes {...tab} />
+          <div
+            class="resource-body"
+            role="tabpanel"
+            id="resource-tab"
+            aria-labelledby={`tab-${current.name}`}
+          >
+            <current.Content {...tab} />
+          </div>
+          {current.isEditor && <SaveBar {...tab} {...actions} />}
+        </>
+      ) : (
+        <Shown loaded={draft.loaded} what="the resource">
+          {() => null}
+        </Shown>
+      )}
+      <LeaveDialog onLeave={draft.discard} />
+    </section>
+  );
+}
+
+const addressOf = (collection: string, id: string | undefined): readonly string[] =>
+  id === undefined ? screenPath(collection, "new") : resourcePath(collection, id);
+
+/** Another tab of the same resource is no other screen. */
+const isAt = ({ path }: Route, address: readonly string[]): boolean =>
+  address.every((segment, index) => path[index] === segment);
+
+const titleFor = (collection: string, { resource, value }: Draft): string =>
+  resource === undefined ? `New in ${collection}` : titleOf({ ...value, id: resource.id });
+
+function useRights(collection: string, id: string | undefined): Rights | undefined {
+  const path =
+    id === undefined ? `/-/access/${collection}` : `/-/access${resourceUrl(collection, id)}`;
+  return useLoad(path, (signal) => get<Rights>(path, signal)).value;
+}
+
+function useRequest(collection: string, id: string | undefined, draft: Draft): void {
+  useCurrentRequest(
+    id === undefined
+      ? createRequest(collection, draft.value, draft.key)
+      : { method: "GET", path: resourceUrl(collection, id) },
+  );
+}
+
+export interface Actions {
+  readonly save: () => Promise<boolean>;
+  readonly saveAndNext: (() => void) | undefined;
+  readonly saveAndCreate: (() => void) | undefined;
+  readonly remove: () => void;
+  readonly close: () => void;
+  readonly next: (() => void) | undefined;
+  readonly previous: (() => void) | undefined;
+}
+
+function actionsOf(props: PanelProps, draft: Draft): Actions {
+  const { collection, id, onClose, onNext, onPrevious } = props;
+  const store = async (): Promise<string | undefined> => {
+    if (draft.textErrors.value.size > 0) {
+      tellFailure(new Error("A field is not valid JSON. Correct it, then save."));
+      return undefined;
+    }
+    if (id !== undefined && draft.changed.length === 0) return id;
+    const saved = await draft.save();
+    if (saved === undefined) return undefined;
+    setGuard(undefined);
+    tellDone(id === undefined ? `Created ${titleOf(saved.body)}.` : "Saved.");
+    return saved.body.id;
+  };
+  const then = (action: () => void) => () =>
+    void store().then((saved) => saved !== undefined && action());
+  return {
+    save: async () => {
+      const saved = await store();
+      if (saved !== undefined && id === undefined)
+        goTo(linkTo(resourcePath(collection, saved), route.peek().params));
+      return saved !== undefined;
+    },
+    saveAndNext: onNext && then(onNext),
+    saveAndCreate: id === undefined ? then(focusFirst) : undefined,
+    remove: () => {
+      if (id === undefined) return;
+      const href = linkTo(resourcePath(collection, id), route.peek().params);
+      const title = titleFor(collection, draft);
+      draft.discard();
+      setGuard(undefined);
+      onClose();
+      deleteSoon(collection, id, draft.base.etag, title, () => goTo(href));
+    },
+    close: onClose,
+    next: onNext,
+    previous: onPrevious,
+  };
+}
+
+const focusFirst = (): void =>
+  document.querySelector<HTMLElement>(".resource-body :is(input, textarea, select)")?.focus();
+
+function usePanelCommands(actions: Actions, key: string): void {
+  const latest = useRef(actions);
+  useEffect(() => {
+    latest.current = actions;
+  });
+  const isMenuOpen = (): boolean => document.querySelector(":popover-open") !== null;
+  useCommands(
+    [
+      { label: "Save the resource", key: "ctrl+s", run: () => void latest.current.save() },
+      {
+        label: "Save and open the next",
+        key: "ctrl+enter",
+        run: () => (latest.current.saveAndNext ?? latest.current.saveAndCreate)?.(),
+      },
+      { label: "Open the next resource", key: "j", run: () => latest.current.next?.() },
+      { label: "Open the previous resource", key: "k", run: () => latest.current.previous?.() },
+      { label: "Delete the resource", run: () => latest.current.remove() },
+      {
+        label: "Close the resource",
+        key: "escape",
+        run: () => isMenuOpen() || latest.current.close(),
+      },
+    ],
+    key,
+  );
+}

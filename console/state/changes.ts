@@ -1,0 +1,177 @@
+// Changes of resources: each with the ETag that was read, so that nobody's change is lost.
+
+import { signal } from "@preact/signals";
+import { type ApiRequest, getTagged, send, type Tagged } from "../api/client.ts";
+import type { JsonObject } from "../api/json.ts";
+import { fieldsOf, patchOf } from "../api/patch.ts";
+import { Problem } from "../api/problem.ts";
+import type { Resource } from "../api/types.ts";
+import { loadCollections } from "./collections.ts";
+import { holdBack, tellDone } from "./notices.ts";
+
+export const resourceUrl = (collection: string, id: string): string =>
+  `/${collection}/${encodeURIComponent(id)}`;
+
+/** Grows with each change that was made here, so that lists are read again. */
+export const changeCount = signal(0);
+
+/** Call it after a change that this module did not make, such as an upload. */
+export function reportChange(): void {
+  changeCount.value += 1;
+  void loadCollections();
+}
+
+/** Sends members of a resource as a merge patch; null removes one. Throws a `Problem` with the status 412 when someone else has changed it. */
+export const saveFields = (
+  collection: string,
+  id: string,
+  etag: string,
+  fields: JsonObject,
+): Promise<Tagged<Resource>> =>
+  sendChange(
+    {
+      method: "PATCH",
+      path: resourceUrl(collection, id),
+      headers: { "Content-Type": "application/merge-patch+json", "If-Match": etag },
+      body: fields,
+    },
+    { ...fields, id },
+  );
+
+/** The request that turns what was read into what is wanted. */
+export function changeRequest(
+  collection: string,
+  id: string,
+  base: Tagged<JsonObject>,
+  draft: JsonObject,
+): ApiRequest {
+  const { type, body } = patchOf(base.body, draft);
+  const headers = { "Content-Type": type, "If-Match": base.etag };
+  return { method: "PATCH", path: resourceUrl(collection, id), headers, body };
+}
+
+export const saveDraft = (
+  collection: string,
+  id: string,
+  base: Tagged<JsonObject>,
+  draft: JsonObject,
+): Promise<Tagged<Resource>> =>
+  sendChange(changeRequest(collection, id, base, draft), { ...draft, id });
+
+/** The same key creates the resource once, however often it is sent. */
+export const createRequest = (collection: string, draft: JsonObject, key: string): ApiRequest => ({
+  method: "POST",
+  path: `/${collection}`,
+  headers: { "Content-Type": "application/json", "Idempotency-Key": `"${key}"` },
+  body: draft,
+});
+
+export const createResource = (
+  collection: string,
+  draft: JsonObject,
+  key: string,
+): Promise<Tagged<Resource>> => sendChange(createRequest(collection, draft, key), draft);
+
+/** Creates a resource that someone else has deleted, with its former id. */
+export async function createAgain(
+  collection: string,
+  id: string,
+  draft: JsonObject,
+): Promise<Tagged<Resource>> {
+  const headers = { "Content-Type": "application/json", "If-None-Match": "*" };
+  await sendChange(
+    { method: "PUT", path: resourceUrl(collection, id), headers, body: draft },
+    { id },
+  );
+  return getTagged(resourceUrl(collection, id));
+}
+
+/** A caller that may write but not read gets no body. */
+async function sendChange(request: ApiRequest, sent: JsonObject): Promise<Tagged<Resource>> {
+  const response = await send(request);
+  const text = await response.text();
+  const location = response.headers.get("location")?.split("/").at(-1);
+  const id = location === undefined ? {} : { id: decodeURIComponent(location) };
+  const body = (text === "" ? { ...sent, ...id } : JSON.parse(text)) as Resource;
+  reportChange();
+  return { body, etag: response.headers.get("etag") ?? "" };
+}
+
+/** `collection/id` of resources whose deletion is held back. Lists leave them out. */
+export const heldDeletions = signal<ReadonlySet<string>>(new Set());
+
+const hold = (key: string): void => {
+  heldDeletions.value = heldDeletions.peek().union(new Set([key]));
+};
+const release = (key: string): void => {
+  heldDeletions.value = heldDeletions.peek().difference(new Set([key]));
+};
+
+/** Deletes a resource after some seconds in which it can be undone. */
+export function deleteSoon(
+  collection: string,
+  id: string,
+  etag: string,
+  title: string,
+  undone: () => void,
+): void {
+  const key = `${collection}/${id}`;
+  const headers = { "If-Match": etag };
+  hold(key);
+  holdBack(
+    `Deleted ${title}.`,
+    async () => {
+      await send({ method: "DELETE", path: resourceUrl(collection, id), headers });
+      reportChange();
+      release(key);
+    },
+    () => {
+      release(key);
+      undone();
+    },
+  );
+}
+
+/** Two changes of one resource, for the dialog that asks which one counts. */
+export interface Conflict {
+  readonly collection: string;
+  readonly id: string;
+  /** What was read before the change. */
+  readonly base: JsonObject;
+  readonly mine: JsonObject;
+  readonly theirs: Tagged<JsonObject>;
+  readonly onSaved: (saved: Tagged<Resource>) => void;
+}
+
+/** The dialog is open while there is one. */
+export const conflict = signal<Conflict | undefined>(undefined);
+
+export const isConflict = (error: unknown): boolean =>
+  error instanceof Problem && error.status === 412;
+
+/** Reads the current state after a 412, and opens the dialog. `base` and `mine` are whole resources. */
+export async function openConflict({
+  base,
+  mine,
+  ...rest
+}: Omit<Conflict, "theirs">): Promise<void> {
+  const { body, etag } = await getTagged<Resource>(resourceUrl(rest.collection, rest.id));
+  const theirs = { body: fieldsOf(body), etag };
+  conflict.value = { ...rest, base: fieldsOf(base), mine: fieldsOf(mine), theirs };
+}
+
+/** Saves what was chosen on top of their state. Another change meanwhile opens the dialog again. */
+export async function resolveConflict(chosen: JsonObject): Promise<void> {
+  const current = conflict.peek();
+  if (current === undefined) return;
+  const { collection, id, theirs, onSaved } = current;
+  try {
+    const saved = await saveDraft(collection, id, theirs, chosen);
+    conflict.value = undefined;
+    onSaved(saved);
+    tellDone("Saved.");
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    await openConflict({ ...current, base: theirs.body, mine: chosen });
+  }
+}
