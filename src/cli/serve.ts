@@ -116,6 +116,9 @@ const together = (
 /** Applies the definitions and creates the configured token before the first request. */
 async function prepare(config: Config, app: App, log: Log): Promise<void> {
   try {
+    await app.claimFiles().catch((cause) => {
+      throw new CliError(1, `Cannot start: ${messageOf(cause)}`, { cause });
+    });
     await applyDefinitions(config, app, log);
     if (config.adminToken !== undefined) await makeFirstToken(app.tokens, config.adminToken);
   } catch (cause) {

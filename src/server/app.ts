@@ -17,7 +17,7 @@ import type { Committer, Owner } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
 import { type CollectMetrics, hourMs, openLasting } from "./lasting.ts";
 import type { Log } from "./log.ts";
-import { hasFiles, isInBucket } from "./open-files.ts";
+import { claimFiles, hasFiles, isInBucket } from "./open-files.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 import { type OpenTraces, openTraces } from "./open-traces.ts";
 import { connect } from "./services.ts";
@@ -54,6 +54,8 @@ export interface App {
   readonly writer: Owner;
   /** Whether there are uploaded files. */
   hasFiles(): boolean;
+  /** Rejects when the files belong to another store. Ignores an outage of theirs: they are asked for again. */
+  claimFiles(): Promise<void>;
   /** Removes files that no resource refers to, and returns their number. The first process calls it at start. */
   sweep(): Promise<number>;
   /** Removes unfinished uploads that have expired, and returns their number. */
@@ -127,6 +129,7 @@ function build(
       return connected.erasures;
     },
     hasFiles: () => hasFiles(config),
+    claimFiles: () => claimFiles(lasting.files),
     showMetrics: (collectAll) => {
       lasting.collect = collectAll;
     },

@@ -20,7 +20,7 @@ import type { Replaced } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
 import { openBackupPlace } from "./open-backups.ts";
 import { filesFolder, isWithin } from "./open-files.ts";
-import { openSource, openTarget, requireRoom } from "./open-transfer.ts";
+import { openSource, openTarget, requireRoom, storeIdOf } from "./open-transfer.ts";
 
 export interface BackupRequest {
   /** The absolute path of a folder or an archive, or the s3:// URL of a bucket. */
@@ -112,9 +112,11 @@ export async function restore(config: Config, request: RestoreRequest): Promise<
   const beside = (config.store === undefined ? config.data : filesFolder(config)) ?? temporary();
   return withBackup(request, `${beside}.unpacked`, async (backup) => {
     const { isWhole } = backup;
-    const target = await openTarget(config, { isWhole, isOverwriting });
+    const findStore = async () => (isWhole ? backup.manifest.store.id : storeIdOf(config));
+    const target = await openTarget(config, { isWhole, isOverwriting, findStore });
     const replaces = replacedIn(isOverwriting, isWhole);
     try {
+      await target.files.claim?.();
       const restored = await restoreBackup(backup, { ...target, replaces, track });
       await target.finish();
       return { ...restored, backup };

@@ -36,7 +36,7 @@ export async function copy(request: CopyRequest): Promise<Copied> {
     if (needsFiles) requireFolders(from, to);
     const target = await openReplica(to, first.store.id);
     try {
-      const files = () => openBothFiles(from, to, target.folder);
+      const files = () => openBothFiles(from, to, target.folder, first.store.id);
       const copied = await copyStore({
         ...{ source, replica: target.replica, files, track, onHold, follow },
       });

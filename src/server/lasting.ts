@@ -30,6 +30,7 @@ import { type Log, lineWriter } from "./log.ts";
 import { openFiles } from "./open-files.ts";
 import type { OpenStore } from "./open-store.ts";
 import type { OpenTraces } from "./open-traces.ts";
+import { storeIdOf } from "./open-transfer.ts";
 import { measureProcess } from "./process-metrics.ts";
 import { measureServices } from "./service-metrics.ts";
 
@@ -48,7 +49,7 @@ export function openLasting(
   metrics: Metrics,
   tracing: OpenTraces | undefined,
 ) {
-  const files = openFiles(config, sendFile);
+  const files = openFiles(config, { sendFile, findStore: () => storeIdOf(config) });
   const uses = new TokenUses(store);
   const fileLimits = fileLimitsOf(config);
   const uploadLimits = { clock, ...uploadLimitsOf(config) };
@@ -73,6 +74,7 @@ export function openLasting(
     collections: new Collections(store, clock),
     resources: new Resources(store),
     filesHealth: new FilesHealth(files, log),
+    files,
     settings: new Settings(describeSettings(config)),
     requestMetrics: new RequestMetrics(metrics),
     traces: tracing?.traces,

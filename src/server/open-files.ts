@@ -2,21 +2,42 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { openDisk, type SendFile } from "../store/disk/disk.ts";
 import { isKeyDirectory } from "../store/disk/paths.ts";
 import type { Files } from "../store/files.ts";
 import { isS3Url, parseLocation } from "../store/s3/location.ts";
+import { type FindStore, OtherStore } from "../store/s3/owner.ts";
 import { placeOf } from "../store/s3/place.ts";
 import { openS3 } from "../store/s3/s3.ts";
 import { type Config, processEnvironment } from "./config.ts";
 
 type FilesPlace = Pick<Config, "files" | "data">;
 
+interface OpenOptions {
+  readonly sendFile?: SendFile | undefined;
+  /** The store that writes there. A bucket accepts one. */
+  readonly findStore?: FindStore | undefined;
+}
+
 /** Throws when there are no credentials for a bucket. */
-export function openFiles(config: FilesPlace, sendFile?: SendFile): Files {
+export function openFiles(config: FilesPlace, { sendFile, findStore }: OpenOptions = {}): Files {
   const location = parseLocation(config.files ?? "");
-  if (location !== undefined) return openS3(location, processEnvironment());
+  if (location !== undefined) return openS3(location, processEnvironment(), { findStore });
   return openDisk(filesFolder(config) ?? "", sendFile);
+}
+
+/** How long a start waits for a bucket that does not answer. */
+const claimMs = 3_000;
+
+/** Rejects when the files belong to another store. After an outage, that is found out before anything is written. */
+export async function claimFiles(files: Files): Promise<void> {
+  const claimed = files.claim?.().catch((error) => {
+    if (error instanceof OtherStore) throw error;
+  });
+  const timer = new AbortController();
+  const late = wait(claimMs, undefined, { signal: timer.signal }).catch(() => undefined);
+  await Promise.race([claimed, late]).finally(() => timer.abort());
 }
 
 /** Returns the folder of the uploaded files, or undefined when they are in a bucket. */

@@ -9,7 +9,7 @@ import { openRebuilder as openSqliteRebuilder } from "../store/sqlite/rebuild-pa
 import type { Examiner, Rebuilder } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
 import { openFiles } from "./open-files.ts";
-import { lockFolders } from "./open-transfer.ts";
+import { lockFolders, storeIdOf } from "./open-transfer.ts";
 
 /** Also beside a running server. */
 export const openExaminer = ({ store, data }: Config): Examiner =>
@@ -21,7 +21,7 @@ export interface OpenRebuilder extends Rebuilder {
 
 /** Locks the folders of an embedded store. On Postgres nodes can run. */
 export async function openRebuilder(config: Config): Promise<OpenRebuilder> {
-  const files = openFiles(config);
+  const files = openFiles(config, { findStore: () => storeIdOf(config) });
   if (config.store !== undefined) return { ...(await openPostgresRebuilder(config.store)), files };
   const locks = await lockFolders(config, config.data);
   const release = () => locks.forEach((lock) => void lock.release());

@@ -28,11 +28,17 @@ export function requireFolders(from: StorePlace, to: StorePlace): void {
     );
 }
 
-export function openBothFiles(from: StorePlace, to: StorePlace, folder: string): BothFiles {
+/** The copy has the id of its source. */
+export function openBothFiles(
+  from: StorePlace,
+  to: StorePlace,
+  folder: string,
+  storeId: string,
+): BothFiles {
   requireFolders(from, to);
   return {
     from: openFiles(from),
-    to: openFiles({ ...to, data: folder }),
+    to: openFiles({ ...to, data: folder }, { findStore: async () => storeId }),
   };
 }
 

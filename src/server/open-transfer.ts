@@ -23,11 +23,22 @@ export interface OpenSource {
 export type StorePlace = Pick<Config, "store" | "data" | "files">;
 
 /** Also beside a running server. */
-export function openSource(config: StorePlace): OpenSource {
-  const files = openFiles(config);
-  if (config.store !== undefined) return { source: postgresSource(config.store), files };
-  if (!hasDatabase(config.data)) throw new CannotLoad(`there is no store in ${config.data}`);
-  return { source: sqliteSource(join(config.data, "restante.db")), files };
+export const openSource = (config: StorePlace): OpenSource => ({
+  source: sourceOf(config),
+  files: openFiles(config),
+});
+
+function sourceOf({ store, data }: StorePlace): Source {
+  if (store !== undefined) return postgresSource(store);
+  if (!hasDatabase(data)) throw new CannotLoad(`there is no store in ${data}`);
+  return sqliteSource(join(data, "restante.db"));
+}
+
+/** What identifies a store, and its copies and backups. */
+export async function storeIdOf(config: StorePlace): Promise<string> {
+  const snapshot = await sourceOf(config).snapshot();
+  await snapshot.close();
+  return snapshot.store.id;
 }
 
 export interface OpenTarget {
@@ -43,11 +54,13 @@ export interface TargetOptions {
   /** Whether the whole store is replaced. */
   readonly isWhole: boolean;
   readonly isOverwriting: boolean;
+  /** The id that the store will have. */
+  readonly findStore?: () => Promise<string>;
 }
 
 export function openTarget(config: Config, options: TargetOptions): Promise<OpenTarget> {
   if (config.store !== undefined) return openPostgresTarget(config, config.store, options);
-  return options.isWhole ? openWholeFolder(config, options) : openFolder(config);
+  return options.isWhole ? openWholeFolder(config, options) : openFolder(config, options);
 }
 
 /** Rejects when the target has something that may not be replaced, as far as a look at its folder tells. */
@@ -65,7 +78,7 @@ const overwriteHint = "choose another one, or add --overwrite to replace what is
 async function openPostgresTarget(
   config: Config,
   url: string,
-  { isWhole, isOverwriting }: TargetOptions,
+  { isWhole, isOverwriting, findStore }: TargetOptions,
 ): Promise<OpenTarget> {
   const loader = await PostgresLoader.open({ url });
   const end = () => loader.close();
@@ -73,7 +86,7 @@ async function openPostgresTarget(
     await end();
     throw new CannotLoad(`the database is not empty: ${overwriteHint}`);
   }
-  return { loader, files: openFiles(config), finish: end, abandon: end };
+  return { loader, files: openFiles(config, { findStore }), finish: end, abandon: end };
 }
 
 /** What may be in a folder that counts as empty. */
@@ -98,7 +111,7 @@ async function openWholeFolder(config: Config, options: TargetOptions): Promise<
   try {
     if (isNew) await removeLeftovers(folder);
     const loader = openNewDatabase(folder);
-    const files = openFiles({ ...config, data: folder });
+    const files = openFiles({ ...config, data: folder }, options);
     return {
       ...{ loader, files },
       async finish() {
@@ -131,7 +144,7 @@ export async function giveName(folder: string, name: string): Promise<void> {
   await parent.sync().finally(() => parent.close());
 }
 
-async function openFolder(config: Config): Promise<OpenTarget> {
+async function openFolder(config: Config, options: TargetOptions): Promise<OpenTarget> {
   const { data } = config;
   const isNew = !existsSync(data);
   const locks = await lockFolders(config, data);
@@ -143,7 +156,7 @@ async function openFolder(config: Config): Promise<OpenTarget> {
       release();
     };
     return {
-      ...{ loader, files: openFiles(config), finish: end },
+      ...{ loader, files: openFiles(config, options), finish: end },
       async abandon() {
         await end();
         if (isNew) await rm(data, { recursive: true, force: true });

@@ -50,6 +50,8 @@ export interface Files {
   sweep(findReferenced: FindReferenced, olderThanMs: number): Promise<number>;
   /** Yields the keys of the files that a sweep removes. */
   orphans(findReferenced: FindReferenced, olderThanMs: number): AsyncIterable<readonly string[]>;
+  /** Rejects with `OtherStore` when the storage belongs to another store, where no lock prevents that. */
+  claim?(): Promise<void>;
   /** Uploads that arrive in several requests. */
   readonly partial: PartialUploads;
   /** Returns a URL that reads the file without credentials for a while, where the storage has such URLs. */

@@ -67,7 +67,10 @@ async function onS3(home: string): Promise<Place> {
       for (const key of await server.keys("rig/"))
         if (!uploads.has(key)) await server.age(key, 2 * dayMs);
     },
-    stored: async () => (await server.keys("rig/")).map((key) => server.pathOf(key)),
+    async stored() {
+      const keys = await server.keys("rig/");
+      return keys.filter((key) => key !== "rig/restante.json").map((key) => server.pathOf(key));
+    },
     destroy: () => server.destroy(),
   };
 }

@@ -21,6 +21,7 @@ import {
   removeObject,
   stateOf,
 } from "./objects.ts";
+import type { Owner } from "./owner.ts";
 import {
   changedOf,
   dataOf,
@@ -42,13 +43,16 @@ const nothing = new Uint8Array();
 
 export class S3PartialUploads implements PartialUploads {
   readonly #client: S3Client;
+  readonly #owner: Owner;
 
-  constructor(client: S3Client) {
+  constructor(client: S3Client, owner: Owner) {
     this.#client = client;
+    this.#owner = owner;
   }
 
   async create(id: string, description: string): Promise<void> {
     if (!isKey(id)) throw new Error(`${id} is not the id of an upload`);
+    await this.#owner.claim();
     await putObject(this.#client, descriptionOf(id), Buffer.from(description));
   }
 
@@ -191,6 +195,7 @@ export class S3PartialUploads implements PartialUploads {
   }
 
   async sweep(unfinishedMs: number, finishedMs: number): Promise<number> {
+    await this.#owner.claim();
     let count = 0;
     for await (const objects of listObjects(this.#client, finished))
       await this.#removeAll(

@@ -17,13 +17,26 @@ import { S3Client, type S3Timing } from "./client.ts";
 import type { Environment } from "./credentials.ts";
 import type { S3Location } from "./location.ts";
 import { readObject, removeObject, renewObject, stateOf } from "./objects.ts";
+import { type FindStore, Owner } from "./owner.ts";
 import { S3PartialUploads } from "./partial.ts";
 import { claimOf, nameOf, orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
 import { upload } from "./upload.ts";
 
+export interface S3Options {
+  readonly timing?: S3Timing | undefined;
+  /** The store that the prefix belongs to. Without it nothing is checked. */
+  readonly findStore?: FindStore | undefined;
+}
+
 /** Throws when there are no credentials. Sends no request yet. */
-export const openS3 = (location: S3Location, environment: Environment, timing?: S3Timing): Files =>
-  new S3(new S3Client(location, environment, timing));
+export function openS3(
+  location: S3Location,
+  environment: Environment,
+  { timing, findStore }: S3Options = {},
+): Files {
+  const client = new S3Client(location, environment, timing);
+  return new S3(client, new Owner(client, findStore));
+}
 
 /** A small range is read at once, so that every runtime sends its Content-Length. */
 const smallBytes = 1024 * 1024;
@@ -34,13 +47,20 @@ const confirmMs = 30_000;
 class S3 implements Files {
   readonly partial: PartialUploads;
   readonly #client: S3Client;
+  readonly #owner: Owner;
 
-  constructor(client: S3Client) {
+  constructor(client: S3Client, owner: Owner) {
     this.#client = client;
-    this.partial = new S3PartialUploads(client);
+    this.#owner = owner;
+    this.partial = new S3PartialUploads(client, owner);
+  }
+
+  claim(): Promise<void> {
+    return this.#owner.claim();
   }
 
   async save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {
+    await this.claim();
     const key = newKey();
     const saved = await upload(this.#client, nameOf(key), bytes, { maxBytes, isNew: true });
     return saved === "too-large" ? saved : { key, ...saved };
@@ -48,6 +68,7 @@ class S3 implements Files {
 
   async saveAs(key: string, bytes: AsyncIterable<Uint8Array>, sha256: string): Promise<boolean> {
     if (!isKey(key)) throw new Error(`${key} is not the key of a file`);
+    await this.claim();
     const there = await this.open(key);
     if (there !== undefined && (await hashOf(there.bytes)) === sha256) {
       await this.touch([key]);
@@ -125,10 +146,12 @@ class S3 implements Files {
   }
 
   async settleAside(findReferenced: FindReferenced): Promise<void> {
+    await this.claim();
     await settleAside(this.#client, findReferenced);
   }
 
-  sweep(findReferenced: FindReferenced, olderThanMs: number): Promise<number> {
+  async sweep(findReferenced: FindReferenced, olderThanMs: number): Promise<number> {
+    await this.claim();
     return sweep(this.#client, findReferenced, olderThanMs);
   }
 

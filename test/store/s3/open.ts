@@ -20,4 +20,4 @@ export const openFilesAt = (
   url: string,
   timing = quick,
   environment: Environment = { ...secrets, HOME: "/nonexistent" },
-): Files => openS3(locationOf(url), environment, timing);
+): Files => openS3(locationOf(url), environment, { timing });
