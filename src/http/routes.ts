@@ -139,7 +139,7 @@ export const routes: Routes = {
       304: notModified,
       307: noContent("The bytes are at this URL for a minute.", { Location: headers.fileLocation }),
     },
-    problems: [404, 412, 416, 422, 501],
+    problems: [404, 412, 416, 422, 501, 507],
   }),
   putFile: route("PUT /{collection}/{id}/{name}", "update", putFile, replaceFile),
   deleteFile: route("DELETE /{collection}/{id}/{name}", "update", deleteFile, removeFile),

@@ -1,6 +1,6 @@
 // Handles GET of a file: sends all bytes or ranges, with headers that make it safe to open.
 
-import { preconditionFailed } from "../../domain/problems.ts";
+import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import { dateOf, fileAt } from "../../domain/resources.ts";
 import { fileReplaced, type Signed } from "../../domain/signed-urls.ts";
 import { pulledStream } from "../../lib/pulled-stream.ts";
@@ -23,7 +23,7 @@ import { HttpProblem } from "../headers/http-problem.ts";
 import { type ByteRange, contentRange, isSameFile, readRanges } from "../headers/range.ts";
 import type { RequestContext } from "../request/context.ts";
 import { invalid } from "../request/request-target.ts";
-import { setCaching, withDate } from "../response/response.ts";
+import { createResponse, setCaching, smallResponseBytes, withDate } from "../response/response.ts";
 import { writeByteRanges } from "./byteranges.ts";
 import { type FileParameters, readFileParameters, readPictureRequest } from "./parameters.ts";
 import { describePicture, renderPicture } from "./pictures.ts";
@@ -144,10 +144,25 @@ async function answerBytes(
   if (request.method === "HEAD") return new Response(null, { status, headers });
   if (ranges === undefined && !declinesDigest(request.headers, "want-content-digest"))
     headers.set("Content-Digest", writeDigest(part.sha256));
-  const bytes = await send(context, found, range);
+  const { bytes: made } = found;
+  if (made !== undefined)
+    return answerMade(context, made.subarray(range.start, range.end), { status, headers });
+  const { services, collection } = context;
+  const bytes = await services.uploads.send(collection, part, range.start, range.end);
   if (bytes instanceof Problem) return bytes;
   if (bytes === undefined) return findAgain(context, part);
   return new Response(releasedBody(context, bytes), { status, headers });
+}
+
+/** A picture is in memory, so it counts until it is sent, as other large responses do. */
+function answerMade(
+  context: RequestContext,
+  bytes: Uint8Array<ArrayBuffer>,
+  init: { readonly status: number; readonly headers: Headers },
+): Response | Problem {
+  const isCounted = bytes.length > smallResponseBytes;
+  if (isCounted && !context.memory.take(bytes.length)) return overloaded;
+  return createResponse(context, bytes, init);
 }
 
 /** The chunks of a download are freed as they are sent, where the runtime can. */
@@ -177,20 +192,11 @@ async function answerRanges(
   });
   headers.set("Content-Type", type);
   headers.set("Content-Length", String(length));
-  // A picture in memory is also sent to others.
-  const sent = found.bytes === undefined ? releasedBody(context, body) : body;
-  return new Response(sent, { status: 206, headers });
+  const init = { status: 206, headers };
+  if (found.bytes !== undefined)
+    return answerMade(context, new Uint8Array(await new Response(body).arrayBuffer()), init);
+  return new Response(releasedBody(context, body), init);
 }
-
-/** Bytes for a response that has them alone. */
-const send = (
-  { services, collection }: RequestContext,
-  { part, bytes }: FoundFile,
-  { start, end }: ByteRange,
-) =>
-  bytes === undefined
-    ? services.uploads.send(collection, part, start, end)
-    : new Blob([bytes.subarray(start, end)]);
 
 const open = async (
   { services, collection }: RequestContext,

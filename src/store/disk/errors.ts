@@ -22,10 +22,15 @@ export async function mapDiskError<T>(operation: Promise<T>): Promise<T> {
   try {
     return await operation;
   } catch (error) {
-    const [reason, description] = reasons[codeOf(error)] ?? [];
-    if (reason === undefined) throw error;
-    throw new Outage(reason, `${description} (${String(error)})`, { cause: error });
+    const isKnown = reasons[codeOf(error)] !== undefined;
+    throw isKnown ? diskOutage(codeOf(error), String(error), error) : error;
   }
+}
+
+/** The outage that an error of the system means. */
+export function diskOutage(code: string, what: string, cause?: unknown): Outage {
+  const [reason, description] = reasons[code] ?? ["unavailable", `the disk reports ${code}`];
+  return new Outage(reason, `${description} (${what})`, { cause });
 }
 
 /** Returns the result of the operation, or undefined when the file does not exist. */

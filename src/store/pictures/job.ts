@@ -33,4 +33,6 @@ export const digestBytes = 32;
 export type RendererMessage =
   | { readonly kind: "ready" }
   | { readonly kind: "done"; readonly memoryBytes: number }
-  | { readonly kind: "failed"; readonly reason: string; readonly memoryBytes: number };
+  | { readonly kind: "failed"; readonly reason: string; readonly memoryBytes: number }
+  /** The picture was rendered, and the disk did not take it. `code` is that of the system. */
+  | { readonly kind: "unwritten"; readonly code: string; readonly memoryBytes: number };

@@ -5,6 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { setPriority } from "node:os";
 import sharp, { type Sharp } from "sharp";
 import type { PictureDescription } from "../../model/picture.ts";
+import { codeOf } from "../disk/errors.ts";
 import { type PictureJob, type PictureTask, pictureLimits, type RendererMessage } from "./job.ts";
 
 const { maxPixels, maxMemoryBytes } = pictureLimits;
@@ -30,15 +31,22 @@ send({ kind: "ready" });
 async function run({ input, output, task }: PictureJob): Promise<void> {
   const watch = setInterval(endIfTooLarge, watchMs);
   try {
-    const bytes = await perform(input, task);
-    const digest = createHash("sha256").update(bytes).digest();
-    await writeFile(output, Buffer.concat([digest, bytes]));
-    send({ kind: "done", memoryBytes: process.memoryUsage.rss() });
+    await write(output, await perform(input, task));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     send({ kind: "failed", reason, memoryBytes: process.memoryUsage.rss() });
   } finally {
     clearInterval(watch);
+  }
+}
+
+async function write(output: string, bytes: Buffer): Promise<void> {
+  const digest = createHash("sha256").update(bytes).digest();
+  try {
+    await writeFile(output, Buffer.concat([digest, bytes]));
+    send({ kind: "done", memoryBytes: process.memoryUsage.rss() });
+  } catch (error) {
+    send({ kind: "unwritten", code: codeOf(error), memoryBytes: process.memoryUsage.rss() });
   }
 }
 

@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { isExecutable, scriptUrl } from "../../lib/program.ts";
+import { diskOutage } from "../disk/errors.ts";
 import { type PictureJob, pictureLimits, type RendererMessage } from "./job.ts";
 
 /** The script of the process, as source or built. */
@@ -36,7 +37,7 @@ export class Renderer {
     this.#maxSeconds = maxSeconds;
   }
 
-  /** Must not be called before the last job has ended. */
+  /** Must not be called before the last job has ended. Rejects with an Outage when the disk is full. */
   async run(job: PictureJob): Promise<JobResult> {
     clearTimeout(this.#idle);
     // A process can have ended for another reason than this picture, so it gets a second one.
@@ -44,6 +45,7 @@ export class Renderer {
     const message = first === "gone" ? await this.#try(job) : first;
     if (message === "silent") return `it takes longer than ${this.#maxSeconds} s`;
     if (message === "gone") return "it takes too much memory, or it breaks the decoder";
+    if (message.kind === "unwritten") throw diskOutage(message.code, "a rendered picture");
     return message.kind === "failed" ? message.reason : undefined;
   }
 
