@@ -46,6 +46,12 @@ export const collectionScreens: readonly Screen[] = [
     isForAll: true,
     load: async () => (await import("../pages/import.tsx")).Import,
   },
+  {
+    name: "rules",
+    label: "Rules",
+    icon: "shield-check",
+    load: async () => (await import("../pages/rules.tsx")).Rules,
+  },
 ];
 
 /** Returns the loader of the screen at a path, or undefined. */
