@@ -24,6 +24,7 @@ const layers = [
   "console/resource/",
   "console/form/",
   "console/editor/",
+  "console/plot/",
   "console/ui/",
   "console/state/",
   "console/api/",

@@ -14,7 +14,9 @@ export function Rail({ onChoose }: { onChoose: () => void }) {
   const filter = useSignal("");
   const all = collections.value ?? [];
   const shown = all.filter(({ name }) => name.includes(filter.value.trim().toLowerCase()));
-  const visible = screens.filter((screen) => isAdmin.value || screen.isForAll);
+  const visible = screens.filter(
+    ({ parent, isForAll }) => parent === undefined && (isAdmin.value || isForAll),
+  );
   return (
     <nav class="rail" aria-label="Main" onClick={(event) => isLink(event) && onChoose()}>
       <h2>Collections</h2>
@@ -64,7 +66,8 @@ function CollectionLink({ collection: { name, total } }: { collection: KnownColl
 }
 
 function ScreenLink({ screen: { name, label, icon } }: { screen: Screen }) {
-  const [current = ""] = route.value.path;
+  const [segment = ""] = route.value.path;
+  const current = screens.find((one) => one.name === segment)?.parent ?? segment;
   return (
     <li>
       <a

@@ -10,6 +10,8 @@ export interface Screen {
   readonly icon: IconName;
   /** Whether it is of use without the scope `admin`. */
   readonly isForAll?: boolean;
+  /** The screen that has it as a tab; the navigation shows only that one. */
+  readonly parent?: string;
   readonly load: () => Promise<ComponentType>;
 }
 
@@ -20,6 +22,51 @@ export const screens: readonly Screen[] = [
     icon: "house",
     isForAll: true,
     load: async () => (await import("../pages/overview.tsx")).Overview,
+  },
+  {
+    name: "tokens",
+    label: "Tokens",
+    icon: "key-round",
+    load: async () => (await import("../pages/server/tokens.tsx")).Tokens,
+  },
+  {
+    name: "requests",
+    label: "Requests",
+    icon: "activity",
+    load: async () => (await import("../pages/server/requests.tsx")).Requests,
+  },
+  {
+    name: "queries",
+    label: "Slow queries",
+    icon: "gauge",
+    load: async () => (await import("../pages/server/queries.tsx")).Queries,
+  },
+  {
+    name: "server",
+    label: "Server",
+    icon: "heart-pulse",
+    load: async () => (await import("../pages/server/status.tsx")).ServerStatus,
+  },
+  {
+    name: "storage",
+    label: "Storage",
+    icon: "hard-drive",
+    parent: "server",
+    load: async () => (await import("../pages/server/storage.tsx")).Storage,
+  },
+  {
+    name: "backups",
+    label: "Backups",
+    icon: "archive",
+    parent: "server",
+    load: async () => (await import("../pages/server/backups.tsx")).Backups,
+  },
+  {
+    name: "settings",
+    label: "Settings",
+    icon: "settings",
+    parent: "server",
+    load: async () => (await import("../pages/server/settings.tsx")).Settings,
   },
 ];
 

@@ -1,0 +1,70 @@
+// The dialog that makes a collection by its name.
+
+import { useState } from "preact/hooks";
+import { send } from "../api/client.ts";
+import { Problem } from "../api/problem.ts";
+import { collectionNames, loadCollections } from "../state/collections.ts";
+import { asProblem } from "../state/load.ts";
+import { collectionPath, goTo, linkTo } from "../state/router.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Field } from "../ui/field.tsx";
+
+export function NewCollection({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState("");
+  const [problem, setProblem] = useState<Problem>();
+  const [isBusy, setIsBusy] = useState(false);
+  const create = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setIsBusy(true);
+    try {
+      await define(name.trim());
+      await loadCollections();
+      goTo(linkTo(collectionPath(name.trim())));
+    } catch (error) {
+      setProblem(asProblem(error));
+      setIsBusy(false);
+    }
+  };
+  return (
+    <Dialog title="New collection" onClose={onClose}>
+      <form class="form" noValidate onSubmit={(event) => void create(event)}>
+        <Field
+          label="Name"
+          help="Small letters, digits, “_” and “-”, such as people. It is the first part of every address."
+          errors={problem ? [problem.message] : []}
+          isRequired
+        >
+          {(attributes) => (
+            <input
+              {...attributes}
+              // biome-ignore lint/a11y/noAutofocus: A dialog opens at its first field.
+              autoFocus
+              autocomplete="off"
+              autocapitalize="none"
+              spellcheck={false}
+              value={name}
+              onInput={(event) => setName(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        <div class="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" isBusy={isBusy}>
+            Create the collection
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** A definition that is there already would be replaced, so a known name is refused. */
+async function define(name: string): Promise<void> {
+  if (!/^[a-z0-9][a-z0-9_-]{0,62}$/.test(name))
+    throw asName("A name begins with a small letter or a digit, and has up to 63 characters.");
+  if (collectionNames.peek().includes(name)) throw asName("There is a collection with this name.");
+  await send({ method: "PUT", path: `/-/collections/${name}`, body: {} });
+}
+
+const asName = (detail: string): Problem => new Problem(400, { detail });

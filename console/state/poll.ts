@@ -1,0 +1,24 @@
+// Asks the server again and again while someone looks at the page.
+
+import { useEffect, useRef } from "preact/hooks";
+import { connection } from "../api/connection.ts";
+
+/** Calls `ask` at once and then every so often. The next call waits for the former to end. */
+export function usePolling(everyMs: number, ask: (signal: AbortSignal) => Promise<void>): void {
+  const latest = useRef(ask);
+  latest.current = ask;
+  useEffect(() => {
+    const end = new AbortController();
+    const isWanted = (): boolean => !document.hidden && connection.peek() === "online";
+    const turn = async (): Promise<void> => {
+      // A failure is shown by the connection, or by the screen that asks.
+      if (isWanted()) await latest.current(end.signal).catch(() => undefined);
+      if (!end.signal.aborted) timer = setTimeout(() => void turn(), everyMs);
+    };
+    let timer = setTimeout(() => void turn(), 0);
+    return () => {
+      end.abort();
+      clearTimeout(timer);
+    };
+  }, [everyMs]);
+}
