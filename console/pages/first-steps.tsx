@@ -41,7 +41,7 @@ export function FirstSteps({ onCreate, arrived }: FirstStepsProps) {
       {arrived === undefined && <Command text={command()} />}
       <div role="status">
         {arrived === undefined ? (
-          <p class="row faint">
+          <p class="tool-row faint">
             <span class="spinner" /> Waiting for the first resource…
           </p>
         ) : (
@@ -51,7 +51,7 @@ export function FirstSteps({ onCreate, arrived }: FirstStepsProps) {
       {arrived === undefined && (
         <>
           <h3>Or without curl</h3>
-          <p class="row">
+          <p class="tool-row">
             <Button icon="plus" onClick={onCreate}>
               Create in the console
             </Button>
@@ -67,7 +67,7 @@ export function FirstSteps({ onCreate, arrived }: FirstStepsProps) {
 
 const Command = ({ text }: { text: string }) => (
   <div class="command">
-    <pre class="code">
+    <pre class="code-block">
       <code>{text}</code>
     </pre>
     <Button icon="copy" onClick={() => void copyText(text, "the command")}>
@@ -86,7 +86,7 @@ function Arrival({ collection }: { collection: string }) {
   return (
     <>
       {first && (
-        <pre class="code arrived">
+        <pre class="code-block arrived">
           <code>{JSON.stringify(first, null, 2)}</code>
         </pre>
       )}

@@ -28,7 +28,7 @@ export function NewCollection({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="New collection" onClose={onClose}>
-      <form class="form" noValidate onSubmit={(event) => void create(event)}>
+      <form class="dialog-form" noValidate onSubmit={(event) => void create(event)}>
         <Field
           label="Name"
           help="Small letters, digits, “_” and “-”, such as people. It is the first part of every address."

@@ -31,7 +31,7 @@ const command = "restante serve --backup-to ./backups --backup-every 6h --backup
 const HowTo = () => (
   <Message icon="archive" title="No backup is scheduled">
     <p>Start the server with these flags, or with the same settings in its configuration file:</p>
-    <pre class="code">
+    <pre class="code-block">
       <code>{command}</code>
     </pre>
     <Button icon="copy" onClick={() => void copyText(command, "the command")}>

@@ -127,7 +127,7 @@ function TokenForm({ onMade, onClose }: TokenFormProps) {
     }
   };
   return (
-    <form ref={form} class="form" noValidate onSubmit={(event) => void submit(event)}>
+    <form ref={form} class="dialog-form" noValidate onSubmit={(event) => void submit(event)}>
       <Field label="Name" help="Who or what uses it." errors={errorsAt("/name")} isRequired>
         {(attributes) => (
           <input
@@ -154,7 +154,7 @@ function TokenForm({ onMade, onClose }: TokenFormProps) {
       <Errors list={errorsAt("/roles")} />
       <Field label="Expires" errors={errorsAt("/expiresAt")}>
         {(attributes) => (
-          <span class="row">
+          <span class="tool-row">
             <select
               {...attributes}
               value={draft.expiry}

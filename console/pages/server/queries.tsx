@@ -126,9 +126,9 @@ function AddIndex({ collection, index }: { collection: string; index: Index }) {
       />
     );
   if (isBuilt || stage === "there")
-    return <p class="done">The index on {nameOf(index)} is there. New queries use it.</p>;
+    return <p class="good-news">The index on {nameOf(index)} is there. New queries use it.</p>;
   return (
-    <p class="row">
+    <p class="tool-row">
       <span>
         An index on <code>{nameOf(index)}</code> would help.
       </span>
@@ -167,7 +167,7 @@ function BuildProgress({ collection, onEnd }: BuildProps) {
   });
   const percent = build?.percent ?? 0;
   return (
-    <p class="row" role="status">
+    <p class="tool-row" role="status">
       <progress max={100} value={percent} aria-label="Building the index" />
       Building the index: {percent} %
     </p>

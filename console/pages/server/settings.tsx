@@ -33,7 +33,7 @@ export function Settings() {
   const filter = paramOf("filter");
   return (
     <ServerPage>
-      <div class="row">
+      <div class="tool-row">
         <input
           type="search"
           class="grow"

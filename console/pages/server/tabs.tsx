@@ -15,7 +15,7 @@ export function ServerPage({ children }: { children: ComponentChildren }) {
   return (
     <section class="page">
       <h1>Server</h1>
-      <nav class="tabs" aria-label="Server">
+      <nav class="link-tabs" aria-label="Server">
         {tabs.map(([name, label]) => (
           <a key={name} href={linkTo([name])} aria-current={current === name ? "page" : undefined}>
             {label}

@@ -68,7 +68,7 @@ function TokenList({ all, onRevoke }: TokenListProps) {
     .filter((token) => textOf(token).includes(filter.trim().toLowerCase()));
   return (
     <>
-      <div class="row">
+      <div class="tool-row">
         <input
           type="search"
           aria-label="Filter tokens"
@@ -136,14 +136,14 @@ function TokenRow({ token, onRevoke }: { token: Token; onRevoke: () => void }) {
         {subject !== id && <p class="faint">for {subject}</p>}
       </th>
       <td class="wide-cell">
-        <ul class="chips">
+        <ul class="tags">
           {scopes.map((scope) => (
-            <li key={scope} class="chip">
+            <li key={scope} class="tag">
               {scope}
             </li>
           ))}
           {roles.map((role) => (
-            <li key={`role ${role}`} class="chip role">
+            <li key={`role ${role}`} class="tag role">
               role {role}
             </li>
           ))}
