@@ -13,6 +13,7 @@ import { measureRules } from "./rules.ts";
 import { measureScan } from "./scan.ts";
 import type { Setting } from "./setting.ts";
 import { measureSpeed } from "./speed.ts";
+import { measureWatching } from "./watching.ts";
 
 interface Part<Figures> {
   readonly title: string;
@@ -27,6 +28,7 @@ export const parts: { readonly [Name in PartName]: Part<PartFigures[Name]> } = {
   "one-core": { title: "One core, and other servers", minutes: 3, measure: measureOneCore },
   postgres: { title: "On Postgres", minutes: 2, measure: measurePostgres },
   bodies: { title: "Other ways in", minutes: 1, measure: measureBodies },
+  watching: { title: "Metrics and traces", minutes: 2, measure: measureWatching },
   growth: { title: "Growth", minutes: 7, measure: measureGrowth },
   memory: { title: "Memory", minutes: 3, measure: measureMemory },
   scan: { title: "Scans", minutes: 2, measure: measureScan },

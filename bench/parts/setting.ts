@@ -30,6 +30,8 @@ export interface Sizes {
   readonly uploadBytes: number;
   /** Files in the store that is copied, beside the members of the largest. */
   readonly copiedFiles: number;
+  /** Of the apps in one process that differ in one thing. */
+  readonly observedRounds: number;
 }
 
 export const fullSizes: Sizes = {
@@ -45,6 +47,7 @@ export const fullSizes: Sizes = {
   memorySeconds: 4,
   uploadBytes: 1_000_000_000,
   copiedFiles: 10_000,
+  observedRounds: 4_000,
 };
 
 export const quickSizes: Sizes = {
@@ -60,6 +63,7 @@ export const quickSizes: Sizes = {
   memorySeconds: 0.5,
   uploadBytes: 20_000_000,
   copiedFiles: 200,
+  observedRounds: 100,
 };
 
 export const messageOf = (error: unknown): string =>

@@ -14,6 +14,7 @@ import { rulesSection } from "./rules.ts";
 import { comparisonTable, oneLine, table } from "./tables.ts";
 import type { Verdict } from "./verdict.ts";
 import { timesPeer, verdicts } from "./verdicts.ts";
+import { watchingSection } from "./watching.ts";
 
 export const report = (results: Results): string =>
   `${[
@@ -43,6 +44,7 @@ const sectionsOf: Readonly<Record<PartName, (results: Results) => readonly strin
   "one-core": oneCoreSection,
   postgres: postgresSection,
   bodies: bodiesSection,
+  watching: watchingSection,
   growth: growthSection,
   memory: () => [],
   fairness: (results) => [...fairnessSection(results), ...memorySection(results)],

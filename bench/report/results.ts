@@ -11,6 +11,7 @@ import type { RelationsFigures } from "../parts/relations.ts";
 import type { RulesFigures } from "../parts/rules.ts";
 import type { ScanFigures } from "../parts/scan.ts";
 import type { SpeedFigures } from "../parts/speed.ts";
+import type { WatchingFigures } from "../parts/watching.ts";
 import type { Machine } from "../servers/machine.ts";
 
 export interface PartFigures {
@@ -18,6 +19,7 @@ export interface PartFigures {
   readonly "one-core": OneCoreFigures;
   readonly postgres: PostgresFigures;
   readonly bodies: BodiesFigures;
+  readonly watching: WatchingFigures;
   readonly growth: GrowthFigures;
   readonly scan: ScanFigures;
   readonly relations: RelationsFigures;

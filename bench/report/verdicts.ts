@@ -8,12 +8,14 @@ import { relationsVerdicts } from "./relations.ts";
 import { figuresOf, type Results } from "./results.ts";
 import { rulesVerdicts } from "./rules.ts";
 import { atLeast, atMost, type Verdict, valid } from "./verdict.ts";
+import { watchingVerdicts } from "./watching.ts";
 
 export const verdicts = (results: Results): readonly Verdict[] => [
   ...speedVerdicts(results),
   ...oneCoreVerdicts(results),
   ...postgresVerdicts(results),
   ...bodiesVerdicts(results),
+  ...watchingVerdicts(results),
   ...longRunVerdicts(results),
   ...relationsVerdicts(results),
   ...rulesVerdicts(results),
