@@ -25,7 +25,7 @@ export const problemKinds = {
   "credential-in-url": {
     title: "A credential was sent in the URL",
     about:
-      "A query parameter looks like a credential, or the path holds a token. Move it to the Authorization header, and treat the value as leaked: URLs end up in logs and histories.",
+      "A query parameter looks like a credential, or the path holds a token. Move it to the Authorization header, and treat the value as leaked: URLs end up in logs and histories. A filter by a field with such a name, for example `secret`, belongs in the body of a QUERY.",
   },
   "insufficient-scope": {
     title: "The token does not have the required scope",

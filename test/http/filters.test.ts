@@ -291,12 +291,14 @@ describe("an invalid filter", () => {
       const { body } = await asker.get(`/things?${query}`);
       assertProblem(await asker.get(`/things?${query}`), "credential-in-url");
       assert.doesNotMatch(body, /rst_\*|=x/);
+      assert.match(body, /To filter by a field of this name, send the filter with QUERY/);
     }
   });
 
   it("is rejected when its value is a token, which must not appear in a link", async () => {
     const answer = await asker.get(`/things?it=${app.admin}`);
     assertProblem(answer, "credential-in-url");
+    assert.doesNotMatch(answer.body, /QUERY/);
     assert.ok(!JSON.stringify([answer.body, ...answer.headers]).includes(app.admin));
   });
 

@@ -147,13 +147,15 @@ export function readBearer(authorization: string): string | Problem {
   return otherScheme.test(authorization) ? unauthenticated : invalidToken;
 }
 
+const queryAdvice = " To filter by a field of this name, send the filter with QUERY.";
+
 /** Rejects a credential in the URL, where it would be logged, cached and visible. */
 export function rejectCredentialInUrl(context: RequestContext): Problem | undefined {
   const name = context.query === "" ? undefined : findCredential(context.searchParams);
   const location = holdsSecret(context.path) ? "path" : name && `parameter ${name}`;
   if (location === undefined) return undefined;
-  const advice =
-    "URLs are logged, cached and visible. Use the Authorization header, and replace the credential.";
+  const isFilter = !holdsSecret(context.path) && !holdsSecret(context.query);
+  const advice = `URLs are logged, cached and visible. Use the Authorization header, and replace the credential.${isFilter ? queryAdvice : ""}`;
   return context.request.headers.get("authorization") === null
     ? new HttpProblem(
         "unauthenticated",
