@@ -133,6 +133,30 @@ describe("the benchmark", () => {
     assert.match(page, /Postgres: \*\*failed:\*\* it failed/);
   });
 
+  it("wants metrics to be a small share of a GET, by the worse of two measurements", () => {
+    const none = { medianNs: 0, lowerNs: -5, upperNs: 5 };
+    const line = {
+      ...{ plainNs: 9_000, countNs: 20, getUs: 10, tracedUs: 20, faults: [] },
+      more: { plain: none, again: none, unsampled: none, unmeasured: { ...none, medianNs: -50 } },
+    };
+    const slow = { ...line, countNs: 120 };
+    const lines = [
+      { runtime: "Bun", ...line },
+      { runtime: "Node", ...slow },
+    ] as const;
+    const results: Results = { watching: { ...run, figures: { lines } } };
+    const found = verdicts(results).filter(({ what }) => what === "Metrics");
+    assert.deepEqual(
+      found.map(({ measured, reached }) => [measured, reached]),
+      [
+        [0.005, true],
+        [0.012, false],
+      ],
+    );
+    assert.match(report(results), /\| without metrics \| −50 \(−5 to \+5\) \| −50/);
+    assert.match(report(results), /\| metrics, share of it \| 0\.50 % \| 1\.20 % \|/);
+  });
+
   it("wants copies within a limit of memory, and shows those that failed", () => {
     const cost = { seconds: 100, resourcesPerSecond: 10_000, peakMb: 150, heldMs: 5 };
     const lines = [
