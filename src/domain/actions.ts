@@ -139,7 +139,7 @@ function register(action: Action): RegisteredAction {
 function resultOf(returned: unknown, output: CompiledSchema | undefined): ActionResult {
   if (isLocationResult(returned)) return returned;
   if (returned === undefined) return { text: undefined };
-  if (returned instanceof Response)
+  if (isResponse(returned))
     throw new TypeError(
       "an action must return a JSON value, accepted() or seeOther(), not a Response",
     );
@@ -149,6 +149,10 @@ function resultOf(returned: unknown, output: CompiledSchema | undefined): Action
   if (output !== undefined && !output.isValid(value)) throw outputError(output, value);
   return { text };
 }
+
+/** By its tag: the server of Node replaces the global Response, but not that of `fetch`. */
+const isResponse = (value: unknown): boolean =>
+  Object.prototype.toString.call(value) === "[object Response]";
 
 /** Goes to the log only: the caller cannot fix it. */
 function outputError(output: CompiledSchema, value: unknown): Error {

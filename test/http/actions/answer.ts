@@ -32,6 +32,8 @@ export default defineAction({
       }
       case "response":
         return new Response("{}");
+      case "fetched-response":
+        return fetch("data:application/json,{}");
       default:
         return undefined;
     }
