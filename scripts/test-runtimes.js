@@ -52,7 +52,7 @@ const system = [
 
 const onBoth = [...bytes, ...languages, ...system];
 
-/** These run on Node: its tools, half of the upgrades, and some of each kind, so that Node is covered well. */
+/** These run on Node: its tools, actions that import the sources, which an executable cannot, half of the upgrades, and some of each kind, so that Node is covered well. */
 const onNode = [
   "/generators/",
   "/growth.test",

@@ -13,12 +13,13 @@ import { bringChromium } from "./chromium.js";
 import { groupFiles, placeOf } from "./test-groups.js";
 import { cpuOfEnded, runJobs, withoutPassed } from "./test-jobs.js";
 import { leftOut, runtimesOf } from "./test-runtimes.js";
-import { bundleServer } from "./test-server.js";
+import { buildServer } from "./test-server.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const cache = join(root, "node_modules/.cache");
 /** With what the last run has checked, tsc takes a third of the time. */
 const typesCache = join(cache, "tsc.tsbuildinfo");
+const preload = "./scripts/test-threads.js";
 const runtimes = ["node", "bun"];
 const slowestShown = 10;
 const width = 64;
@@ -89,8 +90,8 @@ async function runAll() {
     // Bun's last compiler takes more time than it saves in a test. The long run has it.
     ...(isLong || { BUN_JSC_useFTLJIT: "0" }),
   };
-  // The long run starts the sources.
-  if (!isLong && someFile(/process\.ts"/)) env.RESTANTE_TEST_SERVERS = bundleServers(folder);
+  // The long run and chosen files start the sources.
+  if (isShort) env.RESTANTE_TEST_SERVERS = buildServers(folder);
   const postgres = someFile(/postgres/i) ? await startPostgres(env) : undefined;
   if (postgres !== undefined) env.RESTANTE_TEST_POSTGRES_PORT = postgres.port;
   try {
@@ -117,9 +118,9 @@ function read(file) {
   return readFileSync(join(root, file), "utf8");
 }
 
-function bundleServers(folder) {
+function buildServers(folder) {
   const servers = join(folder, "servers");
-  for (const runtime of chosen) bundleServer(root, join(servers, runtime), runtime);
+  for (const runtime of chosen) buildServer(root, join(servers, runtime), runtime);
   return servers;
 }
 
@@ -176,9 +177,9 @@ function argumentsFor(runtime, group) {
   const flags = {
     node: [
       ...["--disable-warning=ExperimentalWarning", `--test-timeout=${testTimeoutMs}`],
-      ...inOneProcess,
+      ...[`--import=${preload}`, ...inOneProcess],
     ],
-    bun: ["test", `--timeout=${testTimeoutMs}`],
+    bun: ["test", `--timeout=${testTimeoutMs}`, `--preload=${preload}`],
   };
   return [...flags[runtime], ...group];
 }

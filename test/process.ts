@@ -11,17 +11,18 @@ const isBun = "bun" in process.versions;
 const flags = isBun ? [] : ["--disable-warning=ExperimentalWarning"];
 const source = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
-/** `npm test` bundles the server once for each runtime, because a bundle starts faster, and puts the folder here. */
-const bundles = process.env.RESTANTE_TEST_SERVERS;
-const bundle = bundles && join(bundles, isBun ? "bun" : "node");
+/** `npm test` builds the server once for each runtime, because that starts faster, and puts the folder here. */
+const servers = process.env.RESTANTE_TEST_SERVERS;
+const bundle = isBun ? undefined : servers && join(servers, "node");
+
+/** The path of the single executable of Bun, for this run or for the tests of a file. */
+const executable =
+  process.env.RESTANTE_TEST_EXECUTABLE ?? (isBun && servers && join(servers, "bun/restante-here"));
 
 /** The command that runs Restante on this runtime from its sources. */
 export const sourceCommandLine = commandOf(source);
 
-/** The path of a single executable that is tested instead of the bundle. */
-const executable = process.env.RESTANTE_TEST_EXECUTABLE;
-
-/** The command that the tests run: the bundle, or the sources where a file runs alone. */
+/** The command that the tests run: what was built, or the sources where a file runs alone. */
 export const commandLine: readonly [string, ...string[]] = executable
   ? [executable]
   : bundle
@@ -123,10 +124,10 @@ function launch(
   { cwd, environment, command = commandLine }: ProcessOptions,
 ): ChildProcess {
   const [program, ...before] = command;
-  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const { PATH, NODE_COMPILE_CACHE, BUN_JSC_useFTLJIT } = process.env;
   // A bundle has another path in each run, so what is cached of it ends with the run.
   const cache = bundle && command === commandLine ? join(bundle, "cache") : NODE_COMPILE_CACHE;
-  const env = { PATH, NODE_COMPILE_CACHE: cache, ...environment };
+  const env = { PATH, NODE_COMPILE_CACHE: cache, BUN_JSC_useFTLJIT, ...environment };
   return spawn(program, [...before, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 }
 

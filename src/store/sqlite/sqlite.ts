@@ -3,7 +3,7 @@
 import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
-import { scriptUrl } from "../../lib/program.ts";
+import { threadUrl } from "../../lib/program.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
@@ -56,7 +56,7 @@ export interface SqliteOptions extends DatabaseOptions, QueryOptions {
 }
 
 /** The script of the writer thread, as source or built. */
-const writerScript = scriptUrl("store/sqlite/writer");
+const writerScript = threadUrl("store/sqlite/writer");
 
 /** Opens or creates the database. Rejects with a readable message when it cannot be used. */
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
