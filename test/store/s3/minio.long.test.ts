@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { S3Client } from "../../../src/store/s3/client.ts";
 import { abortUpload, listObjects, listUploads, putObject } from "../../../src/store/s3/objects.ts";
+import { OtherStore } from "../../../src/store/s3/owner.ts";
+import { openS3 } from "../../../src/store/s3/s3.ts";
 import { bytesOf, hashOf, saveFile } from "../disk/file-helpers.ts";
 import { filesContract } from "../files-contract.ts";
 import { findMinio, type Minio, minioSecrets, startMinio } from "./minio.ts";
@@ -78,6 +80,18 @@ if (program !== undefined) {
       let found = 0;
       for await (const objects of listObjects(client, "many/")) found += objects.length;
       assert.equal(found, 1_050);
+    });
+
+    it("gives a prefix to one of several stores", async () => {
+      const location = locationOf(minio.url("owned/"));
+      const claims = Array.from({ length: 10 }, (_, store) => {
+        const findStore = async () => `${store}`;
+        return openS3(location, minioSecrets, { timing: quick, findStore }).claim?.();
+      });
+      const ends = await Promise.allSettled(claims);
+      const refused = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
+      assert.equal(refused.length, 9);
+      for (const reason of refused) assert.ok(reason instanceof OtherStore, `${reason}`);
     });
 
     it("says what is wrong", async () => {
