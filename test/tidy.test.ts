@@ -20,6 +20,7 @@ const layers = [
   "console/main.tsx",
   "console/shell/",
   "console/pages/",
+  "console/definition/",
   "console/import/",
   "console/resource/",
   "console/form/",

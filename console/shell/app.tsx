@@ -15,6 +15,7 @@ import { goTo, linkTo, route } from "../state/router.ts";
 import { nextTheme } from "../state/theme.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Loading, Message, ProblemMessage } from "../ui/states.tsx";
+import { CollectionTabs } from "./collection-tabs.tsx";
 import { Palette } from "./palette.tsx";
 import { Rail } from "./rail.tsx";
 import { findScreen, type Screen, screens } from "./screens.ts";
@@ -55,7 +56,10 @@ function Frame() {
       />
       <main id="main" tabIndex={-1}>
         <ConnectionBanner />
-        <OpenScreen />
+        <CollectionTabs />
+        <div class="screen">
+          <OpenScreen />
+        </div>
       </main>
       <Notices />
       {conflict.value && <ConflictDialog key={conflict.value.theirs.etag} {...conflict.value} />}

@@ -74,7 +74,7 @@ export const screens: readonly Screen[] = [
 export const collectionScreens: readonly Screen[] = [
   {
     name: "",
-    label: "Collection",
+    label: "Resources",
     icon: "table",
     isForAll: true,
     load: async () => (await import("../pages/resource-page.tsx")).ResourcePage,
@@ -92,6 +92,12 @@ export const collectionScreens: readonly Screen[] = [
     icon: "upload",
     isForAll: true,
     load: async () => (await import("../pages/import.tsx")).Import,
+  },
+  {
+    name: "definition",
+    label: "Definition",
+    icon: "list-tree",
+    load: async () => (await import("../pages/definition.tsx")).DefinitionScreen,
   },
   {
     name: "rules",

@@ -1,0 +1,70 @@
+// Suggests a JSON Schema from resources that are there.
+
+import { isObject, type Json, type JsonObject } from "../api/json.ts";
+import type { Schema } from "../api/types.ts";
+
+/** The server sets these. */
+const reserved = new Set(["id", "createdAt", "updatedAt", "_etag", "_owner", "_expanded"]);
+
+const formats: readonly (readonly [string, RegExp])[] = [
+  ["date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/],
+  ["date", /^\d{4}-\d\d-\d\d$/],
+  ["email", /^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)+$/],
+  ["uri", /^https?:\/\/[^\s]+$/],
+];
+
+/** The schema that all of them match. Members that all of them have are required. */
+export const suggestSchema = (resources: readonly JsonObject[]): Schema =>
+  objectSchema(
+    resources.map((resource) =>
+      Object.fromEntries(Object.entries(resource).filter(([name]) => !reserved.has(name))),
+    ),
+  );
+
+function objectSchema(objects: readonly JsonObject[]): Schema {
+  const names = [...new Set(objects.flatMap((object) => Object.keys(object)))];
+  const required = names.filter((name) => objects.every((object) => Object.hasOwn(object, name)));
+  const properties = Object.fromEntries(
+    names.map((name) => [name, valueSchema(objects.flatMap((object) => ownValues(object, name)))]),
+  );
+  return { type: "object", ...(required.length > 0 && { required }), properties };
+}
+
+const ownValues = (object: JsonObject, name: string): readonly Json[] =>
+  Object.hasOwn(object, name) ? [object[name] as Json] : [];
+
+function valueSchema(values: readonly Json[]): Schema {
+  const types = [...new Set(values.map(typeOf))];
+  const merged = types.includes("number") ? types.filter((type) => type !== "integer") : types;
+  const [only] = merged;
+  const type = merged.length === 1 && only !== undefined ? only : merged.toSorted();
+  return {
+    ...(merged.length > 0 && { type }),
+    ...(merged.includes("string") && formatOf(values.filter((value) => typeof value === "string"))),
+    ...(merged.includes("array") &&
+      itemsOf(values.flatMap((value) => (Array.isArray(value) ? [value] : [])))),
+    ...(merged.includes("object") && membersOf(values.filter(isObject))),
+  };
+}
+
+function typeOf(value: Json): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value === "number" && Number.isInteger(value) ? "integer" : typeof value;
+}
+
+/** A format counts when all texts have it. */
+function formatOf(texts: readonly string[]): Schema {
+  const found = formats.find(([, pattern]) => texts.every((text) => pattern.test(text)));
+  return found === undefined ? {} : { format: found[0] };
+}
+
+function itemsOf(lists: readonly (readonly Json[])[]): Schema {
+  const items = lists.flat();
+  return items.length === 0 ? {} : { items: valueSchema(items) };
+}
+
+function membersOf(objects: readonly JsonObject[]): Schema {
+  const { required, properties } = objectSchema(objects);
+  return { ...(required && { required }), ...(properties && { properties }) };
+}
