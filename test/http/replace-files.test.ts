@@ -328,6 +328,44 @@ for (const store of ["sqlite", "postgres"])
       });
     });
 
+    describe("a change of a file", () => {
+      it("is a revision of its resource, and in the feed", async () => {
+        const { id } = await made([file("photo", "a", "1")]);
+        const path = `/people/${id}`;
+        const patch = { method: "PATCH", ...form([file("photo", "b", "3")]) };
+        const changes: readonly (readonly [act: () => Promise<Answer>, sha256?: string])[] = [
+          [() => put(`${path}/photo`, "2"), hashOf("2")],
+          [() => answerOf(app.request(path, patch)), hashOf("3")],
+          [() => client.remove(`${path}/photo`)],
+          [() => put(`${path}/photo`, "4"), hashOf("4")],
+        ];
+        const tags = new Set([await client.tag(path)]);
+        let { next } = await feedSince();
+        for (const [act, sha256] of changes) {
+          assert.ok((await act()).status < 300);
+          const feed = await feedSince(next);
+          const shown = feed.changes.map(({ resource }) => [resource.id, resource.photo?.sha256]);
+          assert.deepEqual(shown, [[id, sha256]]);
+          next = feed.next;
+          tags.add(await client.tag(path));
+        }
+        assert.equal(tags.size, changes.length + 1);
+      });
+
+      interface Feed {
+        readonly changes: readonly { readonly revision: number; readonly resource: Made }[];
+        readonly next: string;
+        readonly more: boolean;
+      }
+
+      /** The changes since a position; without one, the last page of all. */
+      async function feedSince(position = "0", isLast = position === "0"): Promise<Feed> {
+        const path = `/people?since=${encodeURIComponent(position)}&limit=100`;
+        const feed = await client.json<Feed>(path);
+        return isLast && feed.more ? feedSince(feed.next, true) : feed;
+      }
+    });
+
     describe("DELETE of a file", () => {
       it("removes the file and its bytes, and keeps the resource", async () => {
         const count = (await filesIn(files)).length;
