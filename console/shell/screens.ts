@@ -94,6 +94,13 @@ export const collectionScreens: readonly Screen[] = [
     load: async () => (await import("../pages/import.tsx")).Import,
   },
   {
+    name: "charts",
+    label: "Charts",
+    icon: "chart-column",
+    isForAll: true,
+    load: async () => (await import("../pages/charts.tsx")).Charts,
+  },
+  {
     name: "definition",
     label: "Definition",
     icon: "list-tree",
