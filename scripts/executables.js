@@ -7,6 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { documentationPages } from "../src/lib/program.ts";
 import { buildConsole, readConsole } from "./console.js";
 
 const targets = {
@@ -47,6 +48,7 @@ const { values, positionals } = readArguments();
 mkdirSync(values.out, { recursive: true });
 const consoleModules = await buildConsole();
 const licenses = await collectLicenses();
+const pages = Object.fromEntries(documentationPages());
 for (const name of positionals) await build(name);
 writeChecksums();
 
@@ -65,7 +67,7 @@ async function build(name) {
   const outfile = join(values.out, file);
   const target = targets[name];
   const result = await Bun.build({
-    ...optionsOf({ version, licenses, consoleFiles: readConsole() }),
+    ...optionsOf({ version, licenses, consoleFiles: readConsole(), pages }),
     // Compiled in advance, it starts in a third of the time; whether that works for other machines is not tested.
     bytecode: target === undefined,
     compile: { ...(target && { target }), outfile, autoloadDotenv: false, autoloadBunfig: false },
@@ -92,7 +94,9 @@ function optionsOf(executable) {
 
 /** Returns the licenses of this package and of all packages whose modules are inside, and of Bun. */
 async function collectLicenses() {
-  const { metafile } = await Bun.build(optionsOf({ version, licenses: "", consoleFiles: {} }));
+  const { metafile } = await Bun.build(
+    optionsOf({ version, licenses: "", consoleFiles: {}, pages: {} }),
+  );
   const inside = /node_modules\/((?:@[^/]+\/)?[^/]+)\//;
   const modules = [...Object.keys(metafile.inputs), ...consoleModules];
   const names = modules.map((path) => inside.exec(path)?.[1]);

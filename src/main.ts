@@ -45,6 +45,15 @@ program
   .description("Print the license of this program, in a single executable with those of its parts.")
   .action(() => console.log(licenses()));
 
+program
+  .command("docs")
+  .description("Print a page of the documentation, or the index of all pages.")
+  .argument("[page]", "The name of the page, such as backup or reference/http.")
+  .action(async (page?: string) => {
+    const { printPage } = await import("./cli/docs.ts");
+    printPage(page);
+  });
+
 addAdminCommands(program);
 addStoreCommands(program);
 

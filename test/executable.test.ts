@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, it } from "node:test";
@@ -52,6 +52,11 @@ describeOn("bun", "the single executable", () => {
       assert.match(stdout, new RegExp(`^${part}`, "m"));
     const checked = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: folder });
     assert.equal(String(checked.stdout), "restante-here: OK\n");
+  });
+
+  it("has the documentation inside", async () => {
+    const { stdout } = await run(["docs", "tls.md#renewal"], options);
+    assert.equal(stdout, readFileSync(join(root, "docs/tls.md"), "utf8"));
   });
 
   it("serves with workers, schemas, threads, actions, files and scheduled backups", async () => {

@@ -1,7 +1,7 @@
 // Traces: what is continued, which spans a request has, and a collector that is slow, dead or refuses.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -65,6 +65,19 @@ describe("traceparent", () => {
     assert.equal(none.start(headers()), undefined);
     assert.equal(all.start(headers(`00-${traceId}-${spanId}-00`)), undefined);
     assert.match(all.start(headers("malformed"))?.traceId ?? "", /^[0-9a-f]{32}$/);
+  });
+});
+
+describe("without a collector", () => {
+  it("no module of traces is loaded", async () => {
+    const own = /(?:lib\/traces|traced-store|trace-exporter)\.ts$/;
+    const files = (await readdir("src", { recursive: true })).filter((file) => /\.ts$/.test(file));
+    for (const file of files.filter((name) => !own.test(name))) {
+      const source = await readFile(join("src", file), "utf8");
+      for (const [, names = "", from = ""] of source.matchAll(/^import (.*?) from "([^"]*)";$/gms))
+        if (own.test(from) && !from.includes("core/"))
+          assert.match(names, /^type /, `${file} loads ${from}`);
+    }
   });
 });
 

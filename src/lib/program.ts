@@ -10,6 +10,7 @@ declare const builtExecutable:
       readonly version: string;
       readonly licenses: string;
       readonly consoleFiles: Readonly<Record<string, string>>;
+      readonly pages: Readonly<Record<string, string>>;
     }
   | undefined;
 const executable = typeof builtExecutable === "undefined" ? undefined : builtExecutable;
@@ -41,6 +42,19 @@ export function consoleFiles(): ReadonlyMap<string, string> {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   return new Map(names.map((name) => [name, readFileSync(new URL(name, folder), "utf8")]));
 }
+
+/** Returns the pages of the documentation by name, such as `reference/http`; none in an npm package. */
+export function documentationPages(): ReadonlyMap<string, string> {
+  if (executable !== undefined) return new Map(Object.entries(executable.pages));
+  const folder = new URL("../../docs/", import.meta.url);
+  const names = existsSync(folder) ? ["", "reference/"].flatMap((at) => pagesIn(folder, at)) : [];
+  return new Map(names.map((name) => [name, readPackageFile(`docs/${name}.md`)]));
+}
+
+const pagesIn = (folder: URL, at: string): readonly string[] =>
+  readdirSync(new URL(`./${at}`, folder))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => at + file.slice(0, -3));
 
 /** Returns the URL of a script by its path in the sources, without the extension. */
 export const scriptUrl = (path: string): URL =>
