@@ -9,6 +9,9 @@ import { localUrl } from "../server/local-url.ts";
 /** Docker and others give a check five seconds. */
 const timeoutMs = 4_000;
 
+/** An image may know no localhost. */
+const reachable: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+
 export interface HealthOptions {
   readonly ready?: true;
   readonly json?: true;
@@ -18,7 +21,8 @@ export interface HealthOptions {
 export async function checkHealth(config: Config, { ready, json }: HealthOptions): Promise<void> {
   if (config.port === 0)
     throw new CliError(2, "--port: 0 selects a free port, so name the port that the server has");
-  const url = `${localUrl(config, config.port)}/-/${ready ? "ready" : "health"}`;
+  const host = reachable[config.host] ?? config.host;
+  const url = `${localUrl({ ...config, host }, config.port)}/-/${ready ? "ready" : "health"}`;
   const { status, body } = await ask(url).catch((error) => {
     const hint = "Is it running, and with these settings?";
     throw new CliError(1, `${url}: no answer: ${messageOf(error)}. ${hint}`, { cause: error });

@@ -31,9 +31,9 @@ describe("restante health", () => {
       const tls = ["--host", "0.0.0.0", ...files.flags];
       const ok = await health(running.port, ...tls);
       assert.deepEqual([ok.code, ok.stderr], [0, ""]);
-      assert.equal(ok.stdout, `https://localhost:${running.port}/-/health: ok\n`);
+      assert.equal(ok.stdout, `https://127.0.0.1:${running.port}/-/health: ok\n`);
       const ready = await health(running.port, "--ready", "--json", ...tls);
-      const url = `https://localhost:${running.port}/-/ready`;
+      const url = `https://127.0.0.1:${running.port}/-/ready`;
       assert.deepEqual(JSON.parse(ready.stdout), { url, status: 200, ok: true });
       const plain = await health(running.port);
       assert.equal(plain.code, 1);

@@ -2,7 +2,7 @@
 // The base images are made here by debootstrap, so that no registry is needed.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chown, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -19,6 +19,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const base = join(root, "node_modules/.cache/deploy/debian.tar");
 const port = 18_080;
 const skip = unless(["buildah", "debootstrap", "bwrap", "setpriv", "npm", "tar"], true);
+
+/** A test that fails leaves its containers. */
+const containers = new Set<ChildProcess>();
 
 interface Image {
   readonly OCIv1: {
@@ -61,7 +64,10 @@ describe("the image", { skip }, () => {
     image = JSON.parse(await buildah("inspect", "--type", "image", "restante"));
     rootFolder = await buildah("mount", await buildah("from", "--pull-never", "restante"));
   });
-  after(() => rm(folder, { recursive: true, force: true }));
+  after(() => {
+    for (const child of containers) child.kill("SIGKILL");
+    return rm(folder, { recursive: true, force: true });
+  });
 
   it("serves as another user on a read-only root, is healthy, and stops", async () => {
     const { config } = image.OCIv1;
@@ -162,6 +168,7 @@ function runImage(
     ...["--clear-groups", "--no-new-privs", "--bounding-set=-all", ...command],
   ];
   const child = spawn("bwrap", args, { stdio: ["ignore", "pipe", "pipe"] });
+  containers.add(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text) => {
