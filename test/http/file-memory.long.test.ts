@@ -12,10 +12,11 @@ import { fileURLToPath } from "node:url";
 import { bundleServer } from "../../scripts/test-server.js";
 import { pulledStream } from "../../src/lib/pulled-stream.ts";
 import { peakBytes, residentBytes } from "../memory.ts";
+import { commandOf } from "../process.ts";
 import { isLong } from "../seeds.ts";
 import { findMinio, minioSecrets, startMinio } from "../store/s3/minio.ts";
 import type { Shown } from "./multipart.ts";
-import type { ServerProcess } from "./server-process.ts";
+import { type ServerProcess, startServerProcess } from "./server-process.ts";
 
 const mebibyte = 1024 * 1024;
 const runtime = "bun" in process.versions ? "bun" : "node";
@@ -77,11 +78,9 @@ async function startAsShipped(
 ): Promise<ServerProcess> {
   const root = fileURLToPath(new URL("../..", import.meta.url));
   if (!existsSync(servers)) bundleServer(root, join(servers, runtime), runtime);
-  // It is read when the module is loaded.
-  process.env.RESTANTE_TEST_SERVERS = servers;
-  const { startServerProcess } = await import("./server-process.ts");
   const flags = { NODE_OPTIONS: "--max-semi-space-size=2" };
-  return startServerProcess(folder, { ...environment, ...flags });
+  const program = join(servers, runtime, "dist/main.js");
+  return startServerProcess(folder, { ...environment, ...flags }, commandOf(program));
 }
 
 /** Sends a file and a form, reads both and two ranges. Returns what each step took. */
