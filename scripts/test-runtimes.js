@@ -44,7 +44,6 @@ const system = [
   "/store/pictures/",
   "/store/postgres.test",
   "/store/postgres/connection.test",
-  "/store/postgres/failures.test",
   "/store/sqlite.test",
   "/store/sqlite/failures.test",
   "/store/sqlite/open.test",
@@ -55,9 +54,7 @@ const onBoth = [...bytes, ...languages, ...system];
 /** These run on Node: its tools, actions that import the sources, which an executable cannot, half of the upgrades, and some of each kind, so that Node is covered well. */
 const onNode = [
   "/generators/",
-  "/growth.test",
   "/http/content-digest.test",
-  "/http/durability.test",
   "/http/prepared-responses.test",
   "/store/postgres/upgrade.test",
   "/store/remote-committer.test",
@@ -66,7 +63,6 @@ const onNode = [
   "/store/sqlite/search.test",
   "/store/sqlite/statements.test",
   "/test/actions.test",
-  "/two-processes.test",
 ];
 
 /**

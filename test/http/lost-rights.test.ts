@@ -1,7 +1,8 @@
 // Rights that end in the access document, in a definition or with a token: no write passes after it was acknowledged.
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";
@@ -56,6 +57,7 @@ const collectionOf: Readonly<Record<string, string>> = {
 
 for (const store of ["sqlite", "postgres"])
   describe(`rights that end while they are used, on ${store}`, () => {
+    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
     const put = async (path: string, body: object) => {

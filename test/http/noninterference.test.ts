@@ -2,8 +2,9 @@
 // server that stores only what this caller may see.
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 
 const definition = {
@@ -292,6 +293,7 @@ class Comparison {
 
 for (const store of [undefined, "postgres"])
   describe(`what a caller sees of a collection with owners, on ${store ?? "sqlite"}`, () => {
+    const it = itOn(store);
     let all: Server;
     let alone: Comparison["alone"];
     before(async () => {

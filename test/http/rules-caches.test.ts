@@ -1,8 +1,9 @@
 // Two callers through one cache never get each other's bytes.
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
 import { isLong, newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itOn } from "../short-run.ts";
 import { startApp } from "./app.ts";
 import {
   accepts,
@@ -105,6 +106,7 @@ const isSelected = ({ selecting }: Kept, request: Readonly<Record<string, string
 
 for (const store of [undefined, "postgres"])
   describe(`caches, on ${store ?? "sqlite"}`, () => {
+    const it = itOn(store);
     let server: Server;
     before(async () => {
       server = new Server(await startApp({ store }));

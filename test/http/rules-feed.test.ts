@@ -4,11 +4,12 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, type Requester } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -144,6 +145,7 @@ const done = async (answer: Promise<{ readonly status: number; readonly body: st
 
 for (const store of ["sqlite", "postgres"]) {
   describe(`feeds through rules, on ${store}`, () => {
+    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
     let ann: Client;

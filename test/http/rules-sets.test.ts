@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { captureLog } from "./captured-log.ts";
 import { Client, pointersOf } from "./client.ts";
@@ -11,7 +12,7 @@ const teams = { collection: "memberships", where: { user: "$me" }, field: "team"
 
 const text = { type: "string" };
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("postgres", ["sqlite", "postgres"]))
   describe(`the sets of a caller, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -47,7 +48,7 @@ const textOf = ({ status, headers, body }: Answer): string =>
 
 const folder = fileURLToPath(new URL("actions", import.meta.url));
 
-for (const store of ["sqlite", "postgres"]) {
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`writes without permission to read, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;
