@@ -26,6 +26,7 @@ const layers = [
   "console/form/",
   "console/editor/",
   "console/plot/",
+  "console/grid/",
   "console/ui/",
   "console/state/",
   "console/api/",

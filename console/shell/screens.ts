@@ -77,14 +77,7 @@ export const collectionScreens: readonly Screen[] = [
     label: "Resources",
     icon: "table",
     isForAll: true,
-    load: async () => (await import("../pages/resource-page.tsx")).ResourcePage,
-  },
-  {
-    name: "new",
-    label: "New resource",
-    icon: "plus",
-    isForAll: true,
-    load: async () => (await import("../pages/resource-page.tsx")).ResourcePage,
+    load: async () => (await import("../pages/collection.tsx")).CollectionScreen,
   },
   {
     name: "import",
@@ -119,6 +112,7 @@ export function findScreen(path: readonly string[]): Screen | undefined {
   const [first = "", , marker, name] = path;
   if (first !== "c")
     return path.length <= 1 ? screens.find((one) => one.name === first) : undefined;
-  const wanted = marker === "-" ? name : "";
+  // A new resource opens beside the grid, as the others do.
+  const wanted = marker === "-" && name !== "new" ? name : "";
   return collectionScreens.find((one) => one.name === wanted);
 }

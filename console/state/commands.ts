@@ -46,7 +46,7 @@ addEventListener("keydown", (event) => {
     isPaletteOpen.value = !isPaletteOpen.peek();
     return;
   }
-  if (event.altKey || document.querySelector("dialog[open]") !== null) return;
+  if (event.altKey || document.querySelector("dialog[open], :popover-open") !== null) return;
   if (!name.startsWith("ctrl+") && isTyping(event.target)) return;
   const command = commands.peek().find(({ key }) => key === name);
   if (command === undefined) return;

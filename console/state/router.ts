@@ -1,6 +1,7 @@
 // The address of a screen: the fragment of the URL, such as `#/c/people?age[gte]=30`. It never holds a credential.
 
 import { computed, signal } from "@preact/signals";
+import { queryText } from "../api/query.ts";
 
 export interface Route {
   /** The decoded segments of the path. */
@@ -60,7 +61,7 @@ function decode(segment: string): string {
 
 /** Returns the `href` of a screen. */
 export function linkTo(path: readonly string[], params?: URLSearchParams): string {
-  const query = params?.toString() ?? "";
+  const query = params === undefined ? "" : queryText(params);
   return `#/${path.map(encodeURIComponent).join("/")}${query === "" ? "" : `?${query}`}`;
 }
 

@@ -1,7 +1,7 @@
 // A button that opens a list of commands, with the browser's popover.
 
 import type { ComponentChildren } from "preact";
-import { useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon, type IconName } from "./icon.tsx";
 
 export interface MenuItem {
@@ -78,18 +78,40 @@ export function Menu({ label, icon, isIconOnly = false, items }: MenuProps) {
 interface PopoverProps {
   readonly label: string;
   readonly icon?: IconName;
-  readonly children: ComponentChildren;
+  readonly kind?: "plain" | "quiet" | "chip";
+  /** Finds its button, for a command that opens it. */
+  readonly name?: string;
+  readonly isInvalid?: boolean;
+  /** It is made anew each time it opens. */
+  readonly children: ComponentChildren | ((close: () => void) => ComponentChildren);
 }
 
-export function Popover({ label, icon, children }: PopoverProps) {
+export function Popover({ label, icon, kind = "plain", name, isInvalid, children }: PopoverProps) {
   const id = useId();
+  const [isOpen, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    if (!isOpen) return;
+    placeBelow(box.current, button.current);
+    box.current?.querySelector<HTMLElement>("input, select, textarea, button")?.focus();
+  }, [isOpen]);
+  const close = (): void => {
+    box.current?.hidePopover();
+    button.current?.focus();
+  };
   return (
     <>
-      <button ref={button} type="button" class="button plain" popovertarget={id}>
+      <button
+        ref={button}
+        type="button"
+        class={`button ${kind}`}
+        popovertarget={id}
+        data-popover={name}
+        data-invalid={isInvalid || undefined}
+      >
         {icon && <Icon name={icon} />}
-        {label}
+        <span class="button-text">{label}</span>
       </button>
       <div
         ref={box}
@@ -98,13 +120,17 @@ export function Popover({ label, icon, children }: PopoverProps) {
         role="dialog"
         aria-label={label}
         class="menu popover-box"
-        onToggle={(event) => event.newState === "open" && placeBelow(box.current, button.current)}
+        onToggle={(event) => event.target === box.current && setOpen(event.newState === "open")}
       >
-        {children}
+        {isOpen && (typeof children === "function" ? children(close) : children)}
       </div>
     </>
   );
 }
+
+/** Opens the popover of this name. */
+export const openPopover = (name: string): void =>
+  document.querySelector<HTMLElement>(`[data-popover="${name}"]`)?.click();
 
 const marginPx = 8;
 

@@ -1,0 +1,152 @@
+// Which columns a collection has: from its schema, and from the resources that are there.
+
+import { isObject, type Json } from "../api/json.ts";
+import type { Definition, Resource, Schema, StoredFile } from "../api/types.ts";
+import { escapeName } from "./paths.ts";
+
+export type Kind =
+  | "text"
+  | "number"
+  | "boolean"
+  | "date"
+  | "time"
+  | "choice"
+  | "array"
+  | "object"
+  | "any";
+
+export interface Column {
+  /** As the API names it, such as `address.city`. */
+  readonly path: string;
+  readonly label: string;
+  readonly kind: Kind;
+  /** The values of an enumeration. */
+  readonly options: readonly Json[];
+  /** Why it cannot be edited in the grid. */
+  readonly locked?: string;
+  /** The collection that it refers to. */
+  readonly refersTo?: string;
+}
+
+/** A resource as the grid asks for it. */
+export interface Row extends Resource {
+  readonly _etag: string;
+}
+
+const shownAtFirst = 10;
+
+const ownColumns: readonly Column[] = [
+  { path: "id", label: "id", kind: "text", options: [], locked: "The id never changes." },
+  ...["createdAt", "updatedAt"].map((path) => ({
+    ...{ path, label: path === "createdAt" ? "Created" : "Updated", kind: "time" as const },
+    ...{ options: [], locked: "The server sets this time." },
+  })),
+];
+
+/** What the server adds when it is asked. */
+const addedMembers = new Set(["_etag", "_expanded", "_owner"]);
+
+const isOwn = (name: string): boolean =>
+  addedMembers.has(name) || ownColumns.some(({ path }) => path === name);
+
+/** Every column that can be shown: those of the schema, then what else is there, then id and times. */
+export function columnsOf(definition: Definition, rows: readonly Row[]): readonly Column[] {
+  const declared = Object.entries(definition.schema?.properties ?? {}).filter(
+    ([name, { writeOnly }]) => writeOnly !== true && !isOwn(name),
+  );
+  const names = new Set(declared.map(([name]) => name));
+  const found = new Set(rows.flatMap((row) => Object.keys(row)));
+  const others = [...found].filter((name) => !names.has(name) && !isOwn(name));
+  return [
+    ...declared.map(([name, schema]) => declaredColumn(definition, name, schema)),
+    ...others.map((name) => foundColumn(definition, name, rows)),
+    ...ownColumns,
+  ];
+}
+
+/** The columns at these paths, or some good ones. */
+export function chosenColumns(
+  all: readonly Column[],
+  paths: readonly string[] | undefined,
+): readonly Column[] {
+  if (paths === undefined) return firstColumns(all);
+  return paths.map((path) => all.find((one) => one.path === path) ?? strangeColumn(path));
+}
+
+function firstColumns(all: readonly Column[]): readonly Column[] {
+  const own = all.filter(({ path }) => !isOwn(path)).slice(0, shownAtFirst);
+  const last = all.filter(
+    ({ path }) => path === "updatedAt" || (path === "id" && own.length === 0),
+  );
+  return [...own, ...last];
+}
+
+/** A path of the address that neither the schema nor the first resources have. */
+const strangeColumn = (path: string): Column => ({ path, label: path, kind: "any", options: [] });
+
+function declaredColumn(definition: Definition, name: string, schema: Schema): Column {
+  const kind = kindOf(schema);
+  const path = escapeName(name);
+  const refersTo = referenceAt(definition, path);
+  const locked = schema.readOnly ? "The schema says that it is read-only." : lockOf(kind);
+  return {
+    ...{ path, label: schema.title ?? name, kind },
+    options: schema.enum ?? (schema.const === undefined ? [] : [schema.const]),
+    ...(locked !== undefined && { locked }),
+    ...(refersTo !== undefined && { refersTo }),
+  };
+}
+
+function foundColumn(definition: Definition, name: string, rows: readonly Row[]): Column {
+  const values = rows.flatMap((row) => (Object.hasOwn(row, name) ? [row[name] as Json] : []));
+  const kinds = new Set(values.filter((value) => value !== null).map(kindOfValue));
+  const [first] = kinds;
+  const kind = kinds.size === 1 && first !== undefined ? first : "any";
+  const path = escapeName(name);
+  const refersTo = referenceAt(definition, path);
+  const locked = lockOf(kind);
+  return {
+    ...{ path, label: name === "" ? '""' : name, kind, options: [] },
+    ...(locked !== undefined && { locked }),
+    ...(refersTo !== undefined && { refersTo }),
+  };
+}
+
+const referenceAt = ({ references = {} }: Definition, path: string): string | undefined =>
+  Object.hasOwn(references, path) ? references[path]?.collection : undefined;
+
+const lockOf = (kind: Kind): string | undefined =>
+  kind === "object" || kind === "array"
+    ? "Lists and objects are edited in the panel: press Enter."
+    : undefined;
+
+/** Looks past `null` in a list of types. */
+export function kindOf(schema: Schema): Kind {
+  if (schema.enum !== undefined) return "choice";
+  const types = [schema.type ?? []].flat().filter((type) => type !== "null");
+  const [type] = types;
+  if (types.length !== 1) return schema.properties ? "object" : "any";
+  if (type === "integer" || type === "number") return "number";
+  if (type === "string") return textKindOf(schema.format);
+  return type === "boolean" || type === "array" || type === "object" ? type : "any";
+}
+
+const textKindOf = (format: string | undefined): Kind =>
+  format === "date" ? "date" : format === "date-time" ? "time" : "text";
+
+const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+
+export function kindOfValue(value: Json): Kind {
+  if (Array.isArray(value)) return "array";
+  if (isObject(value)) return "object";
+  if (typeof value === "string") return textKindOfValue(value);
+  return typeof value === "number" ? "number" : typeof value === "boolean" ? "boolean" : "any";
+}
+
+const textKindOfValue = (text: string): Kind =>
+  /^\d{4}-\d\d-\d\d$/.test(text) ? "date" : timePattern.test(text) ? "time" : "text";
+
+export const isFile = (value: unknown): value is StoredFile =>
+  isObject(value) &&
+  ["name", "type", "url"].every((name) => typeof value[name] === "string") &&
+  typeof value.size === "number";

@@ -1,0 +1,91 @@
+// The line below the grid: how many there are, what the query cost, and a running export.
+
+import { get } from "../api/client.ts";
+import { isAdmin } from "../state/collections.ts";
+import { useLoad } from "../state/load.ts";
+import { linkTo } from "../state/router.ts";
+import { Button } from "../ui/button.tsx";
+import { formatBytes, formatNumber } from "../ui/format.ts";
+import { BatchProgress, countText } from "./bulk.tsx";
+import { runningExport } from "./export.ts";
+import type { ListPage } from "./page-cache.ts";
+
+interface StatusProps {
+  readonly collection: string;
+  readonly page: ListPage | undefined;
+  /** How many the collection has without filters, if known. */
+  readonly whole: number | undefined;
+  readonly isFiltered: boolean;
+  readonly isLoading: boolean;
+}
+
+export function StatusLine({ collection, page, whole, isFiltered, isLoading }: StatusProps) {
+  return (
+    <div class="grid-status">
+      <p role="status">{isLoading ? "Loading…" : page && countLine(page, whole, isFiltered)}</p>
+      {page?.scan && !isLoading && <ScanHint collection={collection} scan={page.scan} />}
+      <BatchProgress />
+      <ExportProgress />
+    </div>
+  );
+}
+
+function countLine(
+  { total, totalAtLeast }: ListPage,
+  whole: number | undefined,
+  isFiltered: boolean,
+): string {
+  if (total === undefined) return `More than ${countText(totalAtLeast)}`;
+  const isPart = isFiltered && whole !== undefined;
+  return isPart ? `${formatNumber(total)} of ${countText(whole)}` : countText(total);
+}
+
+interface SlowQuery {
+  readonly collection: string;
+  readonly lastAt: string;
+  readonly missingIndexes: readonly (string | readonly string[])[];
+}
+
+function ScanHint({
+  collection,
+  scan,
+}: {
+  collection: string;
+  scan: NonNullable<ListPage["scan"]>;
+}) {
+  return (
+    <p class="scan-hint">
+      {scan.text} one by one in {formatNumber(Math.round(scan.milliseconds))} ms.{" "}
+      {isAdmin.value && <IndexHint key={scan.text} collection={collection} />}
+    </p>
+  );
+}
+
+/** The newest slow query of the collection is the one that was just sent. */
+function IndexHint({ collection }: { collection: string }) {
+  const { value } = useLoad("/-/queries", (signal) =>
+    get<{ readonly data: readonly SlowQuery[] }>("/-/queries", signal),
+  );
+  const own = (value?.data ?? []).filter((query) => query.collection === collection);
+  const newest = own.toSorted((one, other) => other.lastAt.localeCompare(one.lastAt))[0];
+  const index = newest?.missingIndexes[0];
+  if (index === undefined) return null;
+  return <a href={linkTo(["queries"])}>An index on {[index].flat().join(", ")} would help</a>;
+}
+
+function ExportProgress() {
+  const running = runningExport.value;
+  if (running === undefined) return null;
+  const { name, rows, bytes, total, cancel } = running;
+  return (
+    <div class="progress">
+      <label>
+        {name}: {countText(rows)}, {formatBytes(bytes)}{" "}
+        <progress value={total ? Math.min(rows, total) : undefined} max={total} />
+      </label>
+      <Button kind="quiet" onClick={cancel}>
+        Cancel
+      </Button>
+    </div>
+  );
+}

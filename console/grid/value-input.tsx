@@ -1,0 +1,58 @@
+// An input for one value of a kind.
+
+import type { Json } from "../api/json.ts";
+import type { Kind } from "./columns.ts";
+
+interface ValueInputProps {
+  readonly kind: Kind;
+  readonly options: readonly Json[];
+  readonly text: string;
+  readonly onText: (text: string) => void;
+  /** Attributes that connect it with its label. */
+  readonly attributes?: Readonly<Record<string, unknown>>;
+  /** Whether a choice may be taken back. */
+  readonly isClearable?: boolean;
+}
+
+const types: Partial<Record<Kind, string>> = {
+  number: "number",
+  date: "date",
+  time: "datetime-local",
+};
+
+const typeOf = (kind: Kind): Readonly<Record<string, unknown>> => ({ type: types[kind] ?? "text" });
+
+export function ValueInput({
+  kind,
+  options,
+  text,
+  onText,
+  attributes = {},
+  isClearable = false,
+}: ValueInputProps) {
+  const values = kind === "boolean" ? [true, false] : options;
+  if (kind === "boolean" || (kind === "choice" && values.length > 0))
+    return (
+      <select {...attributes} value={text} onChange={(event) => onText(event.currentTarget.value)}>
+        {(isClearable || text === "") && (
+          <option value="">{isClearable ? "(no value)" : ""}</option>
+        )}
+        {values.map((value) => (
+          <option key={JSON.stringify(value)} value={JSON.stringify(value)}>
+            {String(value)}
+          </option>
+        ))}
+      </select>
+    );
+  return (
+    <input
+      {...attributes}
+      {...typeOf(kind)}
+      step={kind === "number" ? "any" : kind === "time" ? 1 : undefined}
+      dir={types[kind] === undefined ? "auto" : undefined}
+      autocomplete="off"
+      value={text}
+      onInput={(event) => onText(event.currentTarget.value)}
+    />
+  );
+}

@@ -1,0 +1,316 @@
+// A collection in the console: its grid, filters, columns, edits in place, and changes of many.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import type { TestApp } from "../http/app.ts";
+import {
+  desktop,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  phone,
+  skip,
+  useConsole,
+} from "./console.ts";
+
+const hostile = `"><script>document.title='owned'</script>\u202eabc\u0007 😀 ${"long".repeat(50_000)}`;
+
+async function fill(app: TestApp): Promise<void> {
+  const json = { "Content-Type": "application/json" };
+  const definition = {
+    schema: {
+      type: "object",
+      properties: {
+        name: { type: "string", title: "Full name" },
+        age: { type: "integer", minimum: 0 },
+        level: { enum: ["gold", "silver"] },
+        isActive: { type: "boolean" },
+        friend: { type: "string" },
+        tags: { type: "array", items: { type: "string" } },
+      },
+    },
+    searchable: ["name"],
+    references: { friend: { collection: "people" } },
+  };
+  const put = { method: "PUT", headers: json, body: JSON.stringify(definition) };
+  await app.request("/-/collections/people", put);
+  await app.request("/-/collections/nobody", { ...put, body: "{}" });
+  const ada = await app.post("people", { name: "Ada", age: 36, level: "gold", tags: ["a", "b"] });
+  await app.post("people", { name: "Bob", age: 9, isActive: true, friend: ada.id });
+  await app.post("people", { name: "Cyd", age: 70, level: "silver", isActive: false });
+  await app.post("odd", { constructor: hostile, __proto: null, "a.b": { c: ["<b>"] }, "": "none" });
+  const lines = Array.from({ length: 2_500 }, (_, number) => JSON.stringify({ number }));
+  await app.request("/orders", {
+    method: "POST",
+    headers: { "Content-Type": "application/x-ndjson", Prefer: "return=minimal" },
+    body: lines.join("\n"),
+  });
+}
+
+const rows = (page: Page) => page.getByRole("row");
+const cell = (page: Page, text: string | RegExp) =>
+  page.getByRole("gridcell", { name: text, exact: true }).first();
+const hashIs = (page: Page, hash: string) =>
+  page.waitForURL((url) => decodeURIComponent(url.hash) === hash);
+const activeText = (page: Page) =>
+  page.evaluate(
+    "document.getElementById(document.activeElement.getAttribute('aria-activedescendant'))?.textContent",
+  );
+
+describe("the grid of the console", { skip }, () => {
+  const test = useConsole(fill);
+
+  it("moves through thousands of rows by keys, and renders few of them", async () => {
+    const page = await test.open("#/c/orders");
+    const grid = page.getByRole("grid", { name: "orders" });
+    await cell(page, "0").waitFor();
+    assert.equal(await grid.getAttribute("aria-rowcount"), "2501");
+    await grid.focus();
+    await page.keyboard.press("Control+End");
+    await cell(page, "2499").waitFor();
+    assert.equal(await activeText(page), "2499");
+    assert.ok((await rows(page).count()) < 60);
+    for (const key of ["PageUp", "PageDown", "ArrowUp"]) await page.keyboard.press(key);
+    assert.equal(await activeText(page), "2498");
+    await page.keyboard.press("Control+Home");
+    await cell(page, "0").waitFor();
+    await page.mouse.move(700, 400);
+    await page.mouse.wheel(0, 34 * 1200);
+    await cell(page, "1205").waitFor();
+    await page.context().close();
+  });
+
+  it("shows what others add, and stays where the person looks", async () => {
+    const page = await test.open("#/c/orders?sort=-number");
+    await cell(page, "2499").waitFor();
+    await page.mouse.move(700, 400);
+    await page.mouse.wheel(0, 34 * 50);
+    await cell(page, "2445").waitFor();
+    const top = async () => (await cell(page, "2445").boundingBox())?.y;
+    const before = await top();
+    await test.app.post("orders", { number: 2500 });
+    await page.getByText("2,501 resources").waitFor({ timeout: 20_000 });
+    assert.equal(await top(), before);
+    await page.context().close();
+  });
+
+  it("filters by point and click, sorts and searches, all in the address", async () => {
+    const page = await test.open("#/c/people");
+    await cell(page, "Ada").waitFor();
+    await page.getByRole("button", { name: "Add filter" }).click();
+    await page.getByLabel("Field").selectOption("age");
+    await page.getByLabel("Condition").selectOption("gte");
+    await page.getByLabel("Value").fill("30");
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    await hashIs(page, "#/c/people?age[gte]=30");
+    await page.getByText("2 of 3 resources").waitFor();
+    await page.getByRole("columnheader", { name: "age" }).click();
+    await hashIs(page, "#/c/people?age[gte]=30&sort=age");
+    await page.getByRole("columnheader", { name: "age" }).click();
+    await hashIs(page, "#/c/people?age[gte]=30&sort=-age");
+    await rows(page).nth(1).getByText("Cyd").waitFor();
+    await page.getByRole("columnheader", { name: "level" }).click({ modifiers: ["Shift"] });
+    await hashIs(page, "#/c/people?age[gte]=30&sort=-age,level");
+    await page.getByLabel("Search", { exact: true }).fill("ada");
+    await page.getByText("1 of 3 resources").waitFor();
+    await page.getByLabel("Search", { exact: true }).fill("zoe");
+    await page.getByText("Nothing matches").waitFor();
+    await page.getByRole("button", { name: "Clear all filters" }).click();
+    await page.getByText("3 resources", { exact: true }).waitFor();
+    await page.context().close();
+  });
+
+  it("shows what the server says against a filter at its chip, by keyboard alone", async () => {
+    const page = await test.open("#/c/people?age[gte]=x&nme=1");
+    await page.getByRole("group", { name: "Filters" }).getByText("must be a number").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Remove the filter nme is 1" }).press("Enter");
+    await page.getByRole("button", { name: "age is at least x", exact: true }).press("Enter");
+    await page.getByLabel("Value").fill("60");
+    await page.keyboard.press("Enter");
+    await hashIs(page, "#/c/people?age[gte]=60");
+    await cell(page, "Cyd").waitFor();
+    await page.keyboard.press("f");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.getByLabel("Condition").count(), 0);
+    await page.context().close();
+  });
+
+  it("chooses, orders and widens columns, and keeps them in the address", async () => {
+    const page = await test.open("#/c/people");
+    await cell(page, "Ada").waitFor();
+    await page.keyboard.press("c");
+    for (const name of ["level", "isActive", "friend", "tags", "Updated"])
+      await page.getByRole("checkbox", { name, exact: true }).uncheck();
+    await page.getByRole("button", { name: "Move age forward" }).click();
+    await page.keyboard.press("Escape");
+    await hashIs(page, "#/c/people?fields=age,name");
+    await page.getByRole("grid").focus();
+    for (const key of ["ArrowUp", "Control+ArrowRight"]) await page.keyboard.press(key);
+    await hashIs(page, "#/c/people?fields=age,name&-widths=age:126");
+    assert.deepEqual(await page.getByRole("columnheader").allTextContents(), [
+      ...["", "age", "Full name"],
+    ]);
+    await page.context().close();
+  });
+
+  it("edits a cell in place, says why it cannot, and leaves it with Escape", async () => {
+    const page = await test.open("#/c/people");
+    await cell(page, "36").dblclick();
+    await page.getByLabel("age").fill("-1");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    await page.getByLabel("age").fill("37");
+    await page.keyboard.press("Enter");
+    await cell(page, "37").waitFor();
+    await page.keyboard.press("F2");
+    await page.getByLabel("age").fill("99");
+    await page.keyboard.press("Escape");
+    await cell(page, "37").waitFor();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("e");
+    await page.getByLabel("level").selectOption("silver");
+    await page.keyboard.press("Enter");
+    await page.locator("[role=grid]:focus").waitFor();
+    const { data } = (await (await test.app.request("/people?name=Ada")).json()) as {
+      data: Record<string, unknown>[];
+    };
+    assert.deepEqual([data[0]?.age, data[0]?.level], [37, "silver"]);
+    assert.match((await cell(page, "a, b").innerHTML()) ?? "", /edited in the panel/);
+    await page.context().close();
+  });
+
+  it("shows both versions when someone else was faster", async () => {
+    const page = await test.open("#/c/people");
+    await cell(page, "9").dblclick();
+    const list = await (await test.app.request("/people?name=Bob")).json();
+    const { data } = list as { data: { id: string }[] };
+    const headers = { "Content-Type": "application/merge-patch+json" };
+    const body = JSON.stringify({ age: 10 });
+    await test.app.request(`/people/${data[0]?.id}`, { method: "PATCH", headers, body });
+    await page.getByLabel("age").fill("11");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press("Escape");
+    await cell(page, "10").waitFor();
+    await page.context().close();
+  });
+
+  it("opens a resource beside the grid, its neighbours, and a reference", async () => {
+    const page = await test.open("#/c/people?sort=name");
+    await cell(page, "Ada").waitFor();
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Ada" }).waitFor();
+    await page.getByRole("button", { name: /next/i }).first().click();
+    await page.getByRole("heading", { name: "Bob" }).waitFor();
+    await page.getByRole("separator").press("ArrowLeft");
+    await page.getByRole("button", { name: /close/i }).first().click();
+    await hashIs(page, "#/c/people?sort=name");
+    await cell(page, "Bob").waitFor();
+    await page.getByRole("gridcell").getByRole("link", { name: "Ada" }).last().click();
+    await page.getByRole("heading", { name: "Ada" }).waitFor();
+    await page.context().close();
+  });
+
+  it("changes and deletes many as batches, with undo, and tells what failed", async () => {
+    await test.app.request("/-/collections/many", {
+      method: "PUT",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({
+        schema: { properties: { name: { type: "string" }, count: { type: "integer" } } },
+        unique: ["count"],
+      }),
+    });
+    for (const name of ["one", "two", "three"]) await test.app.post("many", { name });
+    const page = await test.open("#/c/many");
+    await cell(page, "one").waitFor();
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("Control+a");
+    await page.getByText("3 selected").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Edit a field" }).click();
+    await page.getByLabel("Field", { exact: true }).selectOption("count");
+    await page.getByLabel("New value").fill("5");
+    await page.getByRole("button", { name: "Change 3 resources" }).click();
+    await page.getByRole("dialog", { name: "2 resources could not be changed" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText("Changed 1 resource.").waitFor();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "Undo" }).click();
+    assert.equal(await test.app.total("many"), 3);
+    await page.getByRole("checkbox", { name: "Select two" }).click();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.evaluate("dispatchEvent(new Event('beforeunload', { cancelable: true }))");
+    await page.getByText("2 resources", { exact: true }).waitFor();
+    assert.equal(await test.app.total("many"), 2);
+    await page.context().close();
+  });
+
+  it("exports what is shown, and copies rows", async () => {
+    const page = await test.open("#/c/people?fields=name&name=Cyd", {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    await cell(page, "Cyd").waitFor();
+    for (const [label, pattern] of [
+      ["Export as CSV", /^id,name\r\n[^,]+,Cyd\r\n$/],
+      ["Export as NDJSON", /^\{"id":"[^"]+","name":"Cyd"\}\n$/],
+    ] as const) {
+      await page.getByRole("button", { name: "Export" }).click();
+      const download = page.waitForEvent("download");
+      await page.getByRole("menuitem", { name: label }).click();
+      assert.match(await readFile(await (await download).path(), "utf8"), pattern);
+    }
+    await page.getByRole("checkbox", { name: "Select Cyd" }).click();
+    await page.getByRole("button", { name: "Copy", exact: true }).click();
+    await page.getByRole("menuitem", { name: "Copy as JSON" }).click();
+    await page.getByText("Copied 1 resource.").waitFor();
+    const copied = JSON.parse((await page.evaluate("navigator.clipboard.readText()")) as string);
+    assert.equal(copied[0].name, "Cyd");
+    await page.context().close();
+  });
+
+  it("has an answer when there is nothing to show", async () => {
+    const page = await test.open("#/c/nobody");
+    await page.getByText("nobody has no resources yet").waitFor();
+    await expectAccessible(page);
+    await page.evaluate("location.hash = '#/c/unknown'");
+    await page.getByText("There is no collection unknown").waitFor();
+    await page.context().close();
+    const token = await test.app.token("people:read");
+    const limited = await test.open("#/c/orders", { token });
+    await limited.getByText("Your token does not allow this").waitFor();
+    await limited.evaluate("location.hash = '#/c/people'");
+    await cell(limited, "Cyd").waitFor();
+    assert.equal(await limited.getByRole("link", { name: "New resource" }).count(), 0);
+    await limited.context().close();
+  });
+
+  it("keeps hostile names and values as text", async () => {
+    const page = await test.open("#/c/odd");
+    await page.getByRole("columnheader", { name: "constructor" }).waitFor();
+    await page.getByRole("gridcell", { name: /^"><script>/ }).waitFor();
+    assert.equal(await page.locator("main script, main b").count(), 0);
+    assert.notEqual(await page.title(), "owned");
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
+  for (const [size, options] of Object.entries({ phone, desktop }))
+    for (const colorScheme of ["light", "dark"] as const)
+      it(`is readable on a ${size}, ${colorScheme}`, async () => {
+        const page = await test.open("#/c/people?level=silver", { ...options, colorScheme });
+        await cell(page, "Cyd").waitFor();
+        await expectAccessible(page);
+        await expectNoSidewaysScroll(page);
+        if (size === "phone") {
+          await cell(page, "70").tap();
+          await page.getByRole("heading", { name: "Cyd" }).waitFor();
+          assert.equal(await page.getByRole("grid").isVisible(), false);
+        }
+        await page.context().close();
+      });
+});
