@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { BackupOptions, RestoreOptions } from "./backup.ts";
 import { configOf, withSettings } from "./config-options.ts";
 import type { CopyOptions } from "./copy.ts";
+import type { DemoOptions } from "./demo.ts";
 import type { DoctorOptions } from "./doctor.ts";
 import type { EraseFlags } from "./erase.ts";
 import type { ImportOptions } from "./import.ts";
@@ -137,5 +138,18 @@ export function addStoreCommands(program: Command): void {
       const config = configOf(command);
       const { runDoctor } = await import("./doctor.ts");
       await runDoctor(config, options);
+    });
+
+  withSettings(program.command("demo"), ["data", "store", "files"])
+    .description(
+      "Fill a shop to look around in: products with photos, customers and orders, also while a server runs.",
+    )
+    .option("--orders <count>", "How many orders", "100000")
+    .option("--seed <number>", "Another shop for each number", "1")
+    .option("--json", "Print the result as JSON.")
+    .action(async (options: DemoOptions, command) => {
+      const config = configOf(command);
+      const { runDemo } = await import("./demo.ts");
+      await runDemo(config, options);
     });
 }

@@ -1,4 +1,4 @@
-// Uploads bytes of unknown length: small ones in one request, others in parts, with one part in memory.
+// Uploads bytes of unknown length: small ones in one request, others in parts, with two parts in memory at most.
 
 import { createHash } from "node:crypto";
 import type { SavedFile } from "../files.ts";
@@ -55,6 +55,9 @@ class Parts {
   #bytes = 0;
   #size = 0;
   #uploadId: string | undefined;
+  /** The part that is being sent while the next one arrives, and its buffer, which is used again. */
+  #sending: Promise<void> = Promise.resolve();
+  #spare = new Uint8Array();
   #isPut = false;
 
   constructor(client: S3Client, name: string, isNew: boolean) {
@@ -83,12 +86,17 @@ class Parts {
     this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(grown));
   }
 
-  /** What arrives meanwhile waits in the buffers of the system. The buffer of the part is used again. */
+  /** Waits for the part before. */
   async #send(): Promise<void> {
+    await this.#sending;
     this.#uploadId ??= await this.#begin();
-    await this.#put(this.#buffer.subarray(0, this.#bytes), this.#uploadId);
+    const body = this.#buffer.subarray(0, this.#bytes);
+    [this.#buffer, this.#spare] = [this.#spare, this.#buffer];
     this.#size += this.#bytes;
     this.#bytes = 0;
+    this.#sending = this.#put(body, this.#uploadId);
+    // The error is reported with the next part.
+    this.#sending.catch(() => undefined);
   }
 
   async #begin(): Promise<string> {
@@ -102,8 +110,9 @@ class Parts {
 
   async #put(body: Uint8Array, uploadId: string): Promise<void> {
     const query = { partNumber: String(this.#etags.length + 1), uploadId };
+    const index = this.#etags.push("") - 1;
     const { headers } = await this.#client.call({ method: "PUT", name: this.#name, query, body });
-    this.#etags.push(headers.get("etag") ?? "");
+    this.#etags[index] = headers.get("etag") ?? "";
   }
 
   get #headers(): Readonly<Record<string, string>> {
@@ -113,9 +122,10 @@ class Parts {
   async finish(): Promise<void> {
     if (this.#uploadId === undefined) return this.#putWhole();
     if (this.#bytes > 0) await this.#send();
+    await this.#sending;
     await this.#complete(this.#uploadId);
     // The garbage collector may take long to do so.
-    this.#buffer.buffer.transfer(0);
+    for (const { buffer } of [this.#buffer, this.#spare]) buffer.transfer(0);
   }
 
   async #putWhole(): Promise<void> {
@@ -151,6 +161,7 @@ class Parts {
 
   /** What cannot be removed now is removed by the sweep. */
   async abandon(): Promise<void> {
+    await this.#sending.catch(() => undefined);
     if (this.#uploadId !== undefined)
       await abortUpload(this.#client, this.#name, this.#uploadId).catch(() => undefined);
     // An attempt whose answer was lost may have written the object.

@@ -1,0 +1,123 @@
+// `restante demo` as a real process: beside a server, killed in the middle, twice, and where something is already.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { customersOf, ordersOf, productsOf } from "../../src/cli/demo-shop.ts";
+import { newSecret } from "../../src/model/token.ts";
+import { PostgresServer } from "../postgres-server.ts";
+import { commandLine, run, type ServerProcess, start } from "../process.ts";
+import { storesHere } from "../short-run.ts";
+
+const secret = newSecret();
+const headers = { authorization: `Bearer ${secret}` };
+const environment = { RESTANTE_ADMIN_TOKEN: secret };
+const [program, ...flags] = commandLine;
+const orders = 1_500;
+const totals = { products: 60, customers: 75, orders };
+
+for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
+  describe(`restante demo beside a server, on ${store}`, () => {
+    let cwd: string;
+    let postgres: PostgresServer | undefined;
+    let target: readonly string[];
+    let server: ServerProcess;
+    before(async () => {
+      cwd = await mkdtemp(join(tmpdir(), "restante-demo-"));
+      await mkdir(join(cwd, "data"));
+      if (store === "postgres") postgres = await PostgresServer.shared();
+      const url = await postgres?.preparedDatabase();
+      target = url === undefined ? ["--data", "data"] : ["--data", "data", "--store", url];
+      server = await start(target, { cwd, environment });
+    });
+    after(async () => {
+      server.signal("SIGTERM");
+      await server.ended;
+      await postgres?.close();
+      await rm(cwd, { recursive: true });
+    });
+
+    const demo = (...args: string[]) => run(["demo", ...target, ...args], { cwd, environment });
+
+    async function get<Body>(path: string): Promise<Body> {
+      const response = await fetch(`${server.url}${path}`, { headers });
+      return (await response.json()) as Body;
+    }
+
+    const totalOf = async (name: string): Promise<number> =>
+      (await get<{ total?: number }>(`/-/collections/${name}`)).total ?? 0;
+
+    it("goes on after it was killed, and fills the whole shop once", async () => {
+      const args = ["demo", ...target, "--orders", String(orders)];
+      const child = spawn(program, [...flags, ...args], {
+        cwd,
+        env: { PATH: process.env.PATH, ...environment },
+      });
+      const ended = once(child, "close");
+      const end = new AbortController();
+      void ended.then(() => end.abort());
+      while ((await totalOf("products")) === 0 && !end.signal.aborted) await sleep(5);
+      child.kill("SIGKILL");
+      await ended;
+      // A fast machine may have finished before.
+      if ((await totalOf("orders")) < orders) {
+        const { code, stdout, stderr } = await demo("--orders", String(orders), "--json");
+        assert.deepEqual([code, stderr], [0, ""]);
+        assert.deepEqual(JSON.parse(stdout).collections, totals);
+      }
+      for (const [name, total] of Object.entries(totals)) assert.equal(await totalOf(name), total);
+    });
+
+    it("has photos, and orders of its customers and products", async () => {
+      type Found = { data: { total: number; lines: []; _expanded: Record<string, unknown> }[] };
+      const query = "sort=-number&limit=1&expand=customer,lines[].product";
+      const { data } = await get<Found>(`/orders?${query}`);
+      assert.ok((data[0]?.total ?? 0) > 0);
+      assert.match(JSON.stringify(data[0]?._expanded.customer), /@example\.org/);
+      const photo = await fetch(`${server.url}/products/oak-mug/photo`, { headers });
+      assert.equal(photo.headers.get("content-type"), "image/png");
+      const bytes = Buffer.from(await photo.arrayBuffer());
+      assert.equal(bytes.readUInt32BE(16), 400);
+      const sized = await fetch(`${server.url}/products/oak-mug/photo?width=96&height=96`, {
+        headers,
+      });
+      assert.equal(sized.status, 200);
+      await sized.arrayBuffer();
+    });
+
+    it("leaves alone a shop that is complete, and collections of others", async () => {
+      const again = await demo("--orders", String(orders));
+      assert.deepEqual([again.code, again.stdout], [1, ""]);
+      assert.match(again.stderr, /The demo shop is there already/);
+      const other = await demo("--seed", "2");
+      assert.equal(other.code, 1);
+      assert.match(other.stderr, /The collection products exists already/);
+      assert.equal(await totalOf("orders"), orders);
+    });
+  });
+
+describe("restante demo", () => {
+  it("says which flags are wrong", async () => {
+    const { code, stderr } = await run(["demo", "--orders", "0", "--seed", "x"], { cwd: tmpdir() });
+    assert.equal(code, 2);
+    assert.match(stderr, /--orders: must be a number from 1 to/);
+    assert.match(stderr, /--seed: must be a number from 1 to/);
+  });
+
+  it("makes the same shop from the same seed, and another from another", () => {
+    const all = (seed: number) =>
+      JSON.stringify([
+        productsOf(seed).map(({ id, fields }) => [id, fields]),
+        [...customersOf(seed, 50)],
+        [...ordersOf(seed, 200, 1_800_000_000_000)],
+        productsOf(seed)[0]?.photo().toString("base64"),
+      ]);
+    assert.equal(all(7), all(7));
+    assert.notEqual(all(7), all(8));
+  });
+});
