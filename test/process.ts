@@ -29,8 +29,7 @@ export const commandLine: readonly [string, ...string[]] = executable
     ? commandOf(join(bundle, "dist/main.js"))
     : sourceCommandLine;
 
-/** The command that runs a program on this runtime. */
-export function commandOf(program: string): readonly [string, ...string[]] {
+function commandOf(program: string): readonly [string, ...string[]] {
   return [process.execPath, ...flags, program];
 }
 

@@ -48,6 +48,13 @@ export const screens: readonly Screen[] = [
     load: async () => (await import("../pages/server/status.tsx")).ServerStatus,
   },
   {
+    name: "docs",
+    label: "API",
+    icon: "book-open",
+    isForAll: true,
+    load: async () => (await import("../pages/docs/docs.tsx")).Docs,
+  },
+  {
     name: "storage",
     label: "Storage",
     icon: "hard-drive",
