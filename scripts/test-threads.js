@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 
-const servers = process.env.RESTANTE_TEST_SERVERS;
-if (isMainThread && servers !== undefined) {
+if (isMainThread) {
   const { bundledThreads } = await import("../src/lib/program.ts");
   const runtime = "bun" in process.versions ? "bun" : "node";
-  bundledThreads.folder = pathToFileURL(join(servers, runtime, "threads/"));
+  bundledThreads.folder = pathToFileURL(
+    join(process.env.RESTANTE_TEST_SERVERS, runtime, "threads/"),
+  );
 }

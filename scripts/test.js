@@ -19,6 +19,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const cache = join(root, "node_modules/.cache");
 /** With what the last run has checked, tsc takes a third of the time. */
 const typesCache = join(cache, "tsc.tsbuildinfo");
+/** Loaded before the tests of a short run. */
 const preload = "./scripts/test-threads.js";
 const runtimes = ["node", "bun"];
 const slowestShown = 10;
@@ -177,9 +178,10 @@ function argumentsFor(runtime, group) {
   const flags = {
     node: [
       ...["--disable-warning=ExperimentalWarning", `--test-timeout=${testTimeoutMs}`],
-      ...[`--import=${preload}`, ...inOneProcess],
+      ...(isShort ? [`--import=${preload}`] : []),
+      ...inOneProcess,
     ],
-    bun: ["test", `--timeout=${testTimeoutMs}`, `--preload=${preload}`],
+    bun: [...["test", `--timeout=${testTimeoutMs}`], ...(isShort ? [`--preload=${preload}`] : [])],
   };
   return [...flags[runtime], ...group];
 }

@@ -28,6 +28,8 @@ export const processOf = ({ headers }: Answer): string =>
 /** Longer than most failures last, on any machine. */
 const defaultTimeoutMs = 40_000;
 const pauseMs = 25;
+/** A server answers or closes the connection long before, or it is stuck. */
+const hangMs = 60_000;
 const limit = 7;
 
 interface Page {
@@ -133,10 +135,15 @@ export class AcknowledgedWrites {
     return assert.fail(`no answer to ${path}`);
   }
 
-  /** Returns undefined when there is no response. */
+  /** Returns undefined when the connection was closed. */
   async #ask(path: string, init?: RequestInit): Promise<Answer | undefined> {
     const ask = this.#asks[this.#turn++ % this.#asks.length];
-    const answer = await ask?.(path, init).catch(() => undefined);
+    const answer = await ask?.(path, { signal: AbortSignal.timeout(hangMs), ...init }).catch(
+      (error: Error) => {
+        assert.notEqual(error.name, "TimeoutError", `${path} hangs`);
+        return undefined;
+      },
+    );
     if (answer === undefined) this.counts.closed++;
     else this.processes.add(processOf(answer));
     if (answer?.status !== 503) return answer;

@@ -106,7 +106,7 @@ async function killUnderLoad(): Promise<void> {
   const journal = new AcknowledgedWrites("killed", [ask]);
   await journal.postMany(8, runs(8, 40));
   const poured = journal.postMany(8, runs(30, 150));
-  await journal.grow(8);
+  await Promise.race([journal.grow(8), poured]);
   await killWorker(running);
   await poured;
   await journal.verify();

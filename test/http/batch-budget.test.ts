@@ -12,6 +12,7 @@ import { Plan, type PlannedOperation } from "../../src/domain/write/plan.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 import { system } from "../../src/model/principal.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
+import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -27,6 +28,7 @@ const remove = (path: string) => ({ method: "DELETE", path });
 
 for (const store of [undefined, "postgres"])
   describe(`a batch on ${store ?? "the embedded engine"}`, () => {
+    const it = itOn(store);
     let app: TestApp;
     let client: Client;
     before(async () => {
