@@ -12,6 +12,7 @@ import { OtherStore } from "../../../src/store/s3/owner.ts";
 import { openS3 } from "../../../src/store/s3/s3.ts";
 import { run, start } from "../../process.ts";
 import { isLong } from "../../seeds.ts";
+import { describeOn } from "../../short-run.ts";
 import { bytesOf, inChunks } from "../disk/file-helpers.ts";
 import { locationOf, quick } from "./open.ts";
 import { S3Server, secrets } from "./s3-server.ts";
@@ -84,7 +85,7 @@ describe("a prefix", () => {
   });
 });
 
-describe("a server", () => {
+describeOn("bun", "a server", () => {
   const admin = newSecret();
   const environment = () => ({ ...secrets, HOME: folder, RESTANTE_ADMIN_TOKEN: admin });
   const surroundings = () => ({ cwd: folder, environment: environment() });
