@@ -7,6 +7,7 @@ export interface BannerInfo {
   /** The URL of the server for clients on this machine. */
   readonly localUrl: string;
   readonly baseUrl: string | undefined;
+  readonly hasConsole: boolean;
   readonly data: string;
   /** Set only when it was just created. */
   readonly firstAdminToken: string | undefined;
@@ -15,10 +16,11 @@ export interface BannerInfo {
 }
 
 export function bannerText(info: BannerInfo): string {
-  const { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand } = info;
+  const { version, localUrl, baseUrl, hasConsole, data, firstAdminToken, tokenCommand } = info;
   const facts = [
     ["listening on", bold(localUrl)],
     ...(baseUrl === undefined ? [] : [["public URL", baseUrl]]),
+    ...(hasConsole ? [["console", `${baseUrl ?? localUrl}/-/console`]] : []),
     ["data", data],
     ...(firstAdminToken === undefined
       ? [["new token", `TOKEN=$(${tokenCommand})`]]

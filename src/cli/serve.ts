@@ -220,7 +220,8 @@ async function announce(config: Config, app: App, port: number, log: Log): Promi
   }
   const { baseUrl } = config;
   const data = config.store === undefined ? shortPath(config.data) : describeStore(config);
-  const info = { version, localUrl: url, baseUrl, data, firstAdminToken, tokenCommand };
+  const hasConsole = config.console === "on";
+  const info = { version, localUrl: url, baseUrl, hasConsole, data, firstAdminToken, tokenCommand };
   process.stdout.write(bannerText(info));
 }
 
