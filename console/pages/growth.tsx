@@ -1,49 +1,39 @@
-// How a collection has grown in the last weeks, where counting is cheap.
+// How a collection has grown: when some of its resources were created, evenly from the first to the last.
 
 import { get } from "../api/client.ts";
-import type { Page } from "../api/types.ts";
+import type { Page, Resource } from "../api/types.ts";
 import { Spark } from "../plot/spark.tsx";
 import { useLoad } from "../state/load.ts";
-import { formatNumber } from "../ui/format.ts";
+import { formatNumber, formatTime } from "../ui/format.ts";
 
-/** Counting more would keep the server busy for a picture. */
-const mostCounted = 100_000;
-const days = 28;
-const dayMs = 86_400_000;
-
-interface DayCount {
-  readonly count: number;
-  readonly "day(createdAt)": string;
-}
+/** A page at any depth costs the same, so a few of one resource say enough about any collection. */
+const samples = 9;
 
 export function Growth({ name, total }: { name: string; total: number | undefined }) {
-  if (total === undefined || total === 0 || total > mostCounted) return null;
-  return <GrowthLine name={name} total={total} />;
+  return total === undefined || total === 0 ? null : <GrowthLine name={name} total={total} />;
+}
+
+interface Sample {
+  readonly position: number;
+  readonly createdAt: string;
 }
 
 function GrowthLine({ name, total }: { name: string; total: number }) {
-  const { value } = useLoad(`growth ${name}`, (signal) => readDays(name, signal));
-  if (value === undefined) return null;
-  const made = value.reduce((sum, count) => sum + count, 0);
-  const text = `${formatNumber(made)} of ${formatNumber(total)} created in the last ${days} days`;
-  return <Spark values={running(value, total - made)} label={text} />;
+  const { value } = useLoad(`growth ${name}`, (signal) => readSamples(name, total, signal));
+  const [first] = value ?? [];
+  if (value === undefined || first === undefined) return null;
+  const points = value.map(({ position, createdAt }) => [Date.parse(createdAt), position] as const);
+  const label = `${formatNumber(total)} since ${formatTime(first.createdAt)}`;
+  return <Spark points={[...points, [Date.now(), total]]} label={label} />;
 }
 
-/** The totals after each day. */
-function running(counts: readonly number[], before: number): readonly number[] {
-  let sum = before;
-  return [before, ...counts.map((count) => (sum += count))];
-}
-
-async function readDays(name: string, signal: AbortSignal): Promise<readonly number[]> {
-  const dates = Array.from({ length: days }, (_, n) => dateOf(Date.now() - (days - 1 - n) * dayMs));
-  const query = new URLSearchParams({
-    ...{ aggregate: "count", by: "day(createdAt)", limit: "100" },
-    "createdAt[gte]": `${dates[0]}T00:00:00Z`,
+async function readSamples(name: string, total: number, signal: AbortSignal): Promise<Sample[]> {
+  const parts = Array.from({ length: samples }, (_, n) => n / (samples - 1));
+  const positions = new Set(parts.map((part) => 1 + Math.round(part * (total - 1))));
+  const found = [...positions].map(async (position) => {
+    const path = `/${name}?fields=createdAt&limit=1&page=${position}`;
+    const { data } = await get<Page<Resource>>(path, signal);
+    return data.map(({ createdAt }) => ({ position, createdAt }));
   });
-  const { data } = await get<Page<DayCount>>(`/${name}?${query}`, signal);
-  const found = new Map(data.map((one) => [one["day(createdAt)"], one.count]));
-  return dates.map((date) => found.get(date) ?? 0);
+  return (await Promise.all(found)).flat();
 }
-
-const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10);

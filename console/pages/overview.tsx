@@ -69,7 +69,7 @@ const CollectionTable = ({ all }: { all: readonly KnownCollection[] }) => (
           Resources
         </th>
         <th scope="col" class="wide-only-cell">
-          Last four weeks
+          Growth
         </th>
         <th scope="col" class="number">
           Size
