@@ -61,7 +61,7 @@ function Collections({ all }: { all: readonly KnownCollection[] }) {
 }
 
 const CollectionTable = ({ all }: { all: readonly KnownCollection[] }) => (
-  <table class="table">
+  <table class="table overview">
     <thead>
       <tr>
         <th scope="col">Name</th>
@@ -74,7 +74,9 @@ const CollectionTable = ({ all }: { all: readonly KnownCollection[] }) => (
         <th scope="col" class="number">
           Size
         </th>
-        <th scope="col">Last change</th>
+        <th scope="col" class="wide-only-cell">
+          Last change
+        </th>
       </tr>
     </thead>
     <tbody>
@@ -89,7 +91,7 @@ const CollectionTable = ({ all }: { all: readonly KnownCollection[] }) => (
             <Growth name={name} total={total} />
           </td>
           <td class="number">{bytes === undefined ? "" : formatBytes(bytes)}</td>
-          <td>{updatedAt && <Time value={updatedAt} />}</td>
+          <td class="wide-only-cell">{updatedAt && <Time value={updatedAt} />}</td>
         </tr>
       ))}
     </tbody>

@@ -71,7 +71,9 @@ function exampleOfType(document: JsonObject, schema: Schema, depth: number): Jso
       ? [exampleOf(document, asSchema(schema.items as Json), depth + 1)]
       : [];
   if (depth >= deepest) return {};
-  const shown = propertiesOf(document, schema).filter((one) => one.schema.readOnly !== true);
+  const writable = propertiesOf(document, schema).filter((one) => one.schema.readOnly !== true);
+  const required = writable.filter((one) => one.isRequired);
+  const shown = required.length > 0 ? required : writable;
   return Object.fromEntries(
     shown.map((one) => [one.name, exampleOf(document, one.schema, depth + 1)]),
   );
