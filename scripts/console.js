@@ -42,7 +42,12 @@ export function readConsole() {
 /** Puts the names of the script and of the style sheet into the page. The CSS of all chunks is in that of the entry. */
 function pageWith(files) {
   const nameOf = (extension) =>
-    [...files].find(([name]) => name.startsWith("main-") && name.endsWith(extension))?.[0];
+    [...files].find(
+      ([name, { kind }]) =>
+        (kind === "entry-point" || extension === ".css") &&
+        name.startsWith("main-") &&
+        name.endsWith(extension),
+    )?.[0];
   return readFileSync(join(root, "console/index.html"), "utf8")
     .replace("main.tsx", nameOf(".js"))
     .replace("main.css", nameOf(".css"));

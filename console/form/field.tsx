@@ -1,13 +1,14 @@
 // One field of a form: picks the inputs by the kind of the value.
 
 import { useContext } from "preact/hooks";
+import { resolveSchema } from "../api/schema.ts";
 import { isAdmin } from "../state/collections.ts";
 import { type FieldProps, Form } from "./context.ts";
 import { FileField } from "./file-field.tsx";
 import { Leaf } from "./leaf.tsx";
 import { ArrayField, ObjectField } from "./nested.tsx";
 import { ReferenceField } from "./reference.tsx";
-import { kindOf, resolveSchema } from "./schema.ts";
+import { kindOf } from "./schema.ts";
 
 export function AnyField(props: FieldProps) {
   const form = useContext(Form);

@@ -3,11 +3,11 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { JsonObject } from "../api/json.ts";
 import type { Problem } from "../api/problem.ts";
+import { resolveSchema } from "../api/schema.ts";
 import type { Definition } from "../api/types.ts";
 import { Form, type FormContext } from "./context.ts";
 import { AnyField } from "./field.tsx";
 import { Members } from "./members.tsx";
-import { resolveSchema } from "./schema.ts";
 
 export interface SchemaFormProps extends Pick<FormContext, "lockOf" | "textErrors"> {
   readonly definition: Definition;

@@ -21,38 +21,6 @@ export type Kind =
   | "json";
 
 const longTextLength = 200;
-const deepestRef = 8;
-
-/** Follows `$ref` within the schema, and puts `allOf` together. */
-export function resolveSchema(schema: Schema, root: Schema, depth = 0): Schema {
-  if (depth > deepestRef) return {};
-  const { $ref, allOf, ...own } = schema;
-  const parts = [
-    ...(typeof $ref === "string" ? [schemaAt(root, $ref)] : []),
-    ...(Array.isArray(allOf) ? (allOf as Schema[]) : []),
-  ];
-  return parts.map((part) => resolveSchema(part, root, depth + 1)).reduce(merge, own as Schema);
-}
-
-const merge = (one: Schema, other: Schema): Schema => ({
-  ...other,
-  ...one,
-  ...((one.properties || other.properties) && {
-    properties: { ...other.properties, ...one.properties },
-  }),
-  ...((one.required || other.required) && {
-    required: [...(one.required ?? []), ...(other.required ?? [])],
-  }),
-});
-
-function schemaAt(root: Schema, ref: string): Schema {
-  if (!ref.startsWith("#")) return {};
-  const names = ref.slice(1).split("/").slice(1);
-  const found = names
-    .map((name) => decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~"))
-    .reduce<unknown>((at, name) => (isObject(at) ? memberOf(at, name) : undefined), root);
-  return isObject(found) ? (found as Schema) : {};
-}
 
 /** The types that a schema allows; all when it does not say. */
 export const typesOf = ({ type }: Schema): readonly string[] =>

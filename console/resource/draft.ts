@@ -34,6 +34,8 @@ export interface Draft {
   /** Someone else has deleted the resource. */
   readonly isGone: boolean;
   readonly textErrors: Signal<ReadonlyMap<string, string>>;
+  /** The text of the JSON tab as it was typed. */
+  readonly text: Signal<string | undefined>;
   /** The key with which a new resource is created once. */
   readonly key: string;
   readonly change: (value: JsonObject) => void;
@@ -67,6 +69,7 @@ export function useDraft(collection: string, id: string | undefined): Draft {
   const [problem, setProblem] = useState<Problem>();
   const [isBusy, setBusy] = useState(false);
   const textErrors = useSignal<ReadonlyMap<string, string>>(new Map());
+  const text = useSignal<string | undefined>(undefined);
   const key = useRef(randomKey());
   const changed = changedNames(state.base.body, state.value);
   const isNewer = loaded.value !== undefined && loaded.value.etag !== state.base.etag;
@@ -86,6 +89,7 @@ export function useDraft(collection: string, id: string | undefined): Draft {
   const finish = (saved: Tagged<Resource>): void => {
     setState(id === undefined ? empty : stateOf(saved));
     setProblem(undefined);
+    text.value = undefined;
     key.current = randomKey();
   };
   const run = async (action: () => Promise<Tagged<Resource>>) => {
@@ -110,13 +114,14 @@ export function useDraft(collection: string, id: string | undefined): Draft {
 
   return {
     ...state,
-    ...{ loaded, changed, problem, isBusy, textErrors, adopt, key: key.current },
+    ...{ loaded, changed, problem, isBusy, textErrors, text, adopt, key: key.current },
     isOutdated: isNewer && changed.length > 0,
     isGone: id !== undefined && [problem, loaded.problem].some(isMissing),
     change: (value) => setState((former) => ({ ...former, value })),
     discard: () => {
       setProblem(undefined);
       textErrors.value = new Map();
+      text.value = undefined;
       setState((former) =>
         loaded.value && isNewer && !isEqual(former.value, former.base.body)
           ? stateOf(loaded.value)

@@ -12,7 +12,7 @@ export function LeaveDialog({ onLeave }: { onLeave: () => void }) {
   if (address === undefined) return null;
   return (
     <Dialog title="Leave without saving?" onClose={stay}>
-      <p>Your changes of this resource are not saved.</p>
+      <p>Your changes of this resource are not saved, or a file is not uploaded yet.</p>
       <div class="dialog-foot">
         <Button onClick={stay}>Stay</Button>
         <Button

@@ -4,10 +4,16 @@ import type { Problem, ProblemDetail } from "../api/problem.ts";
 import { Button } from "../ui/button.tsx";
 import type { TabProps } from "./tab.ts";
 
-export function Notes({ definition, draft, lockOf }: TabProps) {
+interface NotesProps extends TabProps {
+  /** Whether the fields with their errors are below. */
+  readonly isForm: boolean;
+}
+
+export function Notes({ definition, draft, lockOf, isForm }: NotesProps) {
   const { problem, isGone, isOutdated, isBusy, value, base, restore } = draft;
   const lock = lockOf("");
-  const names = new Set(Object.keys({ ...definition.schema?.properties, ...value, ...base.body }));
+  const shown = isForm ? { ...definition.schema?.properties, ...value, ...base.body } : {};
+  const names = new Set(Object.keys(shown));
   return (
     <div class="notes">
       {isGone && (

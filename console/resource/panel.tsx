@@ -28,6 +28,7 @@ import { PanelHead } from "./panel-head.tsx";
 import { SaveBar } from "./save-bar.tsx";
 import { lockBy, type TabProps } from "./tab.ts";
 import { Tabs, tabsOf } from "./tabs.tsx";
+import { useUploads } from "./uploads.ts";
 
 export interface PanelProps {
   readonly collection: string;
@@ -46,9 +47,11 @@ export function Panel(props: PanelProps) {
   const verb = id === undefined ? "create" : "change";
   const lockOf = lockBy(id === undefined ? rights?.create : rights?.update, verb);
   const definition = findCollection(collection)?.definition ?? {};
-  const tab: TabProps = { collection, id, definition, draft, rights, lockOf };
+  const uploads = useUploads(collection, id ?? "", draft);
+  const tab: TabProps = { collection, id, definition, draft, uploads, rights, lockOf };
   const actions = actionsOf(props, draft);
-  const isUnsaved = draft.changed.length > 0 || draft.textErrors.value.size > 0;
+  const isUnsaved =
+    draft.changed.length > 0 || draft.textErrors.value.size > 0 || uploads.isRunning;
   useRequest(collection, id, draft);
   usePanelCommands(actions, `${collection}/${id}`);
   useUnsaved(isUnsaved, (next) => isAt(next, address));
@@ -66,7 +69,7 @@ export function Panel(props: PanelProps) {
       <Tabs tabs={tabs} current={current.name} address={address} />
       {id === undefined || draft.resource !== undefined ? (
         <>
-          <Notes {...tab} />
+          <Notes {...tab} isForm={current.name === "form"} />
           <div
             class="resource-body"
             role="tabpanel"

@@ -2,6 +2,7 @@
 
 import type { Definition, Right, Rights } from "../api/types.ts";
 import type { Draft } from "./draft.ts";
+import type { Uploads } from "./uploads.ts";
 
 export interface TabProps {
   readonly collection: string;
@@ -9,6 +10,7 @@ export interface TabProps {
   readonly id: string | undefined;
   readonly definition: Definition;
   readonly draft: Draft;
+  readonly uploads: Uploads;
   /** Undefined until they are known. */
   readonly rights: Rights | undefined;
   /** Why a member cannot be changed, or undefined; without a name, why none can. */

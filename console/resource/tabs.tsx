@@ -2,7 +2,12 @@
 
 import type { ComponentType } from "preact";
 import { goTo, linkTo, route } from "../state/router.ts";
+import { ApiTab } from "./api-tab.tsx";
+import { FilesTab } from "./files-tab.tsx";
 import { FormTab } from "./form-tab.tsx";
+import { InfoTab } from "./info-tab.tsx";
+import { JsonTab } from "./json-tab.tsx";
+import { incomingTo, RelatedTab } from "./related-tab.tsx";
 import type { TabProps } from "./tab.ts";
 
 export interface Tab {
@@ -14,9 +19,17 @@ export interface Tab {
 }
 
 const form: Tab = { name: "form", label: "Form", Content: FormTab, isEditor: true };
+const json: Tab = { name: "json", label: "JSON", Content: JsonTab, isEditor: true };
+const related: Tab = { name: "related", label: "Related", Content: RelatedTab };
+const files: Tab = { name: "files", label: "Files", Content: FilesTab };
+const api: Tab = { name: "api", label: "API", Content: ApiTab };
+const info: Tab = { name: "info", label: "Info", Content: InfoTab };
 
-export function tabsOf(_props: TabProps): readonly [Tab, ...Tab[]] {
-  return [form];
+export function tabsOf({ collection, id, definition }: TabProps): readonly [Tab, ...Tab[]] {
+  if (id === undefined) return [form, json, api];
+  const isRelated =
+    Object.keys(definition.references ?? {}).length + incomingTo(collection).length > 0;
+  return [form, json, files, ...(isRelated ? [related] : []), api, info];
 }
 
 interface TabsProps {

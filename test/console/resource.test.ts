@@ -34,6 +34,12 @@ const ada = {
   ...{ address: { city: "London" }, tags: ["maths", "poetry"], nothing: null },
 };
 
+/** A picture of one pixel. */
+const dot = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+  "base64",
+);
+
 const input = (page: Page, name: string) => page.getByRole("textbox", { name });
 const save = (page: Page) => page.getByRole("button", { name: "Save", exact: true });
 
@@ -159,6 +165,147 @@ describe("one resource in the console", { skip }, () => {
     await page.getByRole("button", { name: "Create it again" }).click();
     await page.getByText("Someone else has deleted").waitFor({ state: "detached" });
     assert.equal((await read("dan")).name, "Dan again");
+    await page.context().close();
+  });
+
+  it("edits the same draft as JSON, with the hints of the schema", async () => {
+    const page = await test.open("#/c/people/eve/json");
+    const editor = page.getByRole("textbox", { name: "The resource as JSON" });
+    await editor.click();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.type('"act');
+    await page.getByRole("option", { name: '"active"' }).click();
+    await page.keyboard.type("true");
+    await page
+      .getByText(/JSON|Expected/)
+      .first()
+      .waitFor();
+    await page.getByRole("tab", { name: "Form" }).click();
+    await page.getByText("The JSON text has an error").waitFor();
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByText("true", { exact: true }).click();
+    await page.keyboard.press("End");
+    await page.keyboard.type(",");
+    await expectAccessible(page);
+    await page.getByRole("tab", { name: "Form" }).click();
+    assert.equal(await page.getByRole("checkbox", { name: "active" }).isChecked(), true);
+    await page.keyboard.press("Control+s");
+    await page.getByText("Saved.").waitFor();
+    assert.equal((await read("eve")).active, true);
+    await page.context().close();
+  });
+
+  it("tells missing, null and empty apart, and edits lists by the keyboard", async () => {
+    const page = await test.open("#/c/people/eve");
+    await page.getByRole("button", { name: "Value of nothing" }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator("[role=menuitem]:focus").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("textbox", { name: "nothing" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Move tags 1 down" }).press("Enter");
+    await page.getByRole("button", { name: "Add to tags" }).press("Enter");
+    await input(page, "tags 3").fill("third");
+    await page.getByRole("button", { name: "Remove tags 1" }).press("Enter");
+    await page.getByRole("button", { name: "Add a field" }).last().press("Enter");
+    await page.keyboard.type("constructor");
+    await page.keyboard.press("Enter");
+    await input(page, "constructor").fill("<b>مرحبا</b>");
+    await page.keyboard.press("Control+s");
+    await page.getByText("Saved.").waitFor();
+    const saved = await read("eve");
+    assert.equal(Object.hasOwn(saved, "nothing"), false);
+    assert.deepEqual(saved.tags, ["maths", "third"]);
+    assert.equal(Object.getOwnPropertyDescriptor(saved, "constructor")?.value, "<b>مرحبا</b>");
+    await page.context().close();
+  });
+
+  it("shows references by their titles, finds others, and lists what refers here", async () => {
+    const page = await test.open("#/c/people/ada");
+    await page.getByRole("link", { name: "Acme Ltd" }).waitFor();
+    await page.getByRole("button", { name: "Choose company" }).press("Enter");
+    await page.getByRole("combobox", { name: "Search companies" }).fill("glo");
+    await page.getByRole("option", { name: "Globex" }).waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Globex" }).waitFor();
+    await page.keyboard.press("Control+s");
+    await page.getByText("Saved.").waitFor();
+    await page.getByRole("link", { name: "Globex" }).click();
+    await page.getByRole("tab", { name: "Related" }).click();
+    await page.getByRole("link", { name: "Ada Lovelace" }).click();
+    await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+    await page.context().close();
+  });
+
+  it("adds, shows, replaces and removes files", async () => {
+    const page = await test.open("#/c/people/ada/files");
+    const chooser = page.locator(".drop input[type=file]");
+    await chooser.setInputFiles([
+      { name: "grüße.png", mimeType: "image/png", buffer: dot },
+      { name: "page.html", mimeType: "text/html", buffer: Buffer.from("<b>not bold</b>") },
+    ]);
+    await page.getByRole("img", { name: "Preview of grüße.png" }).waitFor();
+    await page.getByText("<b>not bold</b>").waitFor();
+    const large = Buffer.alloc(9_000_000, "x");
+    await chooser.setInputFiles([{ name: "large.bin", mimeType: "", buffer: large }]);
+    await page.getByText("files.3 · application/octet-stream · 9 MB").waitFor();
+    await expectAccessible(page);
+    const [downloaded] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download grüße.png" }).click(),
+    ]);
+    assert.equal(downloaded.suggestedFilename(), "grüße.png");
+    await page
+      .locator(".file input[type=file]")
+      .first()
+      .setInputFiles({
+        ...{ name: "new.txt", mimeType: "text/plain", buffer: Buffer.from("replaced") },
+      });
+    await page.getByText("replaced").waitFor();
+    await page.getByRole("button", { name: "Remove page.html" }).click();
+    await page.getByText("Removed page.html.").waitFor();
+    await page.getByText("files.2 ·").waitFor({ state: "detached" });
+    const { files } = (await read("ada")) as { files: { name: string; size: number }[] };
+    assert.deepEqual(
+      files.map(({ name, size }) => [name, size]),
+      [
+        ["new.txt", 8],
+        ["large.bin", 9_000_000],
+      ],
+    );
+    await page.context().close();
+  });
+
+  it("takes dropped files, and says why one is too large", async () => {
+    test.app.reload({ maxFileBytes: 10 });
+    const page = await test.open("#/c/people/cyd/files");
+    const data = await page.evaluateHandle(`(() => {
+      const data = new DataTransfer();
+      data.items.add(new File(["small"], "small.txt", { type: "text/plain" }));
+      data.items.add(new File(["much too large"], "large.txt", { type: "text/plain" }));
+      return data;
+    })()`);
+    await page.getByRole("region", { name: "Add files" }).dispatchEvent("drop", {
+      dataTransfer: data,
+    });
+    await page.getByText("files.1 ·").waitFor();
+    await page.getByRole("alert").getByText("10 bytes").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Close the upload of large.txt" }).click();
+    test.app.reload({});
+    await page.context().close();
+  });
+
+  it("shows a token without the right to change why it cannot", async () => {
+    const token = await test.app.token("people:read");
+    const page = await test.open("#/c/people/cyd", { token });
+    await page.getByText("Your token may not change this resource.").first().waitFor();
+    await page.getByRole("tab", { name: "Info" }).click();
+    await page.getByText("update: not allowed").waitFor();
+    await page.getByRole("tab", { name: "API" }).click();
+    await page.getByText("curl -X DELETE").waitFor();
+    await expectAccessible(page);
     await page.context().close();
   });
 

@@ -1,0 +1,46 @@
+// A JSON editor with the hints of a schema. The editor itself is loaded when it is needed.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Schema } from "../api/types.ts";
+import type { Editor } from "./codemirror.ts";
+
+export interface JsonEditorProps {
+  /** Read out. */
+  readonly label: string;
+  readonly text: string;
+  readonly schema?: Schema | undefined;
+  readonly isReadOnly?: boolean;
+  readonly onChange?: (text: string) => void;
+}
+
+/** It lives in a shadow root, because it adds styles, which the page does not allow. */
+export function JsonEditor({ label, text, schema, isReadOnly = false, onChange }: JsonEditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const editor = useRef<Editor>(undefined);
+  const [isLoading, setLoading] = useState(true);
+  const latest = useRef({ text, onChange });
+  latest.current = { text, onChange };
+  useEffect(() => {
+    let isOpen = true;
+    void import("./codemirror.ts").then(({ createEditor }) => {
+      if (!isOpen || host.current === null) return;
+      const root = host.current.shadowRoot ?? host.current.attachShadow({ mode: "open" });
+      editor.current = createEditor(root, {
+        ...{ label, schema, isReadOnly },
+        text: latest.current.text,
+        onChange: (next) => latest.current.onChange?.(next),
+      });
+      setLoading(false);
+    });
+    return () => {
+      isOpen = false;
+      editor.current?.close();
+    };
+  }, [label, schema, isReadOnly]);
+  useEffect(() => editor.current?.setText(text), [text]);
+  return (
+    <div class="json-editor" aria-busy={isLoading}>
+      <div ref={host} class="json-editor-host" />
+    </div>
+  );
+}

@@ -1,0 +1,137 @@
+// The files of a resource: previews, download, replace, remove, and new ones by choosing or dropping them.
+
+import { useId, useRef, useState } from "preact/hooks";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Field } from "../ui/field.tsx";
+import { formatBytes } from "../ui/format.ts";
+import { FileCard } from "./file-card.tsx";
+import { fieldProblem, filesOf, newNames, usualField } from "./file-list.ts";
+import type { TabProps } from "./tab.ts";
+import type { Upload } from "./uploads.ts";
+
+export function FilesTab(props: TabProps) {
+  const { draft, lockOf, uploads } = props;
+  const files = filesOf(draft.base.body);
+  return (
+    <div class="form">
+      {files.length === 0 && <p class="faint">This resource has no files yet.</p>}
+      <ul class="files">
+        {files.map(({ field, file }) => (
+          <FileCard key={`${file.url} ${file.sha256}`} {...props} {...{ field, file }} />
+        ))}
+      </ul>
+      <ul class="uploads" aria-label="Uploads">
+        {uploads.list.map((upload) => (
+          <UploadLine
+            key={`${upload.name} ${upload.file.name}`}
+            upload={upload}
+            onCancel={() => uploads.cancel(upload)}
+          />
+        ))}
+      </ul>
+      {lockOf("") === undefined && <AddFiles {...props} />}
+    </div>
+  );
+}
+
+function UploadLine({ upload, onCancel }: { upload: Upload; onCancel: () => void }) {
+  const { file, sent, problem } = upload;
+  return (
+    <li>
+      <span class="upload-name" dir="auto">
+        {file.name}
+      </span>
+      {problem === undefined ? (
+        <progress max={file.size} value={sent} aria-label={`Upload of ${file.name}`} />
+      ) : (
+        <span class="errors" role="alert">
+          {problem.message}
+        </span>
+      )}
+      <span class="faint">
+        {formatBytes(sent)} of {formatBytes(file.size)}
+      </span>
+      <IconButton
+        icon="x"
+        label={`${problem ? "Close" : "Cancel"} the upload of ${file.name}`}
+        onClick={onCancel}
+      />
+    </li>
+  );
+}
+
+function AddFiles({ definition, draft, lockOf, uploads }: TabProps) {
+  const resource = draft.base.body;
+  const [field, setField] = useState(() => usualField(resource, definition));
+  const [isOver, setOver] = useState(false);
+  const chooser = useRef<HTMLInputElement>(null);
+  const list = useId();
+  const wrong = fieldProblem(resource, field) ?? lockOf(field);
+  const add = (files: FileList | null | undefined): void => {
+    const chosen = [...(files ?? [])];
+    if (wrong !== undefined || chosen.length === 0) return;
+    const names = newNames(resource, definition, field, chosen.length);
+    const orders = chosen.slice(0, names.length).map((file, index) => ({
+      ...{ name: names[index] ?? field, file },
+    }));
+    uploads.add(orders);
+  };
+  return (
+    <section
+      class="drop"
+      aria-label="Add files"
+      data-over={isOver || undefined}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        add(event.dataTransfer?.files);
+      }}
+    >
+      <p>Drop files here, or choose them.</p>
+      <Field
+        label="Field"
+        help="The member of the resource that has the file. Several files become a list."
+        errors={wrong === undefined ? [] : [wrong]}
+      >
+        {(attributes) => (
+          <input
+            {...attributes}
+            type="text"
+            list={list}
+            autocomplete="off"
+            value={field}
+            onInput={({ currentTarget }) => setField(currentTarget.value)}
+          />
+        )}
+      </Field>
+      <datalist id={list}>
+        {[...new Set(filesOf(resource).map((one) => one.field))].map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <input
+        ref={chooser}
+        type="file"
+        multiple
+        hidden
+        onChange={({ currentTarget }) => {
+          add(currentTarget.files);
+          currentTarget.value = "";
+        }}
+      />
+      <Button
+        kind="primary"
+        icon="upload"
+        isDisabled={wrong !== undefined}
+        onClick={() => chooser.current?.click()}
+      >
+        Choose files
+      </Button>
+    </section>
+  );
+}

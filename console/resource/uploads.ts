@@ -1,0 +1,88 @@
+// The uploads of a resource: one after the other, each with its progress and a way to cancel it.
+
+import { useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
+import { getTagged } from "../api/client.ts";
+import type { Problem } from "../api/problem.ts";
+import type { Resource } from "../api/types.ts";
+import { uploadFile } from "../api/upload.ts";
+import { reportChange, resourceUrl } from "../state/changes.ts";
+import { asProblem } from "../state/load.ts";
+import type { Draft } from "./draft.ts";
+import { dispositionOf } from "./file-list.ts";
+
+export interface Upload {
+  readonly name: string;
+  readonly file: File;
+  readonly sent: number;
+  readonly problem?: Problem;
+  readonly abort: AbortController;
+}
+
+export interface UploadOrder {
+  /** The last segment of the address, such as `docs.2`. */
+  readonly name: string;
+  readonly file: File;
+  /** The ETag of the file that is replaced. */
+  readonly replaces?: string;
+}
+
+export interface Uploads {
+  readonly list: readonly Upload[];
+  readonly isRunning: boolean;
+  readonly add: (orders: readonly UploadOrder[]) => void;
+  readonly cancel: (upload: Upload) => void;
+}
+
+export function useUploads(collection: string, id: string, draft: Draft): Uploads {
+  const list = useSignal<readonly Upload[]>([]);
+  const queue = useRef<Promise<void>>(Promise.resolve());
+  const latest = useRef(draft);
+  latest.current = draft;
+  const update = (abort: AbortController, change: Partial<Upload>): void => {
+    list.value = list.peek().map((one) => (one.abort === abort ? { ...one, ...change } : one));
+  };
+  const remove = (abort: AbortController): void => {
+    list.value = list.peek().filter((one) => one.abort !== abort);
+  };
+  const run = async (order: UploadOrder, abort: AbortController): Promise<void> => {
+    if (abort.signal.aborted) return;
+    const request = requestOf(collection, id, order);
+    try {
+      await uploadFile(request, (sent) => update(abort, { sent }), abort.signal);
+      remove(abort);
+      latest.current.adopt(await getTagged<Resource>(resourceUrl(collection, id)));
+      reportChange();
+    } catch (error) {
+      if (!abort.signal.aborted) update(abort, { problem: asProblem(error) });
+    }
+  };
+  return {
+    list: list.value,
+    isRunning: list.value.some(({ problem }) => problem === undefined),
+    add: (orders) => {
+      for (const order of orders) {
+        const abort = new AbortController();
+        list.value = [...list.peek(), { name: order.name, file: order.file, sent: 0, abort }];
+        queue.current = queue.current.then(() => run(order, abort));
+      }
+    },
+    cancel: ({ abort }) => {
+      abort.abort(new Error("cancelled"));
+      remove(abort);
+    },
+  };
+}
+
+function requestOf(collection: string, id: string, { name, file, replaces }: UploadOrder) {
+  return {
+    method: "PUT",
+    path: `${resourceUrl(collection, id)}/${name}`,
+    headers: {
+      "Content-Type": file.type || "application/octet-stream",
+      "Content-Disposition": dispositionOf(file.name),
+      ...(replaces === undefined ? { "If-None-Match": "*" } : { "If-Match": replaces }),
+    },
+    body: file,
+  };
+}

@@ -1,0 +1,124 @@
+// What the form and the editor of a resource compute: patches, kinds of fields, values and names of files.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { conflictsOf, fieldsOf, patchOf, rebase } from "../../console/api/patch.ts";
+import { resolveSchema, schemaOf } from "../../console/api/schema.ts";
+import { kindOf, limitsOf } from "../../console/form/schema.ts";
+import { fromLocalInput, parseNumber, toLocalInput } from "../../console/form/values.ts";
+import {
+  dispositionOf,
+  fieldProblem,
+  filesOf,
+  newNames,
+} from "../../console/resource/file-list.ts";
+
+describe("a patch of a resource", () => {
+  const merge = "application/merge-patch+json";
+
+  it("has the changed members only", () => {
+    const base = { name: "Ada", age: 36, address: { city: "Bern", zip: "1" }, gone: 1 };
+    const draft = { name: "Ada", age: 37, address: { city: "Basel", zip: "1" } };
+    assert.deepEqual(patchOf(base, draft), {
+      type: merge,
+      body: { age: 37, address: { city: "Basel" }, gone: null },
+    });
+  });
+
+  it("is a JSON Patch where null is a value", () => {
+    assert.deepEqual(patchOf({ a: 1, "x/y": { b: 1 } }, { a: null, "x/y": { b: null } }), {
+      type: "application/json-patch+json",
+      body: [
+        { op: "add", path: "/a", value: null },
+        { op: "add", path: "/x~1y", value: { b: null } },
+      ],
+    });
+    assert.equal(patchOf({ a: null, b: 1 }, { a: null, b: 2 }).type, merge);
+    assert.equal(patchOf({}, { list: [null] }).type, merge);
+  });
+
+  it("keeps names such as constructor and __proto__", () => {
+    const draft = JSON.parse('{"constructor":1,"__proto__":2}');
+    assert.equal(JSON.stringify(patchOf({}, draft).body), '{"constructor":1,"__proto__":2}');
+    assert.deepEqual(fieldsOf({ id: "a", createdAt: "", updatedAt: "", b: 1 }), { b: 1 });
+  });
+
+  it("puts the changes of two people together", () => {
+    const base = { a: 1, b: 1, c: 1, d: 1 };
+    const mine = { a: 2, b: 2, c: 1, d: 1 };
+    const theirs = { a: 3, b: 1, c: 3 };
+    assert.deepEqual(conflictsOf(base, mine, theirs), ["a"]);
+    assert.deepEqual(rebase(base, mine, theirs), { a: 2, b: 2, c: 3 });
+  });
+});
+
+describe("the fields of a form", () => {
+  it("follow the schema, and what is there", () => {
+    const cases = [
+      [{ type: "string" }, undefined, "text"],
+      [{ type: "string", maxLength: 1000 }, undefined, "long-text"],
+      [{ type: ["string", "null"], format: "date" }, null, "date"],
+      [{ type: "integer" }, "12x", "integer"],
+      [{ type: "integer" }, [1], "json"],
+      [{ enum: ["a"] }, "b", "choice"],
+      [{ oneOf: [{ type: "string" }, { type: "number" }] }, 1, "json"],
+      [{ properties: {} }, undefined, "object"],
+      [{}, "text", "text"],
+      [{}, { a: 1 }, "object"],
+      [{}, undefined, "json"],
+      [{}, { name: "a", type: "b", size: 1, url: "/c" }, "file"],
+    ] as const;
+    for (const [schema, value, kind] of cases)
+      assert.equal(kindOf(schema, value), kind, JSON.stringify([schema, value]));
+  });
+
+  it("follow references inside the schema, also in a circle", () => {
+    const root = {
+      $defs: { person: { type: "object", properties: { friend: { $ref: "#/$defs/person" } } } },
+      allOf: [{ $ref: "#/$defs/person" }, { required: ["friend"] }],
+    };
+    assert.deepEqual(resolveSchema(root, root).required, ["friend"]);
+    assert.equal(schemaOf(root, ["friend", "friend", "friend"]).type, "object");
+    const circle = { $ref: "#" };
+    assert.deepEqual(resolveSchema(circle, circle), {});
+  });
+
+  it("say their limits", () => {
+    assert.equal(limitsOf({ minLength: 2, maxLength: 9 }), "2 to 9 characters");
+    assert.equal(limitsOf({ minimum: 0 }), "at least 0");
+    assert.equal(limitsOf({}), "");
+  });
+
+  it("turn texts into values", () => {
+    const numbers = ["", " 1.50 ", "-2e3", "1,5", "Infinity", "0x10", "12x"].map(parseNumber);
+    assert.deepEqual(numbers, [undefined, 1.5, -2000, "1,5", "Infinity", "0x10", "12x"]);
+    for (const time of ["2026-11-15T02:39:07.000Z", "0042-01-02T03:04:05.006Z"])
+      assert.equal(fromLocalInput(toLocalInput(time) ?? ""), time);
+    assert.equal(toLocalInput("yesterday"), undefined);
+  });
+});
+
+describe("the names of files", () => {
+  const file = (url: string) => ({ name: "a", type: "b", size: 1, sha256: "c", url });
+  const resource = {
+    docs: [file("/p/1/docs.2"), file("/p/1/docs.7")],
+    photo: file("/p/1/photo"),
+    name: "x",
+  };
+
+  it("go on after the highest number of a list", () => {
+    assert.deepEqual(newNames(resource, {}, "docs", 2), ["docs.8", "docs.9"]);
+    assert.deepEqual(newNames(resource, {}, "scan", 1), ["scan"]);
+    assert.deepEqual(newNames(resource, {}, "scan", 2), ["scan.1", "scan.2"]);
+    const definition = { schema: { properties: { scan: { type: "array" } } } };
+    assert.deepEqual(newNames(resource, definition, "scan", 1), ["scan.1"]);
+    assert.equal(filesOf(resource).length, 3);
+  });
+
+  it("are checked, and sent with their letters", () => {
+    assert.equal(fieldProblem(resource, "docs"), undefined);
+    assert.match(fieldProblem(resource, "name") ?? "", /another value/);
+    assert.match(fieldProblem(resource, "a.b") ?? "", /letters/);
+    assert.equal(dispositionOf("a'ß.txt"), "attachment; filename*=UTF-8''a%27%C3%9F.txt");
+  });
+});
