@@ -3,7 +3,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getTagged, type Tagged } from "../api/client.ts";
-import { isEqual, type JsonObject } from "../api/json.ts";
+import type { JsonObject } from "../api/json.ts";
 import { changedNames, fieldsOf, rebase } from "../api/patch.ts";
 import type { Problem } from "../api/problem.ts";
 import type { Resource } from "../api/types.ts";
@@ -72,7 +72,12 @@ export function useDraft(collection: string, id: string | undefined): Draft {
   const text = useSignal<string | undefined>(undefined);
   const key = useRef(randomKey());
   const changed = changedNames(state.base.body, state.value);
-  const isNewer = loaded.value !== undefined && loaded.value.etag !== state.base.etag;
+  // What was read before the last save is not newer.
+  const old = useRef(loaded.value);
+  const isNewer =
+    loaded.value !== undefined &&
+    loaded.value !== old.current &&
+    loaded.value.etag !== state.base.etag;
   useEffect(() => {
     // What someone is changing stays; saving it shows both versions.
     if (loaded.value !== undefined && changed.length === 0) setState(stateOf(loaded.value));
@@ -80,6 +85,7 @@ export function useDraft(collection: string, id: string | undefined): Draft {
   useReloadOnChange(collection, loaded.reload);
 
   const adopt = (saved: Tagged<Resource>): void => {
+    old.current = loaded.value;
     setState((former) => {
       const next = stateOf(saved);
       return { ...next, value: rebase(former.base.body, former.value, next.base.body) };
@@ -87,6 +93,7 @@ export function useDraft(collection: string, id: string | undefined): Draft {
     setProblem(undefined);
   };
   const finish = (saved: Tagged<Resource>): void => {
+    old.current = loaded.value;
     setState(id === undefined ? empty : stateOf(saved));
     setProblem(undefined);
     text.value = undefined;
@@ -123,9 +130,7 @@ export function useDraft(collection: string, id: string | undefined): Draft {
       textErrors.value = new Map();
       text.value = undefined;
       setState((former) =>
-        loaded.value && isNewer && !isEqual(former.value, former.base.body)
-          ? stateOf(loaded.value)
-          : { ...former, value: former.base.body },
+        loaded.value && isNewer ? stateOf(loaded.value) : { ...former, value: former.base.body },
       );
     },
     save: () =>

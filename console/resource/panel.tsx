@@ -1,10 +1,10 @@
 // The frame of one resource: its head, tabs, the open tab, and a bar to save.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "../api/client.ts";
-import type { Rights } from "../api/types.ts";
+import type { Definition, Rights } from "../api/types.ts";
 import { createRequest, deleteSoon, resourceUrl } from "../state/changes.ts";
-import { findCollection } from "../state/collections.ts";
+import { collections, collectionsProblem, findCollection } from "../state/collections.ts";
 import { useCommands } from "../state/commands.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
 import { useLoad } from "../state/load.ts";
@@ -20,7 +20,7 @@ import {
 } from "../state/router.ts";
 import { titleOf } from "../state/titles.ts";
 import { useUnsaved } from "../state/unsaved.ts";
-import { Shown } from "../ui/states.tsx";
+import { Loading, Shown } from "../ui/states.tsx";
 import { type Draft, useDraft } from "./draft.ts";
 import { LeaveDialog } from "./leave.tsx";
 import { Notes } from "./notes.tsx";
@@ -46,7 +46,7 @@ export function Panel(props: PanelProps) {
   const address = addressOf(collection, id);
   const verb = id === undefined ? "create" : "change";
   const lockOf = lockBy(id === undefined ? rights?.create : rights?.update, verb);
-  const definition = findCollection(collection)?.definition ?? {};
+  const definition = useDefinition(collection);
   const uploads = useUploads(collection, id ?? "", draft);
   const tab: TabProps = { collection, id, definition, draft, uploads, rights, lockOf };
   const actions = actionsOf(props, draft);
@@ -57,6 +57,8 @@ export function Panel(props: PanelProps) {
   useUnsaved(isUnsaved, (next) => isAt(next, address));
   const open = route.value.path[address.length] ?? "form";
   const tabs = tabsOf(tab);
+  // A form without its schema would be another one a moment later.
+  const isKnown = collections.value !== undefined || collectionsProblem.value !== undefined;
   const current = tabs.find(({ name }) => name === open) ?? tabs[0];
   return (
     <section class="resource" aria-label={id === undefined ? `New in ${collection}` : id}>
@@ -67,7 +69,7 @@ export function Panel(props: PanelProps) {
         onDelete={actions.remove}
       />
       <Tabs tabs={tabs} current={current.name} address={address} />
-      {id === undefined || draft.resource !== undefined ? (
+      {isKnown && (id === undefined || draft.resource !== undefined) ? (
         <>
           <Notes {...tab} isForm={current.name === "form"} />
           <div
@@ -82,7 +84,7 @@ export function Panel(props: PanelProps) {
         </>
       ) : (
         <Shown loaded={draft.loaded} what="the resource">
-          {() => null}
+          {() => <Loading what="the collection" />}
         </Shown>
       )}
       <LeaveDialog onLeave={draft.discard} />
@@ -99,6 +101,12 @@ const isAt = ({ path }: Route, address: readonly string[]): boolean =>
 
 const titleFor = (collection: string, { resource, value }: Draft): string =>
   resource === undefined ? `New in ${collection}` : titleOf({ ...value, id: resource.id });
+
+/** The same object while it says the same: collections are read again every few seconds. */
+function useDefinition(collection: string): Definition {
+  const definition = findCollection(collection)?.definition ?? {};
+  return useMemo(() => definition, [JSON.stringify(definition)]);
+}
 
 function useRights(collection: string, id: string | undefined): Rights | undefined {
   const path =

@@ -48,16 +48,36 @@ async function readAll(): Promise<readonly KnownCollection[]> {
   return readVisible();
 }
 
+interface OpenPath {
+  readonly post?: {
+    readonly requestBody?: {
+      readonly content?: Readonly<Record<string, { readonly schema?: { readonly $ref?: string } }>>;
+    };
+  };
+}
+
 interface OpenApi {
-  readonly paths: Readonly<Record<string, unknown>>;
+  readonly paths: Readonly<Record<string, OpenPath>>;
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
 /** The OpenAPI document describes the collections that the caller may use. */
 async function readVisible(): Promise<readonly KnownCollection[]> {
-  const { paths } = await get<OpenApi>("/-/openapi.json");
+  const { paths, components } = await get<OpenApi>("/-/openapi.json");
   const names = Object.keys(paths)
     .filter((path) => /^\/[a-z0-9][a-z0-9_-]*$/.test(path))
     .map((path) => path.slice(1));
-  return names.map((name) => ({ name, definition: {} }));
+  return names.map((name) => {
+    const schema = draftSchema(paths[`/${name}`], components?.schemas ?? {});
+    return { name, definition: schema === undefined ? {} : { schema } };
+  });
+}
+
+/** The schema of what may be created. */
+function draftSchema(
+  path: OpenPath | undefined,
+  schemas: Readonly<Record<string, Schema>>,
+): Schema | undefined {
+  const content = path?.post?.requestBody?.content?.["application/json"];
+  return schemas[content?.schema?.$ref?.split("/").at(-1) ?? ""];
 }

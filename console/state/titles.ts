@@ -12,22 +12,24 @@ export const titleFields: readonly string[] = [
   ...["number", "code", "sku", "slug", "key"],
 ];
 
+const longest = 200;
+
 const isText = (value: Json | undefined): value is string =>
   typeof value === "string" && value.trim() !== "";
 
 export function titleOf(resource: JsonObject): string {
   const wanted = titleFields.map((name) => memberOf(resource, name));
   const found = wanted.find((value) => isText(value) || typeof value === "number");
-  return String(found ?? firstText(resource) ?? memberOf(resource, "id") ?? "");
+  return String(found ?? firstText(resource) ?? memberOf(resource, "id") ?? "").slice(0, longest);
 }
 
 /** The title may be a number; any other field must be a text. */
 function firstText(resource: JsonObject): string | undefined {
   const members = Object.entries(resource);
   const texts = members.filter(([name]) => !["id", "createdAt", "updatedAt"].includes(name));
-  return texts.map(([, value]) => value).find((value) => isText(value) && value.length <= 200) as
-    | string
-    | undefined;
+  return texts
+    .map(([, value]) => value)
+    .find((value) => isText(value) && value.length <= longest) as string | undefined;
 }
 
 const known = new Map<string, Promise<string | undefined>>();

@@ -40,8 +40,10 @@ const dot = Buffer.from(
   "base64",
 );
 
-const input = (page: Page, name: string) => page.getByRole("textbox", { name });
-const save = (page: Page) => page.getByRole("button", { name: "Save", exact: true });
+/** The list is beside it. */
+const panel = (page: Page) => page.locator(".resource");
+const input = (page: Page, name: string) => panel(page).getByRole("textbox", { name });
+const save = (page: Page) => panel(page).getByRole("button", { name: "Save", exact: true });
 
 describe("one resource in the console", { skip }, () => {
   const test = useConsole(async (app) => {
@@ -75,7 +77,7 @@ describe("one resource in the console", { skip }, () => {
     await input(page, "Name").fill("Ada Lovelace");
     await input(page, "age").fill("-3");
     await input(page, "email").fill("bob@example.org");
-    await page.getByLabel("member", { exact: true }).check();
+    await panel(page).getByLabel("member", { exact: true }).check();
     const sent = page.waitForRequest((request) => request.method() === "PATCH");
     await save(page).click();
     assert.deepEqual((await sent).postDataJSON(), {
@@ -88,7 +90,7 @@ describe("one resource in the console", { skip }, () => {
     await save(page).click();
     await page
       .getByRole("textbox", { name: "email", disabled: false })
-      .and(page.locator("[aria-invalid=true]"))
+      .and(panel(page).locator("[aria-invalid=true]"))
       .waitFor();
     await input(page, "email").fill("ada@example.org");
     await save(page).click();
@@ -106,7 +108,7 @@ describe("one resource in the console", { skip }, () => {
     await input(page, "Name").focus();
     await page.keyboard.type("Fay");
     await page.keyboard.press("Control+s");
-    await page.getByText("email is required").waitFor();
+    await panel(page).getByText("email is required").waitFor();
     await page.keyboard.type("fay@example.org");
     const lost = page.route("**/people", async (route) => {
       await route.fetch();
@@ -114,13 +116,35 @@ describe("one resource in the console", { skip }, () => {
     });
     await lost;
     await page.keyboard.press("Control+s");
-    await page.getByText("The server cannot be reached").waitFor();
+    await panel(page).getByText("The server cannot be reached").waitFor();
     await page.unroute("**/people");
     await page.keyboard.press("Control+s");
-    await page.getByRole("heading", { name: "Fay" }).waitFor();
+    await panel(page).getByRole("heading", { name: "Fay" }).waitFor();
     assert.match(page.url(), /#\/c\/people\/[0-9a-f-]{36}$/);
     const list = await test.app.request("/people?name=Fay");
     assert.equal(((await list.json()) as { total: number }).total, 1);
+    await page.context().close();
+  });
+
+  it("creates one after the other, and does not take its own change for someone else's", async () => {
+    const page = await test.open("#/c/people/-/new");
+    for (const name of ["Gil", "Hal"]) {
+      await input(page, "Name").fill(name);
+      await input(page, "email").fill(`${name}@example.org`);
+      await panel(page).getByRole("button", { name: "Save and create another" }).click();
+      await page.getByText(`Created ${name}.`).waitFor();
+    }
+    assert.equal(await input(page, "Name").inputValue(), "");
+    await input(page, "Name").fill("Ivy");
+    await input(page, "email").fill("ivy@example.org");
+    await panel(page).getByRole("button", { name: "Create", exact: true }).click();
+    await panel(page).getByRole("heading", { name: "Ivy" }).waitFor();
+    await input(page, "age").fill("20");
+    await save(page).click();
+    await page.getByText("Saved.").waitFor();
+    await input(page, "age").fill("21");
+    assert.equal(await panel(page).getByText("Someone else").count(), 0);
+    await panel(page).getByRole("button", { name: "Discard", exact: true }).click();
     await page.context().close();
   });
 
@@ -145,14 +169,14 @@ describe("one resource in the console", { skip }, () => {
     const page = await test.open("#/c/people/cyd");
     await input(page, "Name").fill("Changed");
     await page.getByRole("link", { name: "companies" }).click();
-    await page.getByRole("button", { name: "Stay" }).click();
+    await panel(page).getByRole("button", { name: "Stay" }).click();
     assert.equal(await input(page, "Name").inputValue(), "Changed");
-    await page.getByRole("button", { name: "Discard", exact: true }).click();
-    await page.getByRole("button", { name: "More for this resource" }).click();
+    await panel(page).getByRole("button", { name: "Discard", exact: true }).click();
+    await panel(page).getByRole("button", { name: "More for this resource" }).click();
     await page.getByRole("menuitem", { name: "Delete" }).click();
     await page.getByText("Deleted cyd.").waitFor();
     await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByRole("heading", { name: "cyd" }).waitFor();
+    await panel(page).getByRole("heading", { name: "cyd" }).waitFor();
     assert.equal((await read("cyd")).name, "cyd");
     await page.context().close();
   });
@@ -162,34 +186,34 @@ describe("one resource in the console", { skip }, () => {
     await input(page, "Name").fill("Dan again");
     await test.app.request("/people/dan", { method: "DELETE" });
     await page.keyboard.press("Control+s");
-    await page.getByRole("button", { name: "Create it again" }).click();
-    await page.getByText("Someone else has deleted").waitFor({ state: "detached" });
+    await panel(page).getByRole("button", { name: "Create it again" }).click();
+    await panel(page).getByText("Someone else has deleted").waitFor({ state: "detached" });
     assert.equal((await read("dan")).name, "Dan again");
     await page.context().close();
   });
 
   it("edits the same draft as JSON, with the hints of the schema", async () => {
     const page = await test.open("#/c/people/eve/json");
-    const editor = page.getByRole("textbox", { name: "The resource as JSON" });
+    const editor = panel(page).getByRole("textbox", { name: "The resource as JSON" });
     await editor.click();
     await page.keyboard.press("Control+Home");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.type('"act');
-    await page.getByRole("option", { name: '"active"' }).click();
+    await panel(page).getByRole("option", { name: '"active"' }).click();
     await page.keyboard.type("true");
     await page
       .getByText(/JSON|Expected/)
       .first()
       .waitFor();
-    await page.getByRole("tab", { name: "Form" }).click();
-    await page.getByText("The JSON text has an error").waitFor();
-    await page.getByRole("tab", { name: "JSON" }).click();
-    await page.getByText("true", { exact: true }).click();
+    await panel(page).getByRole("tab", { name: "Form" }).click();
+    await panel(page).getByText("The JSON text has an error").waitFor();
+    await panel(page).getByRole("tab", { name: "JSON" }).click();
+    await panel(page).getByText("true", { exact: true }).click();
     await page.keyboard.press("End");
     await page.keyboard.type(",");
     await expectAccessible(page);
-    await page.getByRole("tab", { name: "Form" }).click();
-    assert.equal(await page.getByRole("checkbox", { name: "active" }).isChecked(), true);
+    await panel(page).getByRole("tab", { name: "Form" }).click();
+    assert.equal(await panel(page).getByRole("checkbox", { name: "active" }).isChecked(), true);
     await page.keyboard.press("Control+s");
     await page.getByText("Saved.").waitFor();
     assert.equal((await read("eve")).active, true);
@@ -198,16 +222,16 @@ describe("one resource in the console", { skip }, () => {
 
   it("tells missing, null and empty apart, and edits lists by the keyboard", async () => {
     const page = await test.open("#/c/people/eve");
-    await page.getByRole("button", { name: "Value of nothing" }).focus();
+    await panel(page).getByRole("button", { name: "Value of nothing" }).focus();
     await page.keyboard.press("Enter");
     await page.locator("[role=menuitem]:focus").waitFor();
     await page.keyboard.press("Enter");
-    await page.getByRole("textbox", { name: "nothing" }).waitFor({ state: "detached" });
-    await page.getByRole("button", { name: "Move tags 1 down" }).press("Enter");
-    await page.getByRole("button", { name: "Add to tags" }).press("Enter");
+    await panel(page).getByRole("textbox", { name: "nothing" }).waitFor({ state: "detached" });
+    await panel(page).getByRole("button", { name: "Move tags 1 down" }).press("Enter");
+    await panel(page).getByRole("button", { name: "Add to tags" }).press("Enter");
     await input(page, "tags 3").fill("third");
-    await page.getByRole("button", { name: "Remove tags 1" }).press("Enter");
-    await page.getByRole("button", { name: "Add a field" }).last().press("Enter");
+    await panel(page).getByRole("button", { name: "Remove tags 1" }).press("Enter");
+    await panel(page).getByRole("button", { name: "Add a field" }).last().press("Enter");
     await page.keyboard.type("constructor");
     await page.keyboard.press("Enter");
     await input(page, "constructor").fill("<b>مرحبا</b>");
@@ -222,19 +246,19 @@ describe("one resource in the console", { skip }, () => {
 
   it("shows references by their titles, finds others, and lists what refers here", async () => {
     const page = await test.open("#/c/people/ada");
-    await page.getByRole("link", { name: "Acme Ltd" }).waitFor();
-    await page.getByRole("button", { name: "Choose company" }).press("Enter");
-    await page.getByRole("combobox", { name: "Search companies" }).fill("glo");
-    await page.getByRole("option", { name: "Globex" }).waitFor();
+    await panel(page).getByRole("link", { name: "Acme Ltd" }).waitFor();
+    await panel(page).getByRole("button", { name: "Choose company" }).press("Enter");
+    await panel(page).getByRole("combobox", { name: "Search companies" }).fill("glo");
+    await panel(page).getByRole("option", { name: "Globex" }).waitFor();
     await expectAccessible(page);
     await page.keyboard.press("Enter");
-    await page.getByRole("link", { name: "Globex" }).waitFor();
+    await panel(page).getByRole("link", { name: "Globex" }).waitFor();
     await page.keyboard.press("Control+s");
     await page.getByText("Saved.").waitFor();
-    await page.getByRole("link", { name: "Globex" }).click();
-    await page.getByRole("tab", { name: "Related" }).click();
-    await page.getByRole("link", { name: "Ada Lovelace" }).click();
-    await page.getByRole("heading", { name: "Ada Lovelace" }).waitFor();
+    await panel(page).getByRole("link", { name: "Globex" }).click();
+    await panel(page).getByRole("tab", { name: "Related" }).click();
+    await panel(page).getByRole("link", { name: "Ada Lovelace" }).click();
+    await panel(page).getByRole("heading", { name: "Ada Lovelace" }).waitFor();
     await page.context().close();
   });
 
@@ -245,15 +269,15 @@ describe("one resource in the console", { skip }, () => {
       { name: "grüße.png", mimeType: "image/png", buffer: dot },
       { name: "page.html", mimeType: "text/html", buffer: Buffer.from("<b>not bold</b>") },
     ]);
-    await page.getByRole("img", { name: "Preview of grüße.png" }).waitFor();
-    await page.getByText("<b>not bold</b>").waitFor();
+    await panel(page).getByRole("img", { name: "Preview of grüße.png" }).waitFor();
+    await panel(page).getByText("<b>not bold</b>").waitFor();
     const large = Buffer.alloc(9_000_000, "x");
     await chooser.setInputFiles([{ name: "large.bin", mimeType: "", buffer: large }]);
-    await page.getByText("files.3 · application/octet-stream · 9 MB").waitFor();
+    await panel(page).getByText("files.3 · application/octet-stream · 9 MB").waitFor();
     await expectAccessible(page);
     const [downloaded] = await Promise.all([
       page.waitForEvent("download"),
-      page.getByRole("button", { name: "Download grüße.png" }).click(),
+      panel(page).getByRole("button", { name: "Download grüße.png" }).click(),
     ]);
     assert.equal(downloaded.suggestedFilename(), "grüße.png");
     await page
@@ -262,10 +286,10 @@ describe("one resource in the console", { skip }, () => {
       .setInputFiles({
         ...{ name: "new.txt", mimeType: "text/plain", buffer: Buffer.from("replaced") },
       });
-    await page.getByText("replaced").waitFor();
-    await page.getByRole("button", { name: "Remove page.html" }).click();
+    await panel(page).getByText("replaced").waitFor();
+    await panel(page).getByRole("button", { name: "Remove page.html" }).click();
     await page.getByText("Removed page.html.").waitFor();
-    await page.getByText("files.2 ·").waitFor({ state: "detached" });
+    await panel(page).getByText("files.2 ·").waitFor({ state: "detached" });
     const { files } = (await read("ada")) as { files: { name: string; size: number }[] };
     assert.deepEqual(
       files.map(({ name, size }) => [name, size]),
@@ -286,13 +310,13 @@ describe("one resource in the console", { skip }, () => {
       data.items.add(new File(["much too large"], "large.txt", { type: "text/plain" }));
       return data;
     })()`);
-    await page.getByRole("region", { name: "Add files" }).dispatchEvent("drop", {
+    await panel(page).getByRole("region", { name: "Add files" }).dispatchEvent("drop", {
       dataTransfer: data,
     });
-    await page.getByText("files.1 ·").waitFor();
-    await page.getByRole("alert").getByText("10 bytes").waitFor();
+    await panel(page).getByText("files.1 ·").waitFor();
+    await panel(page).getByRole("alert").getByText("10 bytes").waitFor();
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Close the upload of large.txt" }).click();
+    await panel(page).getByRole("button", { name: "Close the upload of large.txt" }).click();
     test.app.reload({});
     await page.context().close();
   });
@@ -300,11 +324,11 @@ describe("one resource in the console", { skip }, () => {
   it("shows a token without the right to change why it cannot", async () => {
     const token = await test.app.token("people:read");
     const page = await test.open("#/c/people/cyd", { token });
-    await page.getByText("Your token may not change this resource.").first().waitFor();
-    await page.getByRole("tab", { name: "Info" }).click();
-    await page.getByText("update: not allowed").waitFor();
-    await page.getByRole("tab", { name: "API" }).click();
-    await page.getByText("curl -X DELETE").waitFor();
+    await panel(page).getByText("Your token may not change this resource.").first().waitFor();
+    await panel(page).getByRole("tab", { name: "Info" }).click();
+    await panel(page).getByText("update: not allowed").waitFor();
+    await panel(page).getByRole("tab", { name: "API" }).click();
+    await panel(page).getByText("curl -X DELETE").waitFor();
     await expectAccessible(page);
     await page.context().close();
   });
