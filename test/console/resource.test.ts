@@ -199,6 +199,7 @@ describe("one resource in the console", { skip }, () => {
     await page.keyboard.press("Control+Home");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.type('"act');
+    await page.keyboard.press("Control+Space");
     await panel(page).getByRole("option", { name: '"active"' }).click();
     await page.keyboard.type("true");
     await page
