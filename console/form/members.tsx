@@ -1,7 +1,7 @@
 // The members of an object: those of its schema, those that are there besides, and a way to add one.
 
 import type { ComponentType } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Json, JsonObject } from "../api/json.ts";
 import { memberOf, pointerTo, withMember } from "../api/patch.ts";
 import type { Schema } from "../api/types.ts";
@@ -86,7 +86,7 @@ function AddMember({ isTaken, onAdd }: AddMemberProps) {
     setName("");
     setOpen(false);
   };
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen) input.current?.focus();
   }, [isOpen]);
   if (!isOpen)

@@ -202,9 +202,9 @@ describe("one resource in the console", { skip }, () => {
     await page.keyboard.press("Control+Space");
     await panel(page).getByRole("option", { name: '"active"' }).click();
     await page.keyboard.type("true");
-    await page
+    await panel(page)
+      .getByRole("status")
       .getByText(/JSON|Expected/)
-      .first()
       .waitFor();
     await panel(page).getByRole("tab", { name: "Form" }).click();
     await panel(page).getByText("The JSON text has an error").waitFor();
@@ -233,6 +233,7 @@ describe("one resource in the console", { skip }, () => {
     await input(page, "tags 3").fill("third");
     await panel(page).getByRole("button", { name: "Remove tags 1" }).press("Enter");
     await panel(page).getByRole("button", { name: "Add a field" }).last().press("Enter");
+    await panel(page).getByLabel("Name of the new field").and(page.locator(":focus")).waitFor();
     await page.keyboard.type("constructor");
     await page.keyboard.press("Enter");
     await input(page, "constructor").fill("<b>مرحبا</b>");
