@@ -31,6 +31,7 @@ export interface EditorOptions {
 }
 
 export interface Editor {
+  text(): string;
   /** Does nothing when the editor has this text already. */
   setText(text: string): void;
   close(): void;
@@ -51,9 +52,11 @@ export function createEditor(root: ShadowRoot, options: EditorOptions): Editor {
       }),
     ],
   });
+  const current = (): string => view.state.doc.toString();
   return {
+    text: current,
     setText(next) {
-      if (view.state.doc.toString() === next) return;
+      if (current() === next) return;
       isSetting = true;
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
       isSetting = false;

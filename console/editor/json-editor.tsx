@@ -18,6 +18,8 @@ export function JsonEditor({ label, text, schema, isReadOnly = false, onChange }
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor>(undefined);
   const [isLoading, setLoading] = useState(true);
+  /** What was typed and is on its way through the owner: the editor may be further already. */
+  const reported = useRef(new Set<string>());
   const latest = useRef({ text, onChange });
   latest.current = { text, onChange };
   useEffect(() => {
@@ -28,7 +30,10 @@ export function JsonEditor({ label, text, schema, isReadOnly = false, onChange }
       editor.current = createEditor(root, {
         ...{ label, schema, isReadOnly },
         text: latest.current.text,
-        onChange: (next) => latest.current.onChange?.(next),
+        onChange: (next) => {
+          reported.current.add(next);
+          latest.current.onChange?.(next);
+        },
       });
       setLoading(false);
     });
@@ -37,7 +42,10 @@ export function JsonEditor({ label, text, schema, isReadOnly = false, onChange }
       editor.current?.close();
     };
   }, [label, schema, isReadOnly]);
-  useEffect(() => editor.current?.setText(text), [text]);
+  useEffect(() => {
+    if (!reported.current.has(text)) editor.current?.setText(text);
+    else if (text === editor.current?.text()) reported.current.clear();
+  }, [text]);
   return (
     <div class="json-editor" aria-busy={isLoading}>
       <div ref={host} class="json-editor-host" />

@@ -1,7 +1,7 @@
 // What a schema says about a place in a JSON text: names, values and descriptions.
 
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
-import { syntaxTree } from "@codemirror/language";
+import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
 import type { EditorState } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import type { Json } from "../api/json.ts";
@@ -9,6 +9,11 @@ import { schemaOf } from "../api/schema.ts";
 import type { Schema } from "../api/types.ts";
 
 type Node = ReturnType<ReturnType<typeof syntaxTree>["resolveInner"]>;
+
+const longestParseMs = 300;
+
+const treeOf = (state: EditorState) =>
+  ensureSyntaxTree(state, state.doc.length, longestParseMs) ?? syntaxTree(state);
 
 const textAt = (state: EditorState, { from, to }: Node): string => state.sliceDoc(from, to);
 
@@ -41,8 +46,8 @@ export function completeBySchema(
   const word = context.matchBefore(/"?[\w.$-]*/);
   const from = word?.from ?? pos;
   if (!explicit && from === pos) return null;
-  const node = syntaxTree(state).resolveInner(from, -1);
-  const inner = syntaxTree(state).resolveInner(pos, -1);
+  const node = treeOf(state).resolveInner(from, -1);
+  const inner = treeOf(state).resolveInner(pos, -1);
   const isValue = isAfterColon(state, from);
   return isValue
     ? valuesOf(schemaOf(root, valuePath(state, node, inner)), from)
@@ -119,7 +124,7 @@ export function describeAt(
   position: number,
   root: Schema,
 ): { text: string; from: number; to: number } | undefined {
-  const property = enclosing(syntaxTree(state).resolveInner(position, 1), "Property");
+  const property = enclosing(treeOf(state).resolveInner(position, 1), "Property");
   const name = property?.firstChild;
   if (!property || !name || position > name.to) return undefined;
   const schema = schemaOf(root, [...pathOf(state, property), nameOf(state, property)]);
