@@ -78,7 +78,7 @@ function AddFiles({ definition, draft, lockOf, uploads }: TabProps) {
   };
   return (
     <section
-      class="drop"
+      class="file-drop"
       aria-label="Add files"
       data-over={isOver || undefined}
       onDragOver={(event) => {

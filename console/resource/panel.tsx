@@ -59,6 +59,9 @@ export function Panel(props: PanelProps) {
   const tabs = tabsOf(tab);
   // A form without its schema would be another one a moment later.
   const isKnown = collections.value !== undefined || collectionsProblem.value !== undefined;
+  useEffect(() => {
+    if (isKnown && id === undefined) focusFirst();
+  }, [isKnown]);
   const current = tabs.find(({ name }) => name === open) ?? tabs[0];
   return (
     <section class="resource" aria-label={id === undefined ? `New in ${collection}` : id}>

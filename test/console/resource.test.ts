@@ -105,7 +105,7 @@ describe("one resource in the console", { skip }, () => {
 
   it("creates one by the keyboard alone, once, and goes to it", async () => {
     const page = await test.open("#/c/people/-/new");
-    await input(page, "Name").focus();
+    await input(page, "Name").and(page.locator(":focus")).waitFor();
     await page.keyboard.type("Fay");
     await page.keyboard.press("Control+s");
     await panel(page).getByText("email is required").waitFor();
@@ -149,7 +149,7 @@ describe("one resource in the console", { skip }, () => {
   });
 
   it("shows both versions after a change by someone else, and saves what is chosen", async () => {
-    const page = await test.open("#/c/people/bob");
+    const page = await test.open("#/c/people/bob", phone);
     await input(page, "Name").fill("My Bob");
     await input(page, "age").fill("40");
     await patch("bob", { name: "Their Bob", tags: ["theirs"] });
@@ -157,6 +157,7 @@ describe("one resource in the console", { skip }, () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("both changed").waitFor();
     await expectAccessible(page);
+    await expectNoSidewaysScroll(page);
     await dialog.getByLabel("name: theirs").check();
     await dialog.getByRole("button", { name: "Save the chosen version" }).click();
     await page.getByText("Saved.").waitFor();
@@ -266,7 +267,7 @@ describe("one resource in the console", { skip }, () => {
 
   it("adds, shows, replaces and removes files", async () => {
     const page = await test.open("#/c/people/ada/files");
-    const chooser = page.locator(".drop input[type=file]");
+    const chooser = page.locator(".file-drop input[type=file]");
     await chooser.setInputFiles([
       { name: "grüße.png", mimeType: "image/png", buffer: dot },
       { name: "page.html", mimeType: "text/html", buffer: Buffer.from("<b>not bold</b>") },
