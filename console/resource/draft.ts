@@ -55,6 +55,8 @@ interface State {
 
 const empty: State = { resource: undefined, base: { body: {}, etag: "" }, value: {} };
 
+const isChanged = ({ base, value }: State): boolean => changedNames(base.body, value).length > 0;
+
 const stateOf = ({ body, etag }: Tagged<Resource>): State => {
   const fields = fieldsOf(body);
   return { resource: body, base: { body: fields, etag }, value: fields };
@@ -79,8 +81,9 @@ export function useDraft(collection: string, id: string | undefined): Draft {
     loaded.value !== old.current &&
     loaded.value.etag !== state.base.etag;
   useEffect(() => {
-    // What someone is changing stays; saving it shows both versions.
-    if (loaded.value !== undefined && changed.length === 0) setState(stateOf(loaded.value));
+    const { value } = loaded;
+    // What someone is changing stays, also what was typed a moment ago; saving it shows both versions.
+    if (value !== undefined) setState((former) => (isChanged(former) ? former : stateOf(value)));
   }, [loaded.value]);
   useReloadOnChange(collection, loaded.reload);
 
