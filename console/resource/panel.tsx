@@ -180,9 +180,8 @@ const focusFirst = (): void =>
 
 function usePanelCommands(actions: Actions, key: string): void {
   const latest = useRef(actions);
-  useEffect(() => {
-    latest.current = actions;
-  });
+  // At once: a key may follow the last letter before effects have run.
+  latest.current = actions;
   const isMenuOpen = (): boolean => document.querySelector(":popover-open") !== null;
   useCommands(
     [
