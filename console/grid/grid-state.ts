@@ -93,6 +93,12 @@ export class GridState {
 
   /** The scroll bar of a long list is put right when the movement ends. */
   settled(): void {
+    const wanted = scrollOf(clampTop(this.top, this.extent), this.extent);
+    if (Math.abs((this.scroller?.scrollTop ?? wanted) - wanted) >= 1) this.setTop(this.top);
+  }
+
+  /** There are more or fewer rows. */
+  grown(): void {
     this.setTop(this.top);
   }
 
@@ -131,7 +137,7 @@ export class GridState {
     const seen = Math.floor(this.top / rowHeight);
     this.first.value = Math.max(seen - spareRows, 0);
     this.place();
-    this.cache.show(seen, Math.min(seen + this.pageRows + 2, Math.max(this.cache.rowCount, 1)));
+    this.cache.show(this.first.peek(), Math.max(this.end, 1));
   }
 
   private place(): void {

@@ -59,7 +59,7 @@ export function Grid(props: GridProps) {
   const edited = state.editing.value;
   const { end, scrollHeight } = state;
   useLayoutEffect(() => state.rendered());
-  useLayoutEffect(() => state.settled(), [state, cache.rowCount]);
+  useLayoutEffect(() => state.grown(), [state, cache.rowCount]);
   const sizes = columns.map((column) => widthOf(column, widths));
   const template = sizes.map((width, at) =>
     at === sizes.length - 1 ? `minmax(${width}px, 1fr)` : `${width}px`,

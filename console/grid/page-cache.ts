@@ -12,6 +12,8 @@ const keptPages = 30;
 const expectedRows = 30;
 /** While someone scrolls fast, a page is asked for when the movement slows down. */
 const settleMs = 50;
+/** But not later than this. */
+const longestWaitMs = 200;
 
 export interface ListPage {
   readonly rows: readonly Row[];
@@ -41,6 +43,7 @@ export class PageCache {
   private wanted: readonly number[] = [];
   private settle: ReturnType<typeof setTimeout> | undefined;
   private lastMove = 0;
+  private lastLoad = 0;
 
   constructor(load: LoadPage) {
     this.load = load;
@@ -92,7 +95,9 @@ export class PageCache {
     const isFast = now - this.lastMove < settleMs;
     this.lastMove = now;
     clearTimeout(this.settle);
-    if (isFast && this.newest) this.settle = setTimeout(() => this.loadWanted(), settleMs);
+    const isEarly = now - this.lastLoad < longestWaitMs;
+    if (isFast && isEarly && this.newest)
+      this.settle = setTimeout(() => this.loadWanted(), settleMs);
     else this.loadWanted();
   }
 
@@ -149,6 +154,7 @@ export class PageCache {
   }
 
   private loadWanted(): void {
+    this.lastLoad = performance.now();
     for (const [page, abort] of this.loading) if (!this.wanted.includes(page)) abort.abort();
     for (const page of this.wanted)
       if (!this.pages.has(page) && !this.loading.has(page)) void this.loadPage(page);
