@@ -30,6 +30,10 @@ export function useList(collection: string, view: View, columns: readonly Column
   useEffect(() => () => wanted.cache.close(), [wanted]);
   const { latest, problem } = wanted.cache;
   const isReady = latest !== undefined || problem !== undefined || shown.current === undefined;
+  const former = shown.current;
+  // With other columns, the active cell stays.
+  if (isReady && former && former.state !== wanted && former.query === query)
+    wanted.active.value = former.state.active.peek();
   if (isReady)
     shown.current = { state: wanted, columns, view, query, isLoading: latest === undefined };
   const list = shown.current ?? { state: wanted, columns, view, query, isLoading: true };
