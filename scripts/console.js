@@ -41,16 +41,14 @@ export function readConsole() {
 
 /** Puts the names of the script and of the style sheet into the page. The CSS of all chunks is in that of the entry. */
 function pageWith(files) {
-  const nameOf = (extension) =>
+  const nameOf = (kind, extension) =>
     [...files].find(
-      ([name, { kind }]) =>
-        (kind === "entry-point" || extension === ".css") &&
-        name.startsWith("main-") &&
-        name.endsWith(extension),
+      ([name, file]) =>
+        file.kind === kind && name.startsWith("main-") && name.endsWith(extension),
     )?.[0];
   return readFileSync(join(root, "console/index.html"), "utf8")
-    .replace("main.tsx", nameOf(".js"))
-    .replace("main.css", nameOf(".css"));
+    .replace("main.tsx", nameOf("entry-point", ".js"))
+    .replace("main.css", nameOf("asset", ".css"));
 }
 
 /** Replaces the folder at once, so that a server that starts now finds the former or the new one. */

@@ -177,7 +177,7 @@ function BarTable({ name, query, filter, bars, largest }: ChartProps & { largest
   const ordered = isTimeGroup(query.by) ? bars.toReversed() : bars;
   return (
     <div class="scroll-box">
-      <table class="table bars">
+      <table class="table group-table">
         <thead>
           <tr>
             <th scope="col">{query.by}</th>

@@ -36,7 +36,7 @@ export function Menu({ label, icon, isIconOnly = false, items }: MenuProps) {
         title={isIconOnly ? label : undefined}
       >
         {icon && <Icon name={icon} />}
-        {!isIconOnly && label}
+        {!isIconOnly && <span class="menu-label">{label}</span>}
         {!isIconOnly && <Icon name="chevron-down" />}
       </button>
       <div
