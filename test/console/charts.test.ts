@@ -73,9 +73,9 @@ describe("the charts of a collection", { skip }, () => {
     await page.getByLabel("Figure").selectOption("sum(total)");
     await page.getByRole("row", { name: "paid 15" }).waitFor();
     await page.getByRole("row", { name: "<b>open</b> 1" }).waitFor();
-    assert.match(page.url(), /aggregate=sum%28total%29&by=status/);
+    assert.ok(decodeURIComponent(page.url()).endsWith("aggregate=sum(total)&by=status"));
     const link = page.getByRole("link", { name: "(none)" });
-    assert.equal(await link.getAttribute("href"), "#/c/orders?status%5Bexists%5D=false");
+    assert.equal(await link.getAttribute("href"), "#/c/orders?status[exists]=false");
     await page.context().close();
   });
 

@@ -54,7 +54,7 @@ describe("the frame of the console", { skip }, () => {
     await expectAccessible(page);
     await page.keyboard.type("peop");
     await page.keyboard.press("Enter");
-    await page.waitForFunction("location.hash === '#/c/people'");
+    await page.waitForURL(/#\/c\/people$/);
     await page.context().close();
   });
 
