@@ -43,8 +43,7 @@ export function readConsole() {
 function pageWith(files) {
   const nameOf = (kind, extension) =>
     [...files].find(
-      ([name, file]) =>
-        file.kind === kind && name.startsWith("main-") && name.endsWith(extension),
+      ([name, file]) => file.kind === kind && name.startsWith("main-") && name.endsWith(extension),
     )?.[0];
   return readFileSync(join(root, "console/index.html"), "utf8")
     .replace("main.tsx", nameOf("entry-point", ".js"))

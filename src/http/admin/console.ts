@@ -81,13 +81,18 @@ function renderedFile(
   return page;
 }
 
-/** The names of scripts and styles have a hash of their content. */
+/** The name of a script or of a style sheet ends with a hash of its content. */
+const hashedName = /-[0-9a-z]{8}\.(?:js|css)$/;
+
 function render(context: RequestContext, name: string, type: string, body: string): RenderedPage {
   const isPage = name === "index.html";
   const headers = negotiated(context, type);
   const etag = `"${hash("sha256", body).slice(0, 32)}"`;
   headers.set("ETag", etag);
-  headers.set("Cache-Control", isPage ? "no-cache" : "public, max-age=31536000, immutable");
+  headers.set(
+    "Cache-Control",
+    hashedName.test(name) ? "public, max-age=31536000, immutable" : "public, no-cache",
+  );
   if (isPage) headers.set("Content-Security-Policy", contentSecurityPolicy);
   return { headers, etag, body, updatedAt: undefined, isDateExact: false };
 }
