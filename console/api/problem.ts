@@ -55,3 +55,9 @@ export async function readProblem(response: Response): Promise<Problem> {
     return new Problem(response.status, {});
   }
 }
+
+/** A failure of the console itself is shown as a problem, too. */
+export const asProblem = (error: unknown): Problem =>
+  error instanceof Problem
+    ? error
+    : new Problem(-1, { title: "The console failed", detail: String(error) });

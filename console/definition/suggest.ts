@@ -6,11 +6,24 @@ import type { Schema } from "../api/types.ts";
 /** The server sets these. */
 const reserved = new Set(["id", "createdAt", "updatedAt", "_etag", "_owner", "_expanded"]);
 
-const formats: readonly (readonly [string, RegExp])[] = [
-  ["date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/],
-  ["date", /^\d{4}-\d\d-\d\d$/],
-  ["email", /^[^\s@]{1,64}@[^\s@.]+(\.[^\s@.]+)+$/],
-  ["uri", /^https?:\/\/[^\s]+$/],
+const date = /^\d{4}-\d\d-\d\d$/;
+const time = /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const email = /^[\w+-]+(\.[\w+-]+)*@[a-z\d]+(-[a-z\d]+)*(\.[a-z\d]+(-[a-z\d]+)*)+$/i;
+const webAddress = /^https?:\/\/[\w.-]+(:\d{1,5})?([/?#][\w.~:/?#@!$&'()*+,;=-]*)?$/;
+
+/** A date that the calendar has. */
+const isDate = (text: string): boolean =>
+  date.test(text) && new Date(`${text}T00:00:00Z`).getUTCDate() === Number(text.slice(8));
+
+/** Narrower than the formats are, so that a suggestion never rejects what it was made from. */
+const formats: readonly (readonly [string, (text: string) => boolean])[] = [
+  [
+    "date-time",
+    (text) => text[10] === "T" && isDate(text.slice(0, 10)) && time.test(text.slice(11)),
+  ],
+  ["date", isDate],
+  ["email", (text) => text.length <= 254 && email.test(text)],
+  ["uri", (text) => webAddress.test(text) && URL.canParse(text)],
 ];
 
 /** The schema that all of them match. Members that all of them have are required. */
@@ -55,7 +68,7 @@ function typeOf(value: Json): string {
 
 /** A format counts when all texts have it. */
 function formatOf(texts: readonly string[]): Schema {
-  const found = formats.find(([, pattern]) => texts.every((text) => pattern.test(text)));
+  const found = formats.find(([, isOfFormat]) => texts.every(isOfFormat));
   return found === undefined ? {} : { format: found[0] };
 }
 

@@ -1,8 +1,8 @@
 // What can be done with the selected rows: copy, change a field of all, delete.
 
 import { useState } from "preact/hooks";
+import { asProblem } from "../api/problem.ts";
 import { heldDeletions } from "../state/changes.ts";
-import { asProblem } from "../state/load.ts";
 import { holdBack, tellDone } from "../state/notices.ts";
 import { titleOf } from "../state/titles.ts";
 import { Button, IconButton } from "../ui/button.tsx";

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isEqual, type Json } from "../api/json.ts";
-import { asProblem } from "../state/load.ts";
+import { asProblem } from "../api/problem.ts";
 import type { Column } from "./columns.ts";
 import { inputKind, inputText, readInput } from "./edit.ts";
 import { ValueInput } from "./value-input.tsx";

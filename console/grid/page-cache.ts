@@ -1,9 +1,7 @@
 // Holds the pages of a list that are near what is shown. It loads those that are missing, gives up those that
 // scrolled away, and reads again what someone has changed.
 
-import { signal } from "@preact/signals";
-import type { Problem } from "../api/problem.ts";
-import { asProblem } from "../state/load.ts";
+import { asProblem, type Problem } from "../api/problem.ts";
 import type { Row } from "./columns.ts";
 
 export const pageSize = 100;
@@ -34,7 +32,7 @@ export type LoadPage = (
 
 export class PageCache {
   /** Changes whenever something else is to be shown. */
-  readonly version = signal(0);
+  readonly version: { value: number };
   private failure: Problem | undefined;
   private readonly load: LoadPage;
   private readonly pages = new Map<number, ListPage>();
@@ -45,7 +43,9 @@ export class PageCache {
   private lastMove = 0;
   private lastLoad = 0;
 
-  constructor(load: LoadPage) {
+  /** `version` is a signal where a component shows the pages. */
+  constructor(load: LoadPage, version = { value: 0 }) {
+    this.version = version;
     this.load = load;
   }
 

@@ -1,10 +1,11 @@
 // The list that a view shows. While another one loads, the former stays, so that nothing flickers.
 
+import { signal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Column } from "./columns.ts";
 import { GridState } from "./grid-state.ts";
 import { fetchPage, listPath, referencesIn } from "./list.ts";
-import { PageCache } from "./page-cache.ts";
+import { type LoadPage, PageCache } from "./page-cache.ts";
 import { queryParams, type View } from "./view.ts";
 
 export interface ShownList {
@@ -23,7 +24,8 @@ export function useList(collection: string, view: View, columns: readonly Column
   const query = queryParams(view).toString();
   const shown = useRef<ShownList | undefined>(undefined);
   const wanted = useMemo(() => {
-    const cache = new PageCache((page, signal, etag) => fetchPage(pathOf(page), signal, etag));
+    const load: LoadPage = (page, abort, etag) => fetchPage(pathOf(page), abort, etag);
+    const cache = new PageCache(load, signal(0));
     const former = shown.current?.query === query ? shown.current.state : undefined;
     return new GridState(cache, former);
   }, [pathOf(0)]);

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { fetchJson, get } from "../api/client.ts";
 import { isEqual, isObject, type Json, type JsonObject } from "../api/json.ts";
-import { Problem } from "../api/problem.ts";
+import { asProblem, Problem } from "../api/problem.ts";
 import type { Build, Collection, Definition, Page } from "../api/types.ts";
 import { AccessChoices } from "../definition/access-choices.tsx";
 import { CheckResult, type Violations } from "../definition/check-result.tsx";
@@ -12,7 +12,7 @@ import { suggestSchema } from "../definition/suggest.ts";
 import { loadCollections } from "../state/collections.ts";
 import { useCommands } from "../state/commands.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
-import { asProblem, useLoad } from "../state/load.ts";
+import { useLoad } from "../state/load.ts";
 import { tellDone } from "../state/notices.ts";
 import { route } from "../state/router.ts";
 import { Button } from "../ui/button.tsx";

@@ -1,7 +1,7 @@
 // Imports a file into a collection: choose, look, try, import.
 
 import { useRef, useState } from "preact/hooks";
-import type { Problem } from "../api/problem.ts";
+import { asProblem, type Problem } from "../api/problem.ts";
 import { ChooseFile } from "../import/choose-file.tsx";
 import { openSource, type Source } from "../import/file.ts";
 import { type Mapping, suggestMapping } from "../import/mapping.ts";
@@ -16,7 +16,6 @@ import {
 } from "../import/send.ts";
 import { findCollection, loadCollections } from "../state/collections.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
-import { asProblem } from "../state/load.ts";
 import { tellDone } from "../state/notices.ts";
 import { collectionPath, linkTo, route } from "../state/router.ts";
 import { Button } from "../ui/button.tsx";

@@ -2,9 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { send } from "../api/client.ts";
-import { Problem } from "../api/problem.ts";
+import { asProblem, Problem } from "../api/problem.ts";
 import { collectionNames, loadCollections } from "../state/collections.ts";
-import { asProblem } from "../state/load.ts";
 import { collectionPath, goTo, linkTo } from "../state/router.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -38,7 +37,6 @@ export function NewCollection({ onClose }: { onClose: () => void }) {
           {(attributes) => (
             <input
               {...attributes}
-              // biome-ignore lint/a11y/noAutofocus: A dialog opens at its first field.
               autoFocus
               autocomplete="off"
               autocapitalize="none"

@@ -3,9 +3,8 @@
 import { useState } from "preact/hooks";
 import { isEqual, type Json, type JsonObject } from "../api/json.ts";
 import { changedNames, conflictsOf, memberOf, withMember } from "../api/patch.ts";
-import type { Problem } from "../api/problem.ts";
+import { asProblem, type Problem } from "../api/problem.ts";
 import { type Conflict, conflict, resolveConflict } from "../state/changes.ts";
-import { asProblem } from "../state/load.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { getTagged, type Tagged } from "../api/client.ts";
 import type { JsonObject } from "../api/json.ts";
 import { changedNames, fieldsOf, rebase } from "../api/patch.ts";
-import type { Problem } from "../api/problem.ts";
+import { asProblem, type Problem } from "../api/problem.ts";
 import type { Resource } from "../api/types.ts";
 import {
   createAgain,
@@ -16,7 +16,7 @@ import {
   saveDraft,
 } from "../state/changes.ts";
 import { findCollection } from "../state/collections.ts";
-import { asProblem, type Loaded, useLoad } from "../state/load.ts";
+import { type Loaded, useLoad } from "../state/load.ts";
 import { randomKey } from "./random-key.ts";
 
 export interface Draft {

@@ -3,11 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { getTagged } from "../api/client.ts";
-import type { Problem } from "../api/problem.ts";
+import { asProblem, type Problem } from "../api/problem.ts";
 import type { Resource } from "../api/types.ts";
 import { uploadFile } from "../api/upload.ts";
 import { reportChange, resourceUrl } from "../state/changes.ts";
-import { asProblem } from "../state/load.ts";
 import type { Draft } from "./draft.ts";
 import { dispositionOf } from "./file-list.ts";
 

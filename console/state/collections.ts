@@ -2,10 +2,9 @@
 
 import { computed, signal } from "@preact/signals";
 import { get } from "../api/client.ts";
-import { Problem } from "../api/problem.ts";
+import { asProblem, Problem } from "../api/problem.ts";
 import { token } from "../api/session.ts";
 import type { Collection, Page, Schema } from "../api/types.ts";
-import { asProblem } from "./load.ts";
 
 /** What the console knows of a collection. Without the scope `admin`, only name and schema. */
 export type KnownCollection = Pick<Collection, "name" | "definition"> & Partial<Collection>;

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { comebacks } from "../api/connection.ts";
-import { Problem } from "../api/problem.ts";
+import { asProblem, type Problem } from "../api/problem.ts";
 
 export interface Loaded<Value> {
   /** The last value. It stays while the same is loaded again. */
@@ -49,8 +49,3 @@ export function useLoad<Value>(
     reload: () => setRound((count) => count + 1),
   };
 }
-
-export const asProblem = (error: unknown): Problem =>
-  error instanceof Problem
-    ? error
-    : new Problem(-1, { title: "The console failed", detail: String(error) });

@@ -1,7 +1,7 @@
 // Short messages at the edge of the screen, and changes that are held back some seconds so that they can be undone.
 
 import { signal } from "@preact/signals";
-import { asProblem } from "./load.ts";
+import { asProblem } from "../api/problem.ts";
 
 export interface Notice {
   readonly id: number;

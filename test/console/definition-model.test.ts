@@ -20,12 +20,37 @@ const ajv = new Ajv2020({ strict: false, ownProperties: true });
 addFormats.default(ajv);
 
 describe("a suggested schema", () => {
+  it("accepts every text alone", () => {
+    const characters = fc.constantFrom(..."aZ09.-_+@:/?#%[]T é\"'");
+    const near = fc.tuple(
+      fc.constantFrom("", "http://", "https://a", "2026-01-", "2026-01-31T", "a@", "a.b@c."),
+      fc.string({ unit: characters, maxLength: 12 }),
+    );
+    fc.assert(
+      fc.property(near, ([start, end]) => {
+        const resource = { text: start + end };
+        const validate = ajv.compile(suggestSchema([resource]));
+        assert.ok(validate(resource), JSON.stringify([resource, validate.errors]));
+      }),
+    );
+  });
+
   it("accepts every resource that it was made from", () => {
     const value = fc.letrec((tie) => ({
       value: fc.oneof(
         { maxDepth: 3 },
         fc.string(),
         fc.constantFrom("2026-01-31", "2026-01-31T10:00:00Z", "a@b.example", "https://a.example/b"),
+        // Almost a format.
+        fc.constantFrom("2026-02-30", "0000-00-00", "2026-01-31T24:00:00Z", "2026-01-31T10:00Z"),
+        fc.constantFrom("a..b@c.example", "a@-b.example", '"a"@b.example', "a@b_c.example"),
+        fc.constantFrom(
+          "http://a b",
+          'http://"',
+          "http://a:99999999",
+          "http://[",
+          "https://é.example",
+        ),
         fc.double({ noNaN: true, noDefaultInfinity: true }),
         fc.integer(),
         fc.boolean(),

@@ -3,10 +3,10 @@
 import { useRef, useState } from "preact/hooks";
 import { type ApiRequest, fetchJson, get } from "../../api/client.ts";
 import type { JsonObject } from "../../api/json.ts";
-import type { Problem } from "../../api/problem.ts";
+import { asProblem, type Problem } from "../../api/problem.ts";
 import type { AccessDocument, Action, IssuedToken, List } from "../../api/server-types.ts";
 import { collectionNames } from "../../state/collections.ts";
-import { asProblem, useLoad } from "../../state/load.ts";
+import { useLoad } from "../../state/load.ts";
 import { Button } from "../../ui/button.tsx";
 import { copyText } from "../../ui/clipboard.ts";
 import { Dialog } from "../../ui/dialog.tsx";

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { send } from "../../api/client.ts";
-import type { Problem } from "../../api/problem.ts";
+import { asProblem, type Problem } from "../../api/problem.ts";
 import { parseMetrics } from "../../plot/metrics.ts";
 import { Plot, type Series } from "../../plot/plot.tsx";
 import {
@@ -15,7 +15,6 @@ import {
   statusClasses,
 } from "../../plot/requests.ts";
 import { useCurrentRequest } from "../../state/current-request.ts";
-import { asProblem } from "../../state/load.ts";
 import { usePolling } from "../../state/poll.ts";
 import { formatBytes, formatNumber } from "../../ui/format.ts";
 import { ScrollBox } from "../../ui/scroll-box.tsx";

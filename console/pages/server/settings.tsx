@@ -3,11 +3,11 @@
 import { useState } from "preact/hooks";
 import { fetchJson, get } from "../../api/client.ts";
 import type { Json } from "../../api/json.ts";
-import type { Problem } from "../../api/problem.ts";
+import { asProblem, type Problem } from "../../api/problem.ts";
 import type { List, Reloaded, Setting } from "../../api/server-types.ts";
 import { useCommands } from "../../state/commands.ts";
 import { useCurrentRequest } from "../../state/current-request.ts";
-import { asProblem, useLoad } from "../../state/load.ts";
+import { useLoad } from "../../state/load.ts";
 import { paramOf, setParam } from "../../state/params.ts";
 import { Button } from "../../ui/button.tsx";
 import { ScrollBox } from "../../ui/scroll-box.tsx";
