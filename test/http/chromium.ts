@@ -32,5 +32,7 @@ export async function startChromium(executablePath: string): Promise<Browser> {
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
   ];
   const chromiumSandbox = process.getuid?.() !== 0;
-  return chromium.launch({ executablePath, args, chromiumSandbox, headless: true });
+  // In another locale it renames downloads whose names are not ASCII.
+  const env = { ...process.env, LANG: "C.UTF-8", LC_ALL: "C.UTF-8" };
+  return chromium.launch({ executablePath, args, chromiumSandbox, headless: true, env });
 }
