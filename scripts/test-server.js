@@ -31,7 +31,7 @@ function bundleThreads(root, folder, runtime) {
  * half the processor time. Every file is at the depth of the modules of the server, which find others by
  * relative paths.
  */
-function bundleServer(root, folder, runtime) {
+export function bundleServer(root, folder, runtime) {
   const dist = join(folder, "dist");
   mkdirSync(dist, { recursive: true });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));

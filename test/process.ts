@@ -29,7 +29,8 @@ export const commandLine: readonly [string, ...string[]] = executable
     ? commandOf(join(bundle, "dist/main.js"))
     : sourceCommandLine;
 
-function commandOf(program: string): readonly [string, ...string[]] {
+/** The command that runs a program on this runtime. */
+export function commandOf(program: string): readonly [string, ...string[]] {
   return [process.execPath, ...flags, program];
 }
 

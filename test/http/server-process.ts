@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { newSecret } from "../../src/model/token.ts";
-import { start } from "../process.ts";
+import { type ProcessOptions, start } from "../process.ts";
 
 /** One secret for all starts. The first one stores it. */
 const secret = newSecret();
@@ -24,10 +24,12 @@ export interface ServerProcess {
 export async function startServerProcess(
   folder: string,
   environment: Readonly<Record<string, string>> = {},
+  command?: ProcessOptions["command"],
 ): Promise<ServerProcess> {
   const { url, port, stdout, signal, ended } = await start(["--data", join(folder, "data")], {
     cwd: folder,
     environment: { ...environment, RESTANTE_ADMIN_TOKEN: secret },
+    ...(command && { command }),
   });
   const request: ServerProcess["request"] = (path, init = {}) => {
     const headers = new Headers(init.headers);
