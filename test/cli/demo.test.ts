@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { customersOf, ordersOf, productsOf } from "../../src/cli/demo-shop.ts";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { commandLine, run, type ServerProcess, start } from "../process.ts";
+import { commandLine, run, type ServerProcess, sourceCommandLine, start } from "../process.ts";
 import { storesHere } from "../short-run.ts";
 
 const secret = newSecret();
@@ -33,7 +33,8 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
       if (store === "postgres") postgres = await PostgresServer.shared();
       const url = await postgres?.preparedDatabase();
       target = url === undefined ? ["--data", "data"] : ["--data", "data", "--store", url];
-      server = await start(target, { cwd, environment });
+      // A single executable renders no pictures.
+      server = await start(target, { cwd, environment, command: sourceCommandLine });
     });
     after(async () => {
       server.signal("SIGTERM");

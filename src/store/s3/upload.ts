@@ -1,4 +1,4 @@
-// Uploads bytes of unknown length: small ones in one request, others in parts, with two parts in memory at most.
+// Uploads bytes of unknown length: small ones in one request, others in parts, with one part in memory.
 
 import { createHash } from "node:crypto";
 import type { SavedFile } from "../files.ts";
@@ -55,9 +55,6 @@ class Parts {
   #bytes = 0;
   #size = 0;
   #uploadId: string | undefined;
-  /** The part that is being sent while the next one arrives, and its buffer, which is used again. */
-  #sending: Promise<void> = Promise.resolve();
-  #spare = new Uint8Array();
   #isPut = false;
 
   constructor(client: S3Client, name: string, isNew: boolean) {
@@ -86,17 +83,12 @@ class Parts {
     this.#buffer = new Uint8Array(this.#buffer.buffer.transfer(grown));
   }
 
-  /** Waits for the part before. */
+  /** What arrives meanwhile waits in the buffers of the system. The buffer of the part is used again. */
   async #send(): Promise<void> {
-    await this.#sending;
     this.#uploadId ??= await this.#begin();
-    const body = this.#buffer.subarray(0, this.#bytes);
-    [this.#buffer, this.#spare] = [this.#spare, this.#buffer];
+    await this.#put(this.#buffer.subarray(0, this.#bytes), this.#uploadId);
     this.#size += this.#bytes;
     this.#bytes = 0;
-    this.#sending = this.#put(body, this.#uploadId);
-    // The error is reported with the next part.
-    this.#sending.catch(() => undefined);
   }
 
   async #begin(): Promise<string> {
@@ -110,9 +102,8 @@ class Parts {
 
   async #put(body: Uint8Array, uploadId: string): Promise<void> {
     const query = { partNumber: String(this.#etags.length + 1), uploadId };
-    const index = this.#etags.push("") - 1;
     const { headers } = await this.#client.call({ method: "PUT", name: this.#name, query, body });
-    this.#etags[index] = headers.get("etag") ?? "";
+    this.#etags.push(headers.get("etag") ?? "");
   }
 
   get #headers(): Readonly<Record<string, string>> {
@@ -122,10 +113,9 @@ class Parts {
   async finish(): Promise<void> {
     if (this.#uploadId === undefined) return this.#putWhole();
     if (this.#bytes > 0) await this.#send();
-    await this.#sending;
     await this.#complete(this.#uploadId);
     // The garbage collector may take long to do so.
-    for (const { buffer } of [this.#buffer, this.#spare]) buffer.transfer(0);
+    this.#buffer.buffer.transfer(0);
   }
 
   async #putWhole(): Promise<void> {
@@ -161,7 +151,6 @@ class Parts {
 
   /** What cannot be removed now is removed by the sweep. */
   async abandon(): Promise<void> {
-    await this.#sending.catch(() => undefined);
     if (this.#uploadId !== undefined)
       await abortUpload(this.#client, this.#name, this.#uploadId).catch(() => undefined);
     // An attempt whose answer was lost may have written the object.
