@@ -94,7 +94,7 @@ describe("one resource in the console", { skip }, () => {
       .waitFor();
     await input(page, "email").fill("ada@example.org");
     await save(page).click();
-    await page.getByText("Saved.").waitFor();
+    await page.getByText("Saved.", { exact: true }).waitFor();
     const { name, age, role, address } = await read("ada");
     assert.deepEqual(
       { name, age, role, address },
@@ -141,7 +141,7 @@ describe("one resource in the console", { skip }, () => {
     await panel(page).getByRole("heading", { name: "Ivy" }).waitFor();
     await input(page, "age").fill("20");
     await save(page).click();
-    await page.getByText("Saved.").waitFor();
+    await page.getByText("Saved.", { exact: true }).waitFor();
     await input(page, "age").fill("21");
     assert.equal(await panel(page).getByText("Someone else").count(), 0);
     await panel(page).getByRole("button", { name: "Discard", exact: true }).click();
@@ -160,7 +160,7 @@ describe("one resource in the console", { skip }, () => {
     await expectNoSidewaysScroll(page);
     await dialog.getByLabel("name: theirs").check();
     await dialog.getByRole("button", { name: "Save the chosen version" }).click();
-    await page.getByText("Saved.").waitFor();
+    await page.getByText("Saved.", { exact: true }).waitFor();
     const { name, age, tags } = await read("bob");
     assert.deepEqual({ name, age, tags }, { name: "Their Bob", age: 40, tags: ["theirs"] });
     await page.context().close();
@@ -217,7 +217,7 @@ describe("one resource in the console", { skip }, () => {
     await panel(page).getByRole("tab", { name: "Form" }).click();
     assert.equal(await panel(page).getByRole("checkbox", { name: "active" }).isChecked(), true);
     await page.keyboard.press("Control+s");
-    await page.getByText("Saved.").waitFor();
+    await page.getByText("Saved.", { exact: true }).waitFor();
     assert.equal((await read("eve")).active, true);
     await page.context().close();
   });
@@ -239,7 +239,7 @@ describe("one resource in the console", { skip }, () => {
     await page.keyboard.press("Enter");
     await input(page, "constructor").fill("<b>مرحبا</b>");
     await page.keyboard.press("Control+s");
-    await page.getByText("Saved.").waitFor();
+    await page.getByText("Saved.", { exact: true }).waitFor();
     const saved = await read("eve");
     assert.equal(Object.hasOwn(saved, "nothing"), false);
     assert.deepEqual(saved.tags, ["maths", "third"]);
@@ -257,7 +257,7 @@ describe("one resource in the console", { skip }, () => {
     await page.keyboard.press("Enter");
     await panel(page).getByRole("link", { name: "Globex" }).waitFor();
     await page.keyboard.press("Control+s");
-    await page.getByText("Saved.").waitFor();
+    await page.getByText("Saved.", { exact: true }).waitFor();
     await panel(page).getByRole("link", { name: "Globex" }).click();
     await panel(page).getByRole("tab", { name: "Related" }).click();
     await panel(page).getByRole("link", { name: "Ada Lovelace" }).click();
