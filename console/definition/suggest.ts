@@ -9,7 +9,8 @@ const reserved = new Set(["id", "createdAt", "updatedAt", "_etag", "_owner", "_e
 const date = /^\d{4}-\d\d-\d\d$/;
 const time = /^([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
 const email = /^[\w+-]+(\.[\w+-]+)*@[a-z\d]+(-[a-z\d]+)*(\.[a-z\d]+(-[a-z\d]+)*)+$/i;
-const webAddress = /^https?:\/\/[\w.-]+(:\d{1,5})?([/?#][\w.~:/?#@!$&'()*+,;=-]*)?$/;
+const webAddress =
+  /^https?:\/\/[\w.-]+(:\d{1,5})?(\/[\w.~:/@!$&'()*+,;=-]*)?(\?[\w.~:/?@!$&'()*+,;=-]*)?(#[\w.~:/?@!$&'()*+,;=-]*)?$/;
 
 /** A date that the calendar has. */
 const isDate = (text: string): boolean =>
