@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
+import { findChromium, startChromium } from "../test/http/chromium.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "docs/screenshots");
@@ -50,11 +50,9 @@ try {
 
 async function takeAll(url, token) {
   mkdirSync(folder, { recursive: true });
-  const executablePath = spawnSync("which", ["chromium-headless-shell"], { encoding: "utf8" });
-  const browser = await chromium.launch({
-    executablePath: executablePath.stdout.trim(),
-    chromiumSandbox: process.getuid?.() !== 0,
-  });
+  const program = findChromium();
+  if (program === undefined) throw new Error("Chromium is missing");
+  const browser = await startChromium(program);
   for (const [name, picture] of Object.entries(pictures))
     await take(browser, name, picture, url, token);
   await browser.close();

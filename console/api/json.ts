@@ -8,6 +8,20 @@ export interface JsonObject {
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Names such as `constructor` are members only if they are there. */
+export const memberOf = (object: JsonObject, name: string): Json | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+
+/** The object that a text stands for; undefined when it is no JSON, or something else. */
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Compares two values by what they say, whatever the order of their members. */
 export function isEqual(one: Json | undefined, other: Json | undefined): boolean {
   if (isObject(one) && isObject(other)) {

@@ -1,6 +1,6 @@
 // What was changed in a JSON object: as a patch for the server, and put together with what others changed.
 
-import { isEqual, isObject, type Json, type JsonObject } from "./json.ts";
+import { isEqual, isObject, type Json, type JsonObject, memberOf } from "./json.ts";
 
 /** Members that the server sets. */
 const ofTheServer = new Set(["id", "createdAt", "updatedAt", "_etag", "_owner", "_expanded"]);
@@ -8,10 +8,6 @@ const ofTheServer = new Set(["id", "createdAt", "updatedAt", "_etag", "_owner", 
 /** The members of a resource that a person may change. */
 export const fieldsOf = (resource: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(resource).filter(([name]) => !ofTheServer.has(name)));
-
-/** Names such as `constructor` are members only if they are there. */
-export const memberOf = (object: JsonObject, name: string): Json | undefined =>
-  Object.hasOwn(object, name) ? object[name] : undefined;
 
 /** Undefined removes the member. */
 export const withMember = (

@@ -1,7 +1,6 @@
 // Reads JSON Schemas: follows references, and finds the schema of a member.
 
-import { isObject } from "./json.ts";
-import { memberOf } from "./patch.ts";
+import { isObject, memberOf } from "./json.ts";
 import type { Schema } from "./types.ts";
 
 const deepestRef = 8;

@@ -19,7 +19,7 @@ interface AccessChoicesProps {
 
 export function AccessChoices({ collection, definition, onChange }: AccessChoicesProps) {
   return (
-    <div class="access-choices">
+    <div class="choices">
       {["read", "create", "update", "delete"].map((verb) => {
         const word = accessWord(definition, verb);
         return (

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Definition } from "../api/types.ts";
 import { collectionNames } from "../state/collections.ts";
 import { Button, IconButton } from "../ui/button.tsx";
+import { ScrollBox } from "../ui/scroll-box.tsx";
 import {
   addField,
   changeField,
@@ -25,7 +26,7 @@ const typeNames = Object.keys(fieldTypes) as readonly TypeName[];
 export function FieldsTable({ definition, onChange }: FieldsTableProps) {
   const fields = fieldsOf(definition);
   return (
-    <div class="scroll-box">
+    <ScrollBox label="Fields">
       <table class="table fields-table">
         <thead>
           <tr>
@@ -53,7 +54,7 @@ export function FieldsTable({ definition, onChange }: FieldsTableProps) {
           />
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   );
 }
 

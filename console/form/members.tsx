@@ -2,8 +2,8 @@
 
 import type { ComponentType } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Json, JsonObject } from "../api/json.ts";
-import { memberOf, pointerTo, withMember } from "../api/patch.ts";
+import { type Json, type JsonObject, memberOf } from "../api/json.ts";
+import { pointerTo, withMember } from "../api/patch.ts";
 import type { Schema } from "../api/types.ts";
 import { Button } from "../ui/button.tsx";
 import type { FieldProps } from "./context.ts";

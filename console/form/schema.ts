@@ -1,7 +1,6 @@
 // Decides how a value is edited: by its JSON Schema, or by what it is.
 
-import { isObject, type Json } from "../api/json.ts";
-import { memberOf } from "../api/patch.ts";
+import { isObject, type Json, memberOf } from "../api/json.ts";
 import type { Schema, StoredFile } from "../api/types.ts";
 
 export type Kind =

@@ -1,6 +1,6 @@
 // Reads a file of resources in pieces: CSV, NDJSON, or a JSON array.
 
-import { isObject, type Json, type JsonObject } from "../api/json.ts";
+import { type Json, memberOf, parseObject } from "../api/json.ts";
 import { CsvSplitter, cellText, findSeparator, type Separator } from "./csv.ts";
 
 export type Format = "csv" | "ndjson" | "json";
@@ -60,15 +60,7 @@ function findFormat(name: string, text: string): Format {
   const start = text.trimStart();
   if (start.startsWith("[")) return "json";
   if (!start.startsWith("{")) return "csv";
-  return /\.json$/i.test(name) && !isObjectText(start.split("\n", 1)[0] ?? "") ? "json" : "ndjson";
-}
-
-export function isObjectText(line: string): boolean {
-  try {
-    return isObject(JSON.parse(line));
-  } catch {
-    return false;
-  }
+  return /\.json$/i.test(name) && !parseObject(start.split("\n", 1)[0] ?? "") ? "json" : "ndjson";
 }
 
 async function firstRecords(source: Source): Promise<readonly FileRecord[]> {
@@ -89,25 +81,15 @@ async function withCsvPreview(source: Source): Promise<Source> {
 
 async function withJsonPreview(source: Source): Promise<Source> {
   const records = await firstRecords(source);
-  const objects = records.slice(0, previewRows).map(({ content }) => asObject(String(content)));
+  // A line that is no object is shown empty; the server names its error.
+  const objects = records
+    .slice(0, previewRows)
+    .map(({ content }) => parseObject(String(content)) ?? {});
   const columns = [...new Set(objects.flatMap((object) => Object.keys(object)))];
   const shown = (value: Json | undefined): string =>
     value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
-  const preview = objects.map((object) => columns.map((name) => shown(ownValue(object, name))));
+  const preview = objects.map((object) => columns.map((name) => shown(memberOf(object, name))));
   return { ...source, columns, preview };
-}
-
-const ownValue = (object: JsonObject, name: string): Json | undefined =>
-  Object.hasOwn(object, name) ? object[name] : undefined;
-
-/** A line that is no object is shown empty; the server names its error. */
-function asObject(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }
 
 /** Reads all records; of CSV the header is the first. */

@@ -1,5 +1,6 @@
 // The columns of a file with their first values, and the field that each becomes.
 
+import { ScrollBox } from "../ui/scroll-box.tsx";
 import type { Source } from "./file.ts";
 import type { Mapping } from "./mapping.ts";
 
@@ -15,7 +16,7 @@ export function MappingTable({ source, mapping, fields, onChange }: MappingTable
   const set = (column: string, field: string | undefined): void =>
     onChange(new Map([...mapping, [column, field]]));
   return (
-    <div class="scroll-box">
+    <ScrollBox label="Columns">
       <table class="table">
         <thead>
           <tr>
@@ -66,6 +67,6 @@ export function MappingTable({ source, mapping, fields, onChange }: MappingTable
           <option key={field} value={field} />
         ))}
       </datalist>
-    </div>
+    </ScrollBox>
   );
 }

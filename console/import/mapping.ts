@@ -1,8 +1,8 @@
 // Which columns of a file become which fields, and the records with their new names.
 
-import type { Json, JsonObject } from "../api/json.ts";
+import { type Json, parseObject } from "../api/json.ts";
 import { asCell } from "./csv.ts";
-import { type FileRecord, isObjectText, type Source } from "./file.ts";
+import type { FileRecord, Source } from "./file.ts";
 
 /** The new name of each column, or undefined to leave it out. */
 export type Mapping = ReadonlyMap<string, string | undefined>;
@@ -26,8 +26,9 @@ function isKept({ columns }: Source, index: number, mapping: Mapping): boolean {
 
 /** Text that is no object is sent as it is: the server says what is wrong with it. */
 function mapObject(text: string, mapping: Mapping): string {
-  if (!isObjectText(text)) return text;
-  const members = Object.entries(JSON.parse(text) as JsonObject)
+  const object = parseObject(text);
+  if (object === undefined) return text;
+  const members = Object.entries(object)
     .map(([name, value]) => [mapping.has(name) ? mapping.get(name) : name, value] as const)
     .filter((member): member is readonly [string, Json] => member[0] !== undefined);
   return JSON.stringify(Object.fromEntries(members));

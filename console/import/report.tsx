@@ -1,6 +1,7 @@
 // How an import or its dry run goes: a progress bar, the counts, and every rejected record.
 
 import { formatNumber } from "../ui/format.ts";
+import { ScrollBox } from "../ui/scroll-box.tsx";
 import { maxRejections, type Progress, type Rejection } from "./send.ts";
 
 interface ReportProps {
@@ -30,7 +31,7 @@ export function Report({ progress, isDryRun, isRunning }: ReportProps) {
 }
 
 const Rejections = ({ list, total }: { list: readonly Rejection[]; total: number }) => (
-  <div class="scroll-box">
+  <ScrollBox label="Rejected records">
     <table class="table">
       <caption class="hidden-text">Rejected records</caption>
       <thead>
@@ -59,5 +60,5 @@ const Rejections = ({ list, total }: { list: readonly Rejection[]; total: number
     {total > maxRejections && (
       <p class="faint">The first {formatNumber(maxRejections)} are shown.</p>
     )}
-  </div>
+  </ScrollBox>
 );

@@ -18,6 +18,7 @@ import { useLoad } from "../state/load.ts";
 import { collectionPath, goTo, linkTo, route, screenPath } from "../state/router.ts";
 import { Field } from "../ui/field.tsx";
 import { formatNumber } from "../ui/format.ts";
+import { ScrollBox } from "../ui/scroll-box.tsx";
 import { Message, Shown } from "../ui/states.tsx";
 
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
@@ -74,7 +75,7 @@ function Choices({ name, query, onChange }: ChoicesProps) {
   const withCurrent = (list: readonly string[], current: string): readonly string[] =>
     list.includes(current) ? list : [...list, current];
   return (
-    <div class="access-choices">
+    <div class="choices">
       <Field label="Figure">
         {(attributes) => (
           <select
@@ -176,7 +177,7 @@ function Columns({
 function BarTable({ name, query, filter, bars, largest }: ChartProps & { largest: number }) {
   const ordered = isTimeGroup(query.by) ? bars.toReversed() : bars;
   return (
-    <div class="scroll-box">
+    <ScrollBox label="Figures">
       <table class="table group-table">
         <thead>
           <tr>
@@ -207,7 +208,7 @@ function BarTable({ name, query, filter, bars, largest }: ChartProps & { largest
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { fetchJson, get } from "../api/client.ts";
-import { isEqual, isObject, type Json, type JsonObject } from "../api/json.ts";
+import { isEqual, type Json, type JsonObject, parseObject } from "../api/json.ts";
 import { asProblem, Problem } from "../api/problem.ts";
 import type { Build, Collection, Definition, Page } from "../api/types.ts";
 import { AccessChoices } from "../definition/access-choices.tsx";
@@ -52,7 +52,7 @@ function Designer({ name, saved }: { name: string; saved: Definition }) {
   const [violations, setViolations] = useState<Violations>();
   const [problem, setProblem] = useState<Problem>();
   const [isBusy, setBusy] = useState(false);
-  const draft = parseDefinition(text);
+  const draft: Definition | undefined = parseObject(text);
   const isChanged = draft === undefined || !isEqual(draft as Json, base as Json);
   useCurrentRequest({ method: "PUT", path, body: (draft ?? {}) as Json });
   const change = (next: string): void => {
@@ -153,15 +153,6 @@ const changedMeanwhile = new Problem(412, {
   title: "The definition has changed meanwhile",
   detail: "Someone else has saved it. Copy your text, reload this page, and change it again.",
 });
-
-function parseDefinition(text: string): Definition | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? (value as Definition) : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 const pollMs = 1_000;
 

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { fetchJson } from "../api/client.ts";
-import { isObject, type Json, type JsonObject } from "../api/json.ts";
+import { type Json, type JsonObject, parseObject } from "../api/json.ts";
 import type { ProblemDetail } from "../api/problem.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
 import { useLoad } from "../state/load.ts";
@@ -77,19 +77,10 @@ function questionOf(collection: string, params: URLSearchParams): JsonObject {
     roles: list(params.get("roles")),
     scopes: list(params.get("scopes")),
     id: params.get("id") || undefined,
-    change: parseObject(params.get("change")),
+    change: parseObject(params.get("change") ?? ""),
   };
   const known = Object.entries(members).filter((member) => member[1] !== undefined);
   return Object.fromEntries(known) as JsonObject;
-}
-
-function parseObject(text: string | null): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? "");
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 interface QuestionFormProps {

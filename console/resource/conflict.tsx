@@ -1,8 +1,8 @@
 // Two versions of a resource side by side, field by field: choose, then save on top of the newer one.
 
 import { useState } from "preact/hooks";
-import { isEqual, type Json, type JsonObject } from "../api/json.ts";
-import { changedNames, conflictsOf, memberOf, withMember } from "../api/patch.ts";
+import { isEqual, type Json, type JsonObject, memberOf } from "../api/json.ts";
+import { changedNames, conflictsOf, withMember } from "../api/patch.ts";
 import { asProblem, type Problem } from "../api/problem.ts";
 import { type Conflict, conflict, resolveConflict } from "../state/changes.ts";
 import { Button } from "../ui/button.tsx";

@@ -1,7 +1,6 @@
 // The files of a resource, and the addresses of new ones.
 
-import type { Json, JsonObject } from "../api/json.ts";
-import { memberOf } from "../api/patch.ts";
+import { type Json, type JsonObject, memberOf } from "../api/json.ts";
 import type { Definition, StoredFile } from "../api/types.ts";
 import { isFile } from "../form/schema.ts";
 

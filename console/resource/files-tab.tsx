@@ -2,6 +2,7 @@
 
 import { useId, useRef, useState } from "preact/hooks";
 import { Button, IconButton } from "../ui/button.tsx";
+import { useDrop } from "../ui/drop.ts";
 import { Field } from "../ui/field.tsx";
 import { formatBytes } from "../ui/format.ts";
 import { FileCard } from "./file-card.tsx";
@@ -63,7 +64,6 @@ function UploadLine({ upload, onCancel }: { upload: Upload; onCancel: () => void
 function AddFiles({ definition, draft, lockOf, uploads }: TabProps) {
   const resource = draft.base.body;
   const [field, setField] = useState(() => usualField(resource, definition));
-  const [isOver, setOver] = useState(false);
   const chooser = useRef<HTMLInputElement>(null);
   const list = useId();
   const wrong = fieldProblem(resource, field) ?? lockOf(field);
@@ -76,22 +76,9 @@ function AddFiles({ definition, draft, lockOf, uploads }: TabProps) {
     }));
     uploads.add(orders);
   };
+  const drop = useDrop(add);
   return (
-    <section
-      class="file-drop"
-      aria-label="Add files"
-      data-over={isOver || undefined}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        add(event.dataTransfer?.files);
-      }}
-    >
+    <section class="file-drop" aria-label="Add files" {...drop}>
       <p>Drop files here, or choose them.</p>
       <Field
         label="Field"

@@ -1,8 +1,7 @@
 // What the resource refers to, and what refers to it.
 
 import { get } from "../api/client.ts";
-import { isObject, type Json } from "../api/json.ts";
-import { memberOf } from "../api/patch.ts";
+import { isObject, type Json, memberOf } from "../api/json.ts";
 import type { Page, Resource } from "../api/types.ts";
 import { ReferenceLink } from "../form/reference.tsx";
 import { collections } from "../state/collections.ts";

@@ -2,8 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../api/client.ts";
-import { isObject, type Json, type JsonObject } from "../api/json.ts";
-import { memberOf } from "../api/patch.ts";
+import { isObject, type Json, type JsonObject, memberOf } from "../api/json.ts";
 import { changeCount, resourceUrl } from "./changes.ts";
 
 /** The first that is a text counts. */
