@@ -74,7 +74,7 @@ async function compareOne(
   const resources = before?.total ?? 0;
   if (former !== undefined && isDeepStrictEqual(former, after))
     return { name, state: "same", resources, members: [], destructive: [] };
-  const dryRun = await app.collections.dryRun(system, name, text, document);
+  const dryRun = await app.collections.dryRun(system, name, text, document && { document });
   const result =
     dryRun instanceof Problem
       ? {

@@ -54,7 +54,7 @@ export class AccessDocuments {
       if (condition?.(accessDocumentOf(stored)) === false) return preconditionFailed;
       if (stored?.definition === definition) return document;
       const change = { kind: "define", collection: accessName, definition } as const;
-      const expected = condition && { replaces: stored?.definition ?? "{}" };
+      const expected = condition && { replaces: stored?.definition ?? null };
       const [outcome] = await this.#store.commit([{ ...change, ...expected, at: this.#clock() }]);
       return outcome?.kind === "outdated" ? undefined : document;
     });

@@ -21,8 +21,12 @@ import { checkRules } from "./check-rules.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { canApply } from "./grant-callers.ts";
 import { notUniqueProblem } from "./not-unique.ts";
-import { collectionNotFound } from "./problems.ts";
+import { collectionNotFound, preconditionFailed } from "./problems.ts";
+import { retryOnConflict } from "./retry.ts";
 import { findViolations, noViolations } from "./violations.ts";
+
+/** Whether a collection may be changed as it is now; undefined when it does not exist. */
+export type CollectionCondition = (current: Collection | undefined) => MaybePromise<boolean>;
 
 export interface DefineResult {
   readonly isNew: boolean;
@@ -30,6 +34,12 @@ export interface DefineResult {
   readonly violations: Violations;
   /** Set while the indexes of existing resources are still built. */
   readonly build?: BuildProgress | undefined;
+}
+
+interface DryRunOptions {
+  /** The access document that is applied with the definition. */
+  readonly document?: AccessDocument;
+  readonly condition?: CollectionCondition | undefined;
 }
 
 const pauseMs = 20;
@@ -87,11 +97,12 @@ export class Collections {
     principal: Principal,
     name: string,
     text: string,
-    document?: AccessDocument,
+    { document, condition }: DryRunOptions = {},
   ): Promise<DefineResult | Problem> {
     const definition = await this.#read(principal, name, text, document);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
+    if (condition && !(await condition(before))) return preconditionFailed;
     const options = { maxMs: maxDryRunMs, comparesValues: true };
     const violations = before
       ? await findViolations(this.#store, name, definition, options)
@@ -99,14 +110,20 @@ export class Collections {
     return { isNew: before === undefined, violations };
   }
 
-  /** Sets the definition of a collection and creates the collection if it does not exist. */
-  async define(principal: Principal, name: string, text: string): Promise<DefineResult | Problem> {
+  /**
+   * Sets the definition of a collection and creates the collection if it does not exist. The condition
+   * holds for the definition that is replaced.
+   */
+  async define(
+    principal: Principal,
+    name: string,
+    text: string,
+    condition?: CollectionCondition,
+  ): Promise<DefineResult | Problem> {
     const definition = await this.#read(principal, name, text);
     if (definition instanceof Problem) return definition;
-    const before = await this.#store.collection(name);
-    const change = { kind: "define", collection: name, definition: compact(text) } as const;
-    const [outcome] = await this.#store.commit([{ ...change, at: this.#clock() }]);
-    if (outcome?.kind === "conflict") return notUniqueProblem(outcome.field, outcome.clashes);
+    const isNew = await retryOnConflict(() => this.#replace(name, compact(text), condition));
+    if (isNew instanceof Problem) return isNew;
     const build = await this.#buildOf(name);
     const [clash] = build?.isRunning ? [] : (build?.clashes ?? []);
     if (clash) return notUniqueProblem(clash.index, build?.clashes);
@@ -116,7 +133,22 @@ export class Collections {
     const violations = after?.total
       ? await findViolations(this.#store, name, definition, options)
       : noViolations;
-    return { isNew: before === undefined, violations, ...(build?.isRunning && { build }) };
+    return { isNew, violations, ...(build?.isRunning && { build }) };
+  }
+
+  /** Returns whether the collection is new, or undefined when its definition has changed meanwhile. */
+  async #replace(
+    name: string,
+    definition: string,
+    condition: CollectionCondition | undefined,
+  ): Promise<boolean | Problem | undefined> {
+    const before = await this.#store.collection(name);
+    if (condition && !(await condition(before))) return preconditionFailed;
+    const expected = condition && { replaces: before?.definition ?? null };
+    const change = { kind: "define", collection: name, definition, ...expected } as const;
+    const [outcome] = await this.#store.commit([{ ...change, at: this.#clock() }]);
+    if (outcome?.kind === "conflict") return notUniqueProblem(outcome.field, outcome.clashes);
+    return outcome?.kind === "outdated" ? undefined : before === undefined;
   }
 
   /** Reads a definition. The collections that it refers to must exist, except for the server's own. */
@@ -179,14 +211,22 @@ export class Collections {
     principal: Principal,
     name: string,
     isConfirmed: boolean,
+    condition?: CollectionCondition,
   ): Promise<Problem | undefined> {
     const forbidden = requireAdmin(principal) ?? requireName(name);
     if (forbidden !== undefined) return forbidden;
-    const change = { kind: "drop", collection: name, isEmptyOnly: !isConfirmed } as const;
-    const [outcome] = await this.#store.commit([change]);
-    if (outcome?.kind === "missing") return collectionNotFound(name);
-    if (outcome?.kind === "referenced") return referencedBy(outcome.by);
-    return outcome?.kind === "taken" ? notEmpty(name) : undefined;
+    const drop = { kind: "drop", collection: name, isEmptyOnly: !isConfirmed } as const;
+    const outcome = await retryOnConflict(async () => {
+      const current = condition && (await this.#store.collection(name));
+      if (current && !(await condition?.(current))) return preconditionFailed;
+      const expected = current && { revision: current.revision };
+      const [outcome] = await this.#store.commit([{ ...drop, ...expected }]);
+      return outcome?.kind === "outdated" ? undefined : outcome;
+    });
+    if (outcome instanceof Problem) return outcome;
+    if (outcome.kind === "missing") return collectionNotFound(name);
+    if (outcome.kind === "referenced") return referencedBy(outcome.by);
+    return outcome.kind === "taken" ? notEmpty(name) : undefined;
   }
 }
 

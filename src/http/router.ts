@@ -45,7 +45,7 @@ export function findEndpoint(path: string): Match | Problem {
   return collection !== undefined && !isCollectionName(collection) ? invalidName : match;
 }
 
-/** Server paths are fixed, or `/-/`, a word and parameters. */
+/** Server paths are fixed, or `/-/`, a word, and parameters and words. */
 const isServerPath = (path: string): boolean =>
   path === "/" || path.startsWith("/-/") || path.startsWith("/.well-known/");
 
@@ -54,21 +54,33 @@ function findServerEndpoint(path: string): Match | undefined {
   if (endpoint !== undefined) return { endpoint, params: {} };
   const cut = path.indexOf("/", 3) + 1;
   const values = path.slice(cut).split("/");
-  const below = parameters.get(`${path.slice(0, cut)}${values.length}`);
+  const below = templates.get(`${path.slice(0, cut)}${values.length}`);
   if (below === undefined || values.includes("")) return undefined;
-  const params = Object.fromEntries(below.names.map((name, index) => [name, values[index] ?? ""]));
+  const params: Record<string, string> = {};
+  for (const [index, { name, word }] of below.segments.entries()) {
+    const value = values[index] ?? "";
+    if (name !== undefined) params[name] = value;
+    else if (value !== word) return undefined;
+  }
   return { endpoint: below.endpoint, params };
 }
 
-/** `/-/tokens/1` → the endpoint of `/-/tokens/{id}` and the name `id`. */
-const parameters = new Map(
+/** `/-/tokens/1`: the endpoint of `/-/tokens/{id}`, found by the first word and the number of segments. */
+const templates = new Map(
   [...endpoints]
-    .filter(([path]) => isServerPath(path) && path.endsWith("}"))
+    .filter(([path]) => isServerPath(path) && path.includes("{"))
     .map(([path, endpoint]) => {
-      const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-      return [`${path.slice(0, path.indexOf("{"))}${names.length}`, { endpoint, names }];
+      const cut = path.indexOf("{");
+      const segments = path.slice(cut).split("/").map(segmentOf);
+      return [`${path.slice(0, cut)}${segments.length}`, { endpoint, segments }];
     }),
 );
+
+/** A parameter of a path, or a word. */
+function segmentOf(word: string): { readonly name?: string; readonly word: string } {
+  const [, name] = /^\{(\w+)\}$/.exec(word) ?? [];
+  return name === undefined ? { word } : { name, word };
+}
 
 const none = endpointOf([]);
 const collectionEndpoint = endpoints.get("/{collection}") ?? none;

@@ -78,18 +78,26 @@ export type Change =
   /**
    * Sets the definition of a collection (the text of a JSON object), and creates the collection when it
    * does not exist. The indexes of the definition are complete afterwards, also for existing resources.
-   * With `replaces`, the outcome is `outdated` when the definition is another one; `{}` is that of a
-   * collection that does not exist.
+   * With `replaces`, the outcome is `outdated` when the definition is another one; null: when the
+   * collection exists.
    */
   | {
       readonly kind: "define";
       readonly collection: string;
       readonly definition: string;
-      readonly replaces?: string;
+      readonly replaces?: string | null;
       readonly at: number;
     }
-  /** Deletes a collection with all its resources; with `isEmptyOnly`, only when it has none. */
-  | { readonly kind: "drop"; readonly collection: string; readonly isEmptyOnly: boolean }
+  /**
+   * Deletes a collection with all its resources; with `isEmptyOnly`, only when it has none. With
+   * `revision`, the outcome is `outdated` when the collection has another one.
+   */
+  | {
+      readonly kind: "drop";
+      readonly collection: string;
+      readonly isEmptyOnly: boolean;
+      readonly revision?: number;
+    }
   | { readonly kind: "create-token"; readonly token: Token }
   | { readonly kind: "revoke-token"; readonly id: string; readonly at: number }
   | { readonly kind: "touch-token"; readonly id: string; readonly at: number };
@@ -114,7 +122,7 @@ export type Outcome =
   | FailedOperations
   /** The stored fields are not those that were written, so nothing is computed from them. */
   | { readonly kind: "damaged" }
-  /** The rules have changed since the change was validated, or are not those that it replaces. */
+  /** The rules have changed since the change was validated, or the collection is not in the state that the change names. */
   | { readonly kind: "outdated" }
   /** The change refers to a resource that does not exist. */
   | { readonly kind: "dangling"; readonly target: Target }

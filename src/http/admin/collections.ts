@@ -1,6 +1,9 @@
 // Handles the admin routes of collections and their definitions.
 
+import type { CollectionCondition } from "../../domain/collections.ts";
 import { type BuildProgress, clashErrors } from "../../domain/not-unique.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { collectionView, maxSubjects } from "../../model/schemas/collection.ts";
 import { subjectPattern } from "../../model/token.ts";
@@ -8,7 +11,9 @@ import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { readParameters, rejectParameters } from "../request/request-target.ts";
-import { json, noCache } from "../response/response.ts";
+import { type RenderedPage, sendPage } from "../response/representation.ts";
+import { json, noCache, privateCache } from "../response/response.ts";
+import { readDocumentCondition, renderDocument, setTagIfUnchanged } from "./document.ts";
 
 const checkRequest = (context: RequestContext): Problem | undefined =>
   rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);
@@ -28,9 +33,43 @@ export async function getCollection(context: RequestContext): Promise<Response |
   const name = context.param("name");
   const collection = await services.collections.find(principal, name);
   if (collection instanceof Problem) return collection;
-  const build = await services.collections.progress(principal, name);
-  if (build instanceof Problem) return build;
-  return json(context, 200, { ...collectionView(collection), ...(build && buildView(build)) });
+  return sendPage(context, await renderCollection(context, collection));
+}
+
+export async function getDefinition(context: RequestContext): Promise<Response | Problem> {
+  const rejected = checkRequest(context);
+  if (rejected !== undefined) return rejected;
+  const { services, principal } = context;
+  const collection = await services.collections.find(principal, context.param("name"));
+  if (collection instanceof Problem) return collection;
+  return sendPage(context, renderDefinition(context, collection));
+}
+
+type Render = (context: RequestContext, collection: Collection) => MaybePromise<RenderedPage>;
+
+/** All that is shown of a collection: it changes with each write to it, and while its indexes are built. */
+async function renderCollection(
+  context: RequestContext,
+  collection: Collection,
+): Promise<RenderedPage> {
+  const { services, principal } = context;
+  const build = await services.collections.progress(principal, collection.name);
+  const built = build === undefined || build instanceof Problem ? {} : buildView(build);
+  const body = JSON.stringify({ ...collectionView(collection), ...built });
+  return renderDocument(context, body, privateCache);
+}
+
+const renderDefinition = (context: RequestContext, { definition }: Collection): RenderedPage =>
+  renderDocument(context, definition, privateCache);
+
+/** Reads the preconditions of a write, which compare what `render` shows. */
+function readCollectionCondition(
+  context: RequestContext,
+  render: Render,
+): CollectionCondition | Problem | undefined {
+  const condition = readDocumentCondition(context);
+  if (condition === undefined || condition instanceof Problem) return condition;
+  return async (current) => condition(current && (await render(context, current)));
 }
 
 const buildView = ({ isRunning, done, total, clashes }: BuildProgress) => ({
@@ -41,11 +80,41 @@ const buildView = ({ isRunning, done, total, clashes }: BuildProgress) => ({
   },
 });
 
-/** With `?dry-run=true` it only reports what would happen. */
-export async function putCollection(context: RequestContext): Promise<Response | Problem> {
+export const putCollection = (context: RequestContext): Promise<Response | Problem> =>
+  define(context, renderCollection);
+
+export const putDefinition = (context: RequestContext): Promise<Response | Problem> =>
+  define(context, renderDefinition);
+
+async function define(context: RequestContext, render: Render): Promise<Response | Problem> {
   const { services, principal } = context;
   const name = context.param("name");
-  const parameters = readParameters(context.searchParams, ["dry-run", "subjects"]);
+  const dryRun = readDryRun(context);
+  if (dryRun instanceof Problem) return dryRun;
+  const rejected = checkJsonBody(context, putTypes);
+  if (rejected !== undefined) return rejected;
+  const condition = readCollectionCondition(context, render);
+  if (condition instanceof Problem) return condition;
+  const text = readText(await readBody(context));
+  if (text instanceof Problem) return text;
+  if (dryRun !== undefined) return tryDefinition(context, text, { ...dryRun, condition });
+
+  const defined = await services.collections.define(principal, name, text, condition);
+  if (defined instanceof Problem) return defined;
+  const collection = await services.collections.find(principal, name);
+  if (collection instanceof Problem) return collection;
+  const { isNew, violations, build } = defined;
+  const view = { ...collectionView(collection), violations, ...(build && buildView(build)) };
+  const response = json(context, build ? 202 : isNew ? 201 : 200, view);
+  setTagIfUnchanged(response.headers, text, await render(context, collection));
+  return response;
+}
+
+/** The subjects of a dry run; undefined when it is none. */
+function readDryRun({
+  searchParams,
+}: RequestContext): { readonly subjects: readonly string[] } | Problem | undefined {
+  const parameters = readParameters(searchParams, ["dry-run", "subjects"]);
   if (parameters instanceof Problem) return parameters;
   const { "dry-run": dryRun = "false", subjects: listed } = parameters;
   if (dryRun !== "true" && dryRun !== "false") return invalidDryRun;
@@ -53,37 +122,29 @@ export async function putCollection(context: RequestContext): Promise<Response |
   const isListed = subjects.every((subject) => subjectPattern.test(subject));
   if (!isListed || subjects.length > maxSubjects || (listed !== undefined && dryRun === "false"))
     return invalidSubjects;
-  const rejected = checkJsonBody(context, putTypes);
-  if (rejected !== undefined) return rejected;
-  const text = readText(await readBody(context));
-  if (text instanceof Problem) return text;
+  return dryRun === "true" ? { subjects } : undefined;
+}
 
-  if (dryRun === "true") {
-    const result = await services.collections.dryRun(principal, name, text);
-    if (result instanceof Problem) return result;
-    const definition: unknown = JSON.parse(text);
-    const seen =
-      subjects.length > 0 && (await services.rights.seen(principal, name, text, subjects));
-    if (seen instanceof Problem) return seen;
-    const { violations } = result;
-    return json(context, 200, {
-      name,
-      definition,
-      dryRun: true,
-      violations,
-      ...(seen && { seen }),
-    });
-  }
+/** Reports what a definition would do, and changes nothing. */
+async function tryDefinition(
+  context: RequestContext,
+  text: string,
+  { subjects, condition }: DryRun,
+): Promise<Response | Problem> {
+  const { services, principal } = context;
+  const name = context.param("name");
+  const result = await services.collections.dryRun(principal, name, text, { condition });
+  if (result instanceof Problem) return result;
+  const seen = subjects.length > 0 && (await services.rights.seen(principal, name, text, subjects));
+  if (seen instanceof Problem) return seen;
+  const { violations } = result;
+  const definition: unknown = JSON.parse(text);
+  return json(context, 200, { name, definition, dryRun: true, violations, ...(seen && { seen }) });
+}
 
-  const defined = await services.collections.define(principal, name, text);
-  if (defined instanceof Problem) return defined;
-
-  const collection = await services.collections.find(principal, name);
-  if (collection instanceof Problem) return collection;
-  const { isNew, violations, build } = defined;
-  if (build === undefined)
-    return json(context, isNew ? 201 : 200, { ...collectionView(collection), violations });
-  return json(context, 202, { ...collectionView(collection), violations, ...buildView(build) });
+interface DryRun {
+  readonly subjects: readonly string[];
+  readonly condition: CollectionCondition | undefined;
 }
 
 /** A collection with resources is deleted only when `confirm` repeats its name. */
@@ -95,7 +156,11 @@ export async function deleteCollection(context: RequestContext): Promise<Respons
   const { confirm } = parameters;
   if (confirm !== undefined && confirm !== name) return notConfirmed(name);
 
-  const problem = await services.collections.delete(principal, name, confirm === name);
+  const condition = readCollectionCondition(context, renderCollection);
+  if (condition instanceof Problem) return condition;
+
+  const isConfirmed = confirm === name;
+  const problem = await services.collections.delete(principal, name, isConfirmed, condition);
   if (problem !== undefined) return problem;
 
   const headers = new Headers(services.commonHeaders);

@@ -1,8 +1,7 @@
 // Lists the routes of administrators: collections, access, queries, metrics, backups, settings and tokens.
 
 import { backupListSchema } from "../../model/schemas/backup.ts";
-import { collectionListSchema, collectionSchema } from "../../model/schemas/collection.ts";
-import { collectionNameSchema } from "../../model/schemas/resource.ts";
+import { collectionListSchema } from "../../model/schemas/collection.ts";
 import { reloadedSchema, settingListSchema } from "../../model/schemas/setting.ts";
 import { slowQueryListSchema } from "../../model/schemas/slow-query.ts";
 import {
@@ -13,7 +12,13 @@ import {
   tokenSchema,
 } from "../../model/schemas/token.ts";
 import { replaceAccessDocument, showAccessDocument } from "../openapi/access.ts";
-import { define, drop } from "../openapi/definitions.ts";
+import {
+  define,
+  drop,
+  replaceDefinition,
+  showCollection,
+  showDefinition,
+} from "../openapi/definitions.ts";
 import { headers } from "../openapi/headers.ts";
 import { parameters } from "../openapi/parameters.ts";
 import { json, jsonContent, noContent, response } from "../openapi/responses.ts";
@@ -21,7 +26,14 @@ import { explain, showResourceRights, showRights } from "../openapi/rights.ts";
 import { type Routes, route } from "../request/route.ts";
 import { getAccessDocument, putAccessDocument } from "./access.ts";
 import { listBackups } from "./backups.ts";
-import { deleteCollection, getCollection, listCollections, putCollection } from "./collections.ts";
+import {
+  deleteCollection,
+  getCollection,
+  getDefinition,
+  listCollections,
+  putCollection,
+  putDefinition,
+} from "./collections.ts";
 import { getMetrics } from "./metrics.ts";
 import { listSlowQueries } from "./queries.ts";
 import { explainAccess, getOwnRights } from "./rights.ts";
@@ -33,14 +45,21 @@ export const adminRoutes: Routes = {
     summary: "All collections",
     responses: { 200: json("Their names, definitions and sizes.", collectionListSchema) },
   }),
-  getCollection: route("GET /-/collections/{name}", "admin", getCollection, {
-    summary: "A collection",
-    path: { name: collectionNameSchema },
-    responses: { 200: json("The collection.", collectionSchema) },
-    problems: [404],
-  }),
+  getCollection: route("GET /-/collections/{name}", "admin", getCollection, showCollection),
   putCollection: route("PUT /-/collections/{name}", "admin", putCollection, define),
   deleteCollection: route("DELETE /-/collections/{name}", "admin", deleteCollection, drop),
+  getDefinition: route(
+    "GET /-/collections/{name}/definition",
+    "admin",
+    getDefinition,
+    showDefinition,
+  ),
+  putDefinition: route(
+    "PUT /-/collections/{name}/definition",
+    "admin",
+    putDefinition,
+    replaceDefinition,
+  ),
 
   getRights: route("GET /-/access/{collection}", "optional-token", getOwnRights, showRights),
   getResourceRights: route(

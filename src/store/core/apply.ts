@@ -120,7 +120,7 @@ class Batch {
   }
 
   #define({ collection, definition, replaces, at }: Define): Outcome {
-    const current = this.#state.collection(collection)?.definition ?? "{}";
+    const current = this.#state.collection(collection)?.definition ?? null;
     if (replaces !== undefined && replaces !== current) return outdated;
     const defined = this.#create(collection, at);
     const before = defined.targets;
@@ -142,9 +142,10 @@ class Batch {
       this.#create(target, at).setReferrer(name, true, at);
   }
 
-  #drop({ collection: name, isEmptyOnly }: Drop): Outcome {
+  #drop({ collection: name, isEmptyOnly, revision }: Drop): Outcome {
     const collection = this.#collection(name);
     if (!collection) return missing;
+    if (revision !== undefined && revision !== collection.head.revision) return outdated;
     if (isEmptyOnly && collection.head.total > 0) return { kind: "taken" };
     const by = collection.referrers.find((referrer) => referrer !== name);
     if (by !== undefined) return { kind: "referenced", by, isKnown: true };

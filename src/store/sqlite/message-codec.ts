@@ -90,10 +90,9 @@ type ChangeCells = readonly [
   rules: number,
   /** `owner`, or `setOwner` after a line break; empty when the change has neither. */
   owner: string,
-  /** Empty when the resource has no files. Of `operate`: its other members as JSON; of `define`: `replaces`. */
+  /** Empty when the resource has no files. Of `operate`: its other members as JSON. */
   files: string,
 ];
-type Define = Extract<Change, { kind: "define" }>;
 type OperateRest = Pick<Operate, "isAdmin" | "address" | "maxBytes" | "bytes">;
 /** The change does not name a version of the rules. */
 const anyRules = -1;
@@ -140,10 +139,8 @@ function pack(cells: (string | number)[], change: Change): void {
       cells.push(change.kind, change.collection, "", change.at, 0, "", 0, "", "");
       break;
     case "drop":
-      cells.push("drop", change.collection, "", 0, change.isEmptyOnly ? 1 : 0, "", 0, "", "");
-      break;
     case "define":
-      packDefine(cells, change);
+      cells.push(change.kind, change.collection, "", 0, 0, JSON.stringify(change), 0, "", "");
       break;
     case "create-token":
       cells.push(change.kind, "", change.token.id, 0, 0, JSON.stringify(change.token), 0, "", "");
@@ -179,11 +176,6 @@ function packOperate(cells: (string | number)[], change: Operate): void {
   packUnchanged(cells, unchanged);
   const request: OperateRest = rest;
   cells.push(kind, collection, id, at, expect, operations, rules, owner, JSON.stringify(request));
-}
-
-function packDefine(cells: (string | number)[], change: Define): void {
-  const { kind, collection, at, definition, replaces = "" } = change;
-  cells.push(kind, collection, "", at, 0, definition, 0, "", replaces);
 }
 
 function packOnce(cells: (string | number)[], once: IdempotencyKey): void {
@@ -248,15 +240,8 @@ function unpackChange(cells: ChangeCells): Change {
     case "create-collection":
       return { kind, collection, at };
     case "drop":
-      return { kind, collection, isEmptyOnly: expect === 1 };
     case "define":
-      return {
-        kind,
-        collection,
-        at,
-        definition: content,
-        ...(files !== "" && { replaces: files }),
-      };
+      return JSON.parse(content) as Change;
     case "create-token":
       return { kind, token: JSON.parse(content) as Token };
     case "revoke-token":

@@ -129,18 +129,19 @@ export function collections(contractTest: ContractTest): void {
   contractTest("a definition can name the one that it replaces", async (them) => {
     const { store } = them;
     const other = await them.second();
-    const replace = (replaces: string, definition: string) => ({
+    const replace = (replaces: string | null, definition: string) => ({
       ...define(definition),
       replaces,
     });
     assert.deepEqual(kinds(await store.commit([replace('{"a":0}', '{"a":1}')])), ["outdated"]);
     assert.equal(await store.collection("things"), undefined);
     const outcomes = await store.commit([
-      replace("{}", '{"a":1}'),
-      replace("{}", '{"a":2}'),
+      replace("{}", '{"a":0}'),
+      replace(null, '{"a":1}'),
+      replace(null, '{"a":2}'),
       replace('{"a":1}', '{"a":3}'),
     ]);
-    assert.deepEqual(kinds(outcomes), ["done", "outdated", "done"]);
+    assert.deepEqual(kinds(outcomes), ["outdated", "done", "outdated", "done"]);
     const before = await store.collection("things");
     assert.equal(before?.definition, '{"a":3}');
     assert.deepEqual(kinds(await other.commit([replace('{"a":1}', '{"a":4}')])), ["outdated"]);
@@ -152,14 +153,30 @@ export function collections(contractTest: ContractTest): void {
 
   contractTest("one of two definitions that replace the same one is stored", async (them) => {
     const stores = [them.store, await them.second()];
-    for (const replaces of ["{}", '{"a":1}']) {
-      if (replaces !== "{}") await them.store.commit([define(replaces)]);
+    for (const replaces of [null, '{"a":1}']) {
+      if (replaces !== null) await them.store.commit([define(replaces)]);
       const committed = await Promise.all(
         stores.map((store, index) => store.commit([{ ...define(`{"b":${index}}`), replaces }])),
       );
       assert.deepEqual(committed.map(([outcome]) => outcome?.kind).sort(), ["done", "outdated"]);
     }
   });
+
+  contractTest(
+    "a collection is deleted only at the revision that the change names",
+    async (them) => {
+      const other = await them.second();
+      await them.store.commit([define("{}"), put("a")]);
+      const { revision = 0 } = (await them.store.collection("things")) ?? {};
+      const drop = { kind: "drop", collection: "things", isEmptyOnly: false } as const;
+      await other.commit([put("b")]);
+      assert.deepEqual(kinds(await them.store.commit([{ ...drop, revision }])), ["outdated"]);
+      assert.equal((await them.store.collection("things"))?.total, 2);
+      const now = (await them.store.collection("things"))?.revision ?? 0;
+      assert.deepEqual(kinds(await them.store.commit([{ ...drop, revision: now }])), ["done"]);
+      assert.equal(await other.collection("things"), undefined);
+    },
+  );
 
   contractTest("a definition is stored as it was sent, whatever its size", async (engine) => {
     const { store } = engine;
