@@ -12,7 +12,7 @@ import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { readParameters, rejectParameters } from "../request/request-target.ts";
 import { type RenderedPage, sendPage } from "../response/representation.ts";
-import { json, noCache, privateCache } from "../response/response.ts";
+import { json, noCache } from "../response/response.ts";
 import { readDocumentCondition, renderDocument, setTagIfUnchanged } from "./document.ts";
 
 const checkRequest = (context: RequestContext): Problem | undefined =>
@@ -56,11 +56,11 @@ async function renderCollection(
   const build = await services.collections.progress(principal, collection.name);
   const built = build === undefined || build instanceof Problem ? {} : buildView(build);
   const body = JSON.stringify({ ...collectionView(collection), ...built });
-  return renderDocument(context, body, privateCache);
+  return renderDocument(context, body, noCache);
 }
 
 const renderDefinition = (context: RequestContext, { definition }: Collection): RenderedPage =>
-  renderDocument(context, definition, privateCache);
+  renderDocument(context, definition, noCache);
 
 /** Reads the preconditions of a write, which compare what `render` shows. */
 function readCollectionCondition(

@@ -8,6 +8,7 @@ import { json, jsonContent, noContent } from "./responses.ts";
 
 const tag = { ETag: headers.etag };
 const document = json("The document.", accessDocumentSchema, tag);
+const putTag = { ETag: headers.unchangedEtag };
 
 /** Its path has no parameters. */
 type FixedOperation = Operation & { readonly path?: never };
@@ -26,6 +27,6 @@ export const replaceAccessDocument: FixedOperation = {
     "Takes effect with the next request of each caller. A member that is left out has its default.",
   parameters: [parameters.ifMatch, parameters.ifNoneMatchToWrite],
   body: jsonContent(accessDocumentSchema),
-  responses: { 200: document },
+  responses: { 200: json("The document.", accessDocumentSchema, putTag) },
   problems: [412],
 };

@@ -10,6 +10,7 @@ import { json, jsonContent, noContent } from "./responses.ts";
 const path = { name: collectionNameSchema };
 
 const tag = { ETag: headers.etag };
+const putTag = { ETag: headers.unchangedEtag };
 const preconditions = [parameters.ifMatch, parameters.ifNoneMatchToWrite];
 const notModified = noContent("The client has the current state.", tag);
 
@@ -34,12 +35,13 @@ export const define = {
     200: json(
       "The collection with its new definition; with `dry-run=true`, what would happen.",
       definedCollectionSchema,
+      putTag,
     ),
-    201: json("The collection was created.", definedCollectionSchema, tag),
+    201: json("The collection was created.", definedCollectionSchema, putTag),
     202: json(
       "The definition is in force, and its indexes are still built; `GET` shows the progress.",
       definedCollectionSchema,
-      tag,
+      putTag,
     ),
   },
   problems: [404, 409, 412],

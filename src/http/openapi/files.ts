@@ -34,10 +34,10 @@ export const replaceFile = {
     200: json("The resource, if the client asked for it.", resourceSchema, shown),
     201: json("The file was added. The body is as with 200 and 204.", resourceSchema, {
       Location: headers.location,
-      ETag: headers.fileEtag,
+      ETag: headers.unchangedEtag,
       ...shown,
     }),
-    204: noContent("The file was replaced.", { ETag: headers.fileEtag, ...applied }),
+    204: noContent("The file was replaced.", { ETag: headers.unchangedEtag, ...applied }),
   },
   problems: [404, 409, 412, 428],
 } satisfies Operation;

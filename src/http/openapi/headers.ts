@@ -17,7 +17,7 @@ export const headers = {
   requestId: always("Identifies this request in the log."),
   cacheControl: always("Who may cache the response, and for how long."),
   etag: always("Strong; changes with every change."),
-  fileEtag: sometimes("Of the file, if its bytes are stored as they were sent."),
+  unchangedEtag: sometimes("As of a GET, if the bytes are stored as they were sent."),
   writtenEtag: sometimes("As of a GET, unless rules hide the resource from the caller."),
   lastModified: sometimes("An HTTP date; missing where the caller sees a part."),
   location: always("The URL of the created resource.", address),
