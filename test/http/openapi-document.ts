@@ -87,17 +87,20 @@ function itemsAt({ paths }: Document, path: string): readonly Item[] {
   const steps = path.split("/");
   const [, first = ""] = steps;
   const isOurs = first === "-" || first === ".well-known" || path === "/";
+  const matches = (template: string) => {
+    const parts = template.split("/");
+    return (
+      parts.length === steps.length &&
+      parts.every((part, index) => part === steps[index] || (index > 1 && part.startsWith("{")))
+    );
+  };
+  const data = ["", "{collection}", "{id}", "{name}"].slice(0, steps.length).join("/");
   const names = [
     path,
-    steps.with(-1, "{id}").join("/"),
-    steps.with(-1, "{name}").join("/"),
-    steps.with(-1, "{kind}").join("/"),
-    [...steps.slice(0, 3), "{collection}", "{id}"].slice(0, steps.length).join("/"),
-    ...(isOurs ? [] : [["", "{collection}", "{id}", "{name}"].slice(0, steps.length).join("/")]),
+    ...Object.keys(paths).filter((template) => template !== path && matches(template)),
+    ...(isOurs || steps.length > 4 ? [] : [data]),
   ];
-  return steps.length > 4 && !isOurs
-    ? []
-    : names.map((name) => paths[name]).filter((item) => item !== undefined);
+  return names.map((name) => paths[name]).filter((item) => item !== undefined);
 }
 
 const elsewhere = ["fields", "since", "aggregate"];
