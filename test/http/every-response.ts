@@ -208,7 +208,7 @@ export async function requestEverything(
     const [method = "", path = ""] = asked.split(" ");
     const fields = { ...Object.fromEntries(new Headers(init.headers)), ...extra };
     const answer = await answerOf(app.request(path, { ...init, method, headers: fields }));
-    responses.push({ ...answer, asked: `${asked.slice(0, 60)} → ${answer.status}` });
+    responses.push({ ...answer, asked: `${asked.slice(0, 80)} → ${answer.status}` });
   }
   return responses;
 }
