@@ -3,7 +3,7 @@
 import { reportLoss } from "./connection.ts";
 import type { Json } from "./json.ts";
 import { offline, readProblem } from "./problem.ts";
-import { signOut, token } from "./session.ts";
+import { renewToken, token } from "./session.ts";
 
 /** A request as a person could send it: a path from the root of the API, and a body. */
 export interface ApiRequest {
@@ -41,11 +41,12 @@ export function signedHeaders(request: ApiRequest): Record<string, string> {
   return { ...headersOf(request), ...(secret && { Authorization: `Bearer ${secret}` }) };
 }
 
-/** Returns the response to a request that succeeded; throws a `Problem` otherwise. */
+/** Returns the response to a request that succeeded; throws a `Problem` otherwise. With another token it is sent again. */
 export async function send(request: ApiRequest, signal?: AbortSignal): Promise<Response> {
+  const secret = token.peek();
   const response = await fetchOf(request, signal);
   if (response.ok || response.status === 304) return response;
-  if (response.status === 401 && token.peek()) signOut();
+  if (response.status === 401 && secret && (await renewToken(secret))) return send(request, signal);
   if (response.status === 503) reportLoss("restarting", readyUrl);
   throw await readProblem(response);
 }

@@ -3,7 +3,10 @@
 import { type ApiRequest, root, send, signedHeaders, urlOf } from "./client.ts";
 import { connection, reportLoss } from "./connection.ts";
 import { offline, Problem } from "./problem.ts";
+import { renewToken, token } from "./session.ts";
 
+/** A smaller file is sent at once. */
+const smallBytes = 1_000_000;
 const partBytes = 8_000_000;
 
 export interface FileRequest extends ApiRequest {
@@ -14,32 +17,72 @@ export interface FileRequest extends ApiRequest {
 type Progress = (sent: number) => void;
 
 /** Throws a `Problem` when the server does not accept the file. */
-export async function uploadFile(
+export const uploadFile = (
+  request: FileRequest,
+  onProgress: Progress,
+  signal: AbortSignal,
+): Promise<void> =>
+  request.body.size <= smallBytes
+    ? uploadAtOnce(request, onProgress, signal)
+    : uploadParts(request, onProgress, signal);
+
+/** After a loss nobody knows whether it has arrived, so it is not sent again by itself. */
+async function uploadAtOnce(
   request: FileRequest,
   onProgress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
-  if (request.body.size <= partBytes)
+  const secret = token.peek();
+  try {
     await transmit(urlOf(request.path), request, onProgress, signal);
-  else await uploadParts(request, onProgress, signal);
+  } catch (error) {
+    if (isLoss(error)) throw error;
+    await overcome(error, secret, signal);
+    await uploadAtOnce(request, onProgress, signal);
+  }
 }
 
-/** Resumable Uploads for HTTP: the request itself with the first part, then PATCH of what it names. */
+const isLoss = (error: unknown): boolean => error instanceof Problem && error.status === 0;
+
+/** Waits until what was in the way is gone: the server is back, or there is another token. Throws what stays. */
+async function overcome(
+  error: unknown,
+  secret: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isLoss(error)) return isOnline(signal);
+  const isRefused = error instanceof Problem && error.status === 401;
+  if (!isRefused || !secret || !(await renewToken(secret))) throw error;
+}
+
+/** Resumable Uploads for HTTP: the request itself without a byte, then PATCH of what its answer names. */
 async function uploadParts(
-  { body: file, ...request }: FileRequest,
+  request: FileRequest,
   onProgress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
-  const headers = { ...request.headers, "Upload-Complete": "?0", "Upload-Length": `${file.size}` };
-  const first = { ...request, headers, body: file.slice(0, partBytes) };
-  const begun = await transmit(urlOf(request.path), first, onProgress, signal);
-  const upload = new URL(begun.getResponseHeader("location") ?? "", root);
+  const upload = await beginParts(request, signal);
   signal.addEventListener(
     "abort",
     () => void fetch(upload, { method: "DELETE", headers: signed() }),
   );
-  let offset: number | undefined = partBytes;
-  while (offset !== undefined) offset = await sendPart(upload, file, offset, onProgress, signal);
+  let offset: number | undefined = 0;
+  while (offset !== undefined)
+    offset = await sendPart(upload, request.body, offset, onProgress, signal);
+}
+
+async function beginParts(request: FileRequest, signal: AbortSignal): Promise<URL> {
+  const length = `${request.body.size}`;
+  const headers = { ...request.headers, "Upload-Complete": "?0", "Upload-Length": length };
+  const secret = token.peek();
+  try {
+    const first = { ...request, headers, body: new Blob() };
+    const begun = await transmit(urlOf(request.path), first, () => {}, signal);
+    return new URL(begun.getResponseHeader("location") ?? "", root);
+  } catch (error) {
+    await overcome(error, secret, signal);
+    return beginParts(request, signal);
+  }
 }
 
 const signed = (): Record<string, string> => signedHeaders({ method: "GET", path: "/" });
@@ -60,21 +103,27 @@ async function sendPart(
     "Upload-Complete": isLast ? "?1" : "?0",
   };
   const part = { method: "PATCH", path: "", headers, body: file.slice(offset, end) };
+  const secret = token.peek();
   try {
     await transmit(upload, part, (sent) => onProgress(offset + sent), signal);
     return isLast ? undefined : end;
   } catch (error) {
-    if (!(error instanceof Problem) || error.status > 0) throw error;
+    await overcome(error, secret, signal);
     return findOffset(upload, signal);
   }
 }
 
-/** Waits for the server, and asks how much has arrived. */
+/** Asks how much has arrived. */
 async function findOffset(upload: URL, signal: AbortSignal): Promise<number | undefined> {
-  await isOnline(signal);
-  const { headers } = await fetch(upload, { method: "HEAD", headers: signed(), signal });
-  if (headers.get("upload-complete") === "?1") return undefined;
-  return Number(headers.get("upload-offset"));
+  const secret = token.peek();
+  try {
+    const found = await transmit(upload, { method: "HEAD", path: "" }, () => {}, signal);
+    if (found.getResponseHeader("upload-complete") === "?1") return undefined;
+    return Number(found.getResponseHeader("upload-offset"));
+  } catch (error) {
+    await overcome(error, secret, signal);
+    return findOffset(upload, signal);
+  }
 }
 
 const isOnline = (signal: AbortSignal): Promise<void> =>
@@ -93,7 +142,7 @@ const isOnline = (signal: AbortSignal): Promise<void> =>
 /** `fetch` does not say how much of a body was sent. */
 function transmit(
   url: URL,
-  request: FileRequest,
+  request: ApiRequest & { readonly body?: Blob },
   onProgress: Progress,
   signal: AbortSignal,
 ): Promise<XMLHttpRequest> {
@@ -110,7 +159,7 @@ function transmit(
     };
     sending.onabort = () => reject(signal.reason);
     signal.addEventListener("abort", () => sending.abort());
-    sending.send(request.body);
+    sending.send(request.body ?? null);
   });
 }
 

@@ -3,6 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { comebacks } from "../api/connection.ts";
 import { changeCount } from "../state/changes.ts";
+import { isWatched } from "../state/poll.ts";
 import type { GridState } from "./grid-state.ts";
 
 const lookMs = 4_000;
@@ -15,7 +16,7 @@ export function useLive(state: GridState): void {
   }, [reasons]);
   useEffect(() => {
     const timer = setInterval(() => {
-      if (!document.hidden && state.cache.latest !== undefined) void look(state);
+      if (isWatched() && state.cache.latest !== undefined) void look(state);
     }, lookMs);
     return () => clearInterval(timer);
   }, [state]);

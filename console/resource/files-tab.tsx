@@ -27,6 +27,7 @@ export function FilesTab(props: TabProps) {
             key={`${upload.name} ${upload.file.name}`}
             upload={upload}
             onCancel={() => uploads.cancel(upload)}
+            onRetry={() => uploads.retry(upload)}
           />
         ))}
       </ul>
@@ -35,7 +36,13 @@ export function FilesTab(props: TabProps) {
   );
 }
 
-function UploadLine({ upload, onCancel }: { upload: Upload; onCancel: () => void }) {
+interface UploadLineProps {
+  readonly upload: Upload;
+  readonly onCancel: () => void;
+  readonly onRetry: () => void;
+}
+
+function UploadLine({ upload, onCancel, onRetry }: UploadLineProps) {
   const { file, sent, problem } = upload;
   return (
     <li>
@@ -52,6 +59,9 @@ function UploadLine({ upload, onCancel }: { upload: Upload; onCancel: () => void
       <span class="faint">
         {formatBytes(sent)} of {formatBytes(file.size)}
       </span>
+      {problem && (
+        <IconButton icon="refresh-cw" label={`Upload ${file.name} again`} onClick={onRetry} />
+      )}
       <IconButton
         icon="x"
         label={`${problem ? "Close" : "Cancel"} the upload of ${file.name}`}

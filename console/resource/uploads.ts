@@ -10,9 +10,7 @@ import { reportChange, resourceUrl } from "../state/changes.ts";
 import type { Draft } from "./draft.ts";
 import { dispositionOf } from "./file-list.ts";
 
-export interface Upload {
-  readonly name: string;
-  readonly file: File;
+export interface Upload extends UploadOrder {
   readonly sent: number;
   readonly problem?: Problem;
   readonly abort: AbortController;
@@ -31,6 +29,8 @@ export interface Uploads {
   readonly isRunning: boolean;
   readonly add: (orders: readonly UploadOrder[]) => void;
   readonly cancel: (upload: Upload) => void;
+  /** Sends one again that has failed. */
+  readonly retry: (upload: Upload) => void;
 }
 
 export function useUploads(collection: string, id: string, draft: Draft): Uploads {
@@ -56,15 +56,20 @@ export function useUploads(collection: string, id: string, draft: Draft): Upload
       if (!abort.signal.aborted) update(abort, { problem: asProblem(error) });
     }
   };
+  const add = (orders: readonly UploadOrder[]): void => {
+    for (const order of orders) {
+      const abort = new AbortController();
+      list.value = [...list.peek(), { ...order, sent: 0, abort }];
+      queue.current = queue.current.then(() => run(order, abort));
+    }
+  };
   return {
     list: list.value,
     isRunning: list.value.some(({ problem }) => problem === undefined),
-    add: (orders) => {
-      for (const order of orders) {
-        const abort = new AbortController();
-        list.value = [...list.peek(), { name: order.name, file: order.file, sent: 0, abort }];
-        queue.current = queue.current.then(() => run(order, abort));
-      }
+    add,
+    retry: ({ name, file, replaces, abort }) => {
+      remove(abort);
+      add([{ name, file, ...(replaces && { replaces }) }]);
     },
     cancel: ({ abort }) => {
       abort.abort(new Error("cancelled"));

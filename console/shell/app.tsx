@@ -11,6 +11,7 @@ import { conflict } from "../state/changes.ts";
 import { loadCollections } from "../state/collections.ts";
 import { isPaletteOpen, useCommands } from "../state/commands.ts";
 import { closeNotice, notices } from "../state/notices.ts";
+import { isWatched } from "../state/poll.ts";
 import { goTo, linkTo, route } from "../state/router.ts";
 import { nextTheme } from "../state/theme.ts";
 import { Button, IconButton } from "../ui/button.tsx";
@@ -20,11 +21,12 @@ import { Palette } from "./palette.tsx";
 import { Rail } from "./rail.tsx";
 import { findScreen, type Screen, screens } from "./screens.ts";
 import { SignIn } from "./sign-in.tsx";
+import { TokenBanner, TokenDialog } from "./token-dialog.tsx";
 import { TopBar } from "./top-bar.tsx";
 
 const refreshMs = 10_000;
 
-export const App = () => (token.value === undefined ? <SignIn /> : <Frame key={token.value} />);
+export const App = () => (token.value === undefined ? <SignIn /> : <Frame />);
 
 function Frame() {
   const isRailOpen = useSignal(false);
@@ -64,6 +66,7 @@ function Frame() {
       <Notices />
       {conflict.value && <ConflictDialog key={conflict.value.theirs.etag} {...conflict.value} />}
       {isPaletteOpen.value && <Palette />}
+      <TokenDialog />
     </div>
   );
 }
@@ -77,7 +80,7 @@ function useCollections(): void {
   useEffect(() => {
     void loadCollections();
     const timer = setInterval(() => {
-      if (!document.hidden) void loadCollections();
+      if (isWatched()) void loadCollections();
     }, refreshMs);
     return () => clearInterval(timer);
   }, [returns]);
@@ -135,6 +138,7 @@ function ConnectionBanner() {
   return (
     <div role="status" class="banner-place">
       {state !== "online" && <p class="banner">{connectionTexts[state]}</p>}
+      <TokenBanner />
     </div>
   );
 }

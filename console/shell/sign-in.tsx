@@ -1,77 +1,19 @@
-// Asks for a token, and says where the first one is.
+// The page before someone has signed in.
 
-import { useEffect, useRef, useState } from "preact/hooks";
-import { urlOf } from "../api/client.ts";
 import { signIn } from "../api/session.ts";
 import { Button } from "../ui/button.tsx";
-import { Field } from "../ui/field.tsx";
+import { TokenForm } from "./token-form.tsx";
 
-/** Any answer but 401 means that the server knows the token. */
-async function checkToken(secret: string): Promise<string | undefined> {
-  try {
-    const headers = { Authorization: `Bearer ${secret}` };
-    const response = await fetch(urlOf("/-/openapi.json"), { method: "HEAD", headers });
-    return response.status === 401 ? "The token is wrong, expired or revoked." : undefined;
-  } catch {
-    return "The server does not answer. Check that it runs, and try again.";
-  }
-}
-
-export function SignIn() {
-  const [error, setError] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
-  const keep = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    const secret = input.current?.value.trim() ?? "";
-    setBusy(true);
-    const failure = secret === "" ? "Paste a token." : await checkToken(secret);
-    setBusy(false);
-    if (failure === undefined) signIn(secret, keep.current?.checked ?? false);
-    else {
-      setError(failure);
-      input.current?.focus();
-    }
-  };
-  return (
-    <main class="sign-in">
-      <form class="card" onSubmit={(event) => void submit(event)}>
-        <img src="console/icon.svg" alt="" width="48" height="48" />
-        <h1>Restante</h1>
-        <Field
-          label="Token"
-          errors={error === undefined ? [] : [error]}
-          help={
-            <>
-              The first admin token is in the file <code>admin-token</code> of the data folder, or
-              was shown when the server started. <code>npx restante token create</code> makes
-              another one.
-            </>
-          }
-        >
-          {(attributes) => (
-            <input
-              {...attributes}
-              ref={input}
-              type="password"
-              name="token"
-              autocomplete="off"
-              spellcheck={false}
-            />
-          )}
-        </Field>
-        <label class="check">
-          <input ref={keep} type="checkbox" defaultChecked /> Keep it until this tab is closed
-        </label>
-        <Button type="submit" kind="primary" isBusy={isBusy}>
-          Sign in
-        </Button>
+export const SignIn = () => (
+  <main class="sign-in">
+    <div class="card">
+      <img src="console/icon.svg" alt="" width="48" height="48" />
+      <h1>Restante</h1>
+      <TokenForm action="Sign in">
         <Button kind="quiet" onClick={() => signIn("", false)}>
           Look around without a token
         </Button>
-      </form>
-    </main>
-  );
-}
+      </TokenForm>
+    </div>
+  </main>
+);

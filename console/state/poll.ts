@@ -2,6 +2,11 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { connection } from "../api/connection.ts";
+import { session } from "../api/session.ts";
+
+/** Whether someone looks, and the server would answer. */
+export const isWatched = (): boolean =>
+  !document.hidden && connection.peek() === "online" && session.peek() === "valid";
 
 /** Calls `ask` at once and then every so often. The next call waits for the former to end. */
 export function usePolling(everyMs: number, ask: (signal: AbortSignal) => Promise<void>): void {
@@ -9,10 +14,9 @@ export function usePolling(everyMs: number, ask: (signal: AbortSignal) => Promis
   latest.current = ask;
   useEffect(() => {
     const end = new AbortController();
-    const isWanted = (): boolean => !document.hidden && connection.peek() === "online";
     const turn = async (): Promise<void> => {
       // A failure is shown by the connection, or by the screen that asks.
-      if (isWanted()) await latest.current(end.signal).catch(() => undefined);
+      if (isWatched()) await latest.current(end.signal).catch(() => undefined);
       if (!end.signal.aborted) timer = setTimeout(() => void turn(), everyMs);
     };
     let timer = setTimeout(() => void turn(), 0);

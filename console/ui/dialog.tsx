@@ -12,12 +12,17 @@ interface DialogProps {
   readonly kind?: "plain" | "wide" | "palette";
 }
 
+/** The one that has the focus, also inside of an editor. */
+function activeElement({ activeElement: found }: DocumentOrShadowRoot): Element | null {
+  return found?.shadowRoot?.activeElement ? activeElement(found.shadowRoot) : found;
+}
+
 /** It is open while it is rendered. */
 export function Dialog({ title, onClose, children, kind = "plain" }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
-    const opener = document.activeElement;
+    const opener = activeElement(document);
     element.current?.showModal();
     return () => {
       if (opener instanceof HTMLElement) opener.focus();

@@ -1,0 +1,94 @@
+// A token that is revoked or expires while someone works: the console asks for another one in place, and no draft is lost.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Page } from "playwright-core";
+import { expectAccessible, expectNoSidewaysScroll, phone, skip, useConsole } from "./console.ts";
+
+describe("a token that is no longer valid", { skip }, () => {
+  const test = useConsole(async (app) => {
+    for (const name of ["ada", "bob"])
+      await app.request(`/people/${name}`, {
+        method: "PUT",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ name }),
+      });
+  });
+
+  const makeToken = async (more: object = {}): Promise<{ id: string; token: string }> => {
+    const response = await test.app.request("/-/tokens", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ name: "editor", scopes: ["people:*"], ...more }),
+    });
+    assert.equal(response.status, 201);
+    return (await response.json()) as { id: string; token: string };
+  };
+  const revoke = async (id: string): Promise<void> => {
+    assert.ok((await test.app.request(`/-/tokens/${id}`, { method: "DELETE" })).ok);
+  };
+  const nameOf = async (id: string): Promise<unknown> =>
+    ((await (await test.app.request(`/people/${id}`)).json()) as { name: unknown }).name;
+  const nameField = (page: Page) =>
+    page.locator(".resource").getByRole("textbox", { name: "name" });
+  const dialog = (page: Page) =>
+    page.getByRole("dialog", { name: "Your token is no longer valid" });
+
+  it("is asked for over the draft, which is saved with the next one, by the keyboard alone", async () => {
+    const { id, token } = await makeToken();
+    const page = await test.open("#/c/people/ada", { ...phone, token });
+    await nameField(page).focus();
+    await page.keyboard.press("End");
+    await page.keyboard.type(" Lovelace");
+    await revoke(id);
+    await page.keyboard.press("Control+s");
+    await dialog(page).getByLabel("Token", { exact: true }).and(page.locator(":focus")).waitFor();
+    await expectAccessible(page);
+    await expectNoSidewaysScroll(page);
+    await page.keyboard.type(token);
+    await page.keyboard.press("Enter");
+    await dialog(page).getByText("The token is wrong, expired or revoked.").waitFor();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type((await makeToken()).token);
+    await page.keyboard.press("Enter");
+    await page.getByText("Saved.", { exact: true }).waitFor();
+    await nameField(page).and(page.locator(":focus")).waitFor();
+    assert.equal(await nameOf("ada"), "ada Lovelace");
+    await page.context().close();
+  });
+
+  it("can expire, and be given later: the draft stays", async () => {
+    const expiresAt = new Date(Date.now() + 3_000).toISOString();
+    const { token } = await makeToken({ expiresAt });
+    const page = await test.open("#/c/people/bob", { token, colorScheme: "dark" });
+    await nameField(page).fill("Bob the second");
+    await dialog(page).waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press("Escape");
+    await dialog(page).waitFor({ state: "detached" });
+    await page.getByText("Your token is no longer valid. What you see may be old").waitFor();
+    await expectAccessible(page);
+    assert.equal(await nameField(page).inputValue(), "Bob the second");
+    await page.getByRole("button", { name: "Enter a token" }).click();
+    await dialog(page).getByLabel("Token", { exact: true }).fill(test.app.admin);
+    await dialog(page).getByRole("button", { name: "Go on" }).click();
+    await page.getByText("Administrator").waitFor();
+    assert.equal(await nameField(page).inputValue(), "Bob the second");
+    await page.locator(".resource").getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved.", { exact: true }).waitFor();
+    assert.equal(await nameOf("bob"), "Bob the second");
+    await page.context().close();
+  });
+
+  it("is forgotten by this tab, also when nobody gives another one", async () => {
+    const { id, token } = await makeToken();
+    const page = await test.open("#/c/people", { token });
+    await page.getByRole("row", { name: /ada/ }).waitFor();
+    await revoke(id);
+    await dialog(page).waitFor();
+    assert.equal(await page.evaluate("sessionStorage.length"), 0);
+    await dialog(page).getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Look around without a token" }).waitFor();
+    await page.context().close();
+  });
+});
