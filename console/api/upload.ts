@@ -108,8 +108,12 @@ async function sendPart(
     await transmit(upload, part, (sent) => onProgress(offset + sent), signal);
     return isLast ? undefined : end;
   } catch (error) {
-    await overcome(error, secret, signal);
-    return findOffset(upload, signal);
+    // A browser sends a request by itself again that was cut, and this part of it is there already.
+    const isRepeated = error instanceof Problem && error.kind === "mismatching-upload-offset";
+    if (!isRepeated) await overcome(error, secret, signal);
+    const found = await findOffset(upload, signal);
+    if (isRepeated && found === offset) throw error;
+    return found;
   }
 }
 

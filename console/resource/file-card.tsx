@@ -66,7 +66,7 @@ export function FileCard(props: FileCardProps) {
         hidden
         onChange={({ currentTarget }) => {
           const [chosen] = currentTarget.files ?? [];
-          if (chosen) uploads.add([{ name: nameIn(file), file: chosen, replaces: etag }]);
+          if (chosen) uploads.add([{ nameIn: () => nameIn(file), file: chosen, replaces: etag }]);
           currentTarget.value = "";
         }}
       />

@@ -32,38 +32,47 @@ function declaredField({ schema }: Definition): string | undefined {
   })?.[0];
 }
 
-/** Where a file goes if nobody says otherwise. */
-export const usualField = (resource: JsonObject, definition: Definition): string =>
-  filesOf(resource).find(({ field }) => Array.isArray(resource[field]))?.field ??
-  declaredField(definition) ??
-  "files";
+/** A list, unless a resource has it otherwise. */
+const usualName = "files";
 
-/** What is wrong with the name of a field for files. */
+/** Where a file goes if nobody says otherwise. */
+export function usualField(resource: JsonObject, definition: Definition): string {
+  const list = filesOf(resource).find(({ field }) => Array.isArray(resource[field]))?.field;
+  const wanted = list ?? declaredField(definition) ?? usualName;
+  return fieldProblem(resource, wanted) === undefined ? wanted : `more${capital(wanted)}`;
+}
+
+const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+/** What is wrong with the name of a field for new files. */
 export function fieldProblem(resource: JsonObject, field: string): string | undefined {
   if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(field))
     return "Use letters, digits, _ and -, beginning with a letter.";
   const value = memberOf(resource, field);
-  const isFree = value === undefined || listOf(value).every(isFile);
-  return isFree ? undefined : "This is a field with another value.";
+  if (value === undefined || (Array.isArray(value) && value.every(isFile))) return undefined;
+  return isFile(value)
+    ? "This field has its file already. Replace that one, or use another field."
+    : "This is a field with another value.";
 }
 
-/** The names of new files: a list has numbers, which go on after the highest. */
-export function newNames(
+/** Whether new files of a field become a list. */
+export function isListField(
   resource: JsonObject,
-  definition: Definition,
+  { schema }: Definition,
   field: string,
   count: number,
-): readonly string[] {
-  const value = memberOf(resource, field);
-  const isList =
-    Array.isArray(value) || definition.schema?.properties?.[field]?.type === "array" || count > 1;
-  const isNew = value === undefined;
-  if (!isList || (!isNew && !Array.isArray(value))) return [field];
-  const numbers = listOf(value)
+): boolean {
+  const declared = schema?.properties?.[field]?.type;
+  const isFree = declared === undefined && (count > 1 || field === usualName);
+  return Array.isArray(memberOf(resource, field)) || declared === "array" || isFree;
+}
+
+/** The name of a new file in a list: a number that goes on after the highest. */
+export function nextName(resource: JsonObject, field: string): string {
+  const numbers = listOf(memberOf(resource, field))
     .filter(isFile)
     .map((file) => Number(nameIn(file).split(".").at(-1)));
-  const highest = Math.max(0, ...numbers);
-  return Array.from({ length: count }, (_, index) => `${field}.${highest + index + 1}`);
+  return `${field}.${Math.max(0, ...numbers) + 1}`;
 }
 
 /** Without it the name of a file would be lost. */

@@ -1,12 +1,14 @@
 // The files of a resource: previews, download, replace, remove, and new ones by choosing or dropping them.
 
 import { useId, useRef, useState } from "preact/hooks";
+import type { JsonObject } from "../api/json.ts";
+import { tellFailure } from "../state/notices.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { useDrop } from "../ui/drop.ts";
 import { Field } from "../ui/field.tsx";
 import { formatBytes } from "../ui/format.ts";
 import { FileCard } from "./file-card.tsx";
-import { fieldProblem, filesOf, newNames, usualField } from "./file-list.ts";
+import { fieldProblem, filesOf, isListField, nextName, usualField } from "./file-list.ts";
 import type { TabProps } from "./tab.ts";
 import type { Upload } from "./uploads.ts";
 
@@ -22,9 +24,9 @@ export function FilesTab(props: TabProps) {
         ))}
       </ul>
       <ul class="uploads" aria-label="Uploads">
-        {uploads.list.map((upload) => (
+        {uploads.list.map((upload, index) => (
           <UploadLine
-            key={`${upload.name} ${upload.file.name}`}
+            key={`${index} ${upload.file.name}`}
             upload={upload}
             onCancel={() => uploads.cancel(upload)}
             onRetry={() => uploads.retry(upload)}
@@ -80,11 +82,10 @@ function AddFiles({ definition, draft, lockOf, uploads }: TabProps) {
   const add = (files: FileList | null | undefined): void => {
     const chosen = [...(files ?? [])];
     if (wrong !== undefined || chosen.length === 0) return;
-    const names = newNames(resource, definition, field, chosen.length);
-    const orders = chosen.slice(0, names.length).map((file, index) => ({
-      ...{ name: names[index] ?? field, file },
-    }));
-    uploads.add(orders);
+    const isList = isListField(resource, definition, field, chosen.length);
+    const nameIn = (now: JsonObject): string => (isList ? nextName(now, field) : field);
+    if (!isList && chosen.length > 1) tellFailure(new Error(`${field} has room for one file.`));
+    else uploads.add(chosen.map((file) => ({ nameIn, file })));
   };
   const drop = useDrop(add);
   return (

@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { getTagged } from "../api/client.ts";
+import type { JsonObject } from "../api/json.ts";
 import { asProblem, type Problem } from "../api/problem.ts";
 import type { Resource } from "../api/types.ts";
 import { uploadFile } from "../api/upload.ts";
@@ -17,8 +18,8 @@ export interface Upload extends UploadOrder {
 }
 
 export interface UploadOrder {
-  /** The last segment of the address, such as `docs.2`. */
-  readonly name: string;
+  /** The last segment of the address, such as `docs.2`, which depends on the files that are there by then. */
+  readonly nameIn: (resource: JsonObject) => string;
   readonly file: File;
   /** The ETag of the file that is replaced. */
   readonly replaces?: string;
@@ -38,6 +39,9 @@ export function useUploads(collection: string, id: string, draft: Draft): Upload
   const queue = useRef<Promise<void>>(Promise.resolve());
   const latest = useRef(draft);
   latest.current = draft;
+  // What the last upload left, which the next one must know before it is drawn.
+  const base = useRef<JsonObject>({});
+  base.current = draft.base.body;
   const update = (abort: AbortController, change: Partial<Upload>): void => {
     list.value = list.peek().map((one) => (one.abort === abort ? { ...one, ...change } : one));
   };
@@ -46,11 +50,13 @@ export function useUploads(collection: string, id: string, draft: Draft): Upload
   };
   const run = async (order: UploadOrder, abort: AbortController): Promise<void> => {
     if (abort.signal.aborted) return;
-    const request = requestOf(collection, id, order);
+    const request = requestOf(resourceUrl(collection, id), order, base.current);
     try {
       await uploadFile(request, (sent) => update(abort, { sent }), abort.signal);
       remove(abort);
-      latest.current.adopt(await getTagged<Resource>(resourceUrl(collection, id)));
+      const now = await getTagged<Resource>(resourceUrl(collection, id));
+      base.current = now.body;
+      latest.current.adopt(now);
       reportChange();
     } catch (error) {
       if (!abort.signal.aborted) update(abort, { problem: asProblem(error) });
@@ -67,9 +73,9 @@ export function useUploads(collection: string, id: string, draft: Draft): Upload
     list: list.value,
     isRunning: list.value.some(({ problem }) => problem === undefined),
     add,
-    retry: ({ name, file, replaces, abort }) => {
+    retry: ({ abort, sent, problem, ...order }) => {
       remove(abort);
-      add([{ name, file, ...(replaces && { replaces }) }]);
+      add([order]);
     },
     cancel: ({ abort }) => {
       abort.abort(new Error("cancelled"));
@@ -78,10 +84,10 @@ export function useUploads(collection: string, id: string, draft: Draft): Upload
   };
 }
 
-function requestOf(collection: string, id: string, { name, file, replaces }: UploadOrder) {
+function requestOf(url: string, { nameIn, file, replaces }: UploadOrder, resource: JsonObject) {
   return {
     method: "PUT",
-    path: `${resourceUrl(collection, id)}/${name}`,
+    path: `${url}/${nameIn(resource)}`,
     headers: {
       "Content-Type": file.type || "application/octet-stream",
       "Content-Disposition": dispositionOf(file.name),

@@ -31,37 +31,46 @@ export interface OpenOptions extends BrowserContextOptions {
 /** Starts a server and a browser for the tests of one `describe`. */
 export function useConsole(fill?: (app: TestApp) => Promise<void>): ConsoleTest {
   let app: TestApp | undefined;
-  let browser: Browser | undefined;
-  const faults: string[] = [];
+  const openPage = useBrowser();
   before(async () => {
     app = await startApp();
     await fill?.(app);
-    browser = await startChromium(program ?? "");
   });
-  after(async () => {
-    await browser?.close();
-    await app?.stop();
-    assert.deepEqual(faults, [], "the console must cause no error in the browser");
-  });
+  after(async () => app?.stop());
   const running = (): TestApp => app ?? assert.fail("the server has not started");
   return {
     get app() {
       return running();
     },
-    async open(address = "", { token = running().admin, ...options } = {}) {
-      const context = await browser?.newContext({ ...desktop, ...options });
-      const page = (await context?.newPage()) ?? assert.fail("the browser has not started");
-      page.on("pageerror", (error) => faults.push(error.message));
-      page.on("console", (message) => {
-        if (message.type() === "error" && !isAnswer(message.text())) faults.push(message.text());
-      });
-      if (token !== null)
-        await page.addInitScript(
-          `sessionStorage.setItem("restante.token", ${JSON.stringify(token)})`,
-        );
-      await page.goto(`${running().url}/-/console${address}`);
-      return page;
-    },
+    open: (address = "", { token = running().admin, ...options } = {}) =>
+      openPage(`${running().url}/-/console${address}`, { token, ...options }),
+  };
+}
+
+/** Starts a browser. Returns a function that opens a page at a URL. */
+export function useBrowser(): (url: string, options: OpenOptions) => Promise<Page> {
+  let browser: Browser | undefined;
+  const faults: string[] = [];
+  before(async () => {
+    browser = await startChromium(program ?? "");
+  });
+  after(async () => {
+    await browser?.close();
+    assert.deepEqual(faults, [], "the console must cause no error in the browser");
+  });
+  return async (url, { token, ...options }) => {
+    const context = await browser?.newContext({ ...desktop, ...options });
+    const page = (await context?.newPage()) ?? assert.fail("the browser has not started");
+    page.on("pageerror", (error) => faults.push(error.message));
+    page.on("console", (message) => {
+      if (message.type() === "error" && !isAnswer(message.text())) faults.push(message.text());
+    });
+    if (token)
+      await page.addInitScript(
+        `sessionStorage.setItem("restante.token", ${JSON.stringify(token)})`,
+      );
+    await page.goto(url);
+    return page;
   };
 }
 

@@ -10,7 +10,9 @@ import {
   dispositionOf,
   fieldProblem,
   filesOf,
-  newNames,
+  isListField,
+  nextName,
+  usualField,
 } from "../../console/resource/file-list.ts";
 
 describe("a patch of a resource", () => {
@@ -107,16 +109,23 @@ describe("the names of files", () => {
   };
 
   it("go on after the highest number of a list", () => {
-    assert.deepEqual(newNames(resource, {}, "docs", 2), ["docs.8", "docs.9"]);
-    assert.deepEqual(newNames(resource, {}, "scan", 1), ["scan"]);
-    assert.deepEqual(newNames(resource, {}, "scan", 2), ["scan.1", "scan.2"]);
-    const definition = { schema: { properties: { scan: { type: "array" } } } };
-    assert.deepEqual(newNames(resource, definition, "scan", 1), ["scan.1"]);
+    assert.equal(nextName(resource, "docs"), "docs.8");
+    assert.equal(nextName(resource, "scan"), "scan.1");
+    assert.equal(isListField(resource, {}, "docs", 1), true);
+    assert.equal(isListField(resource, {}, "scan", 1), false);
+    assert.equal(isListField(resource, {}, "scan", 2), true);
+    assert.equal(isListField(resource, {}, "files", 1), true);
+    const declared = (type: string) => ({ schema: { properties: { scan: { type } } } });
+    assert.equal(isListField(resource, declared("array"), "scan", 1), true);
+    assert.equal(isListField(resource, declared("object"), "scan", 2), false);
     assert.equal(filesOf(resource).length, 3);
   });
 
   it("are checked, and sent with their letters", () => {
     assert.equal(fieldProblem(resource, "docs"), undefined);
+    assert.match(fieldProblem(resource, "photo") ?? "", /already/);
+    assert.equal(usualField(resource, {}), "docs");
+    assert.equal(usualField({ files: file("/p/1/files") }, {}), "moreFiles");
     assert.match(fieldProblem(resource, "name") ?? "", /another value/);
     assert.match(fieldProblem(resource, "a.b") ?? "", /letters/);
     assert.equal(dispositionOf("a'ß.txt"), "attachment; filename*=UTF-8''a%27%C3%9F.txt");
