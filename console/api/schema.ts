@@ -27,7 +27,8 @@ const merge = (one: Schema, other: Schema): Schema => ({
   }),
 });
 
-function schemaAt(root: Schema, ref: string): Schema {
+/** What a reference such as `#/$defs/address` leads to. */
+export function schemaAt(root: Schema, ref: string): Schema {
   if (!ref.startsWith("#")) return {};
   const names = ref.slice(1).split("/").slice(1);
   const found = names

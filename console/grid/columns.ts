@@ -1,6 +1,7 @@
 // Which columns a collection has: from its schema, and from the resources that are there.
 
 import { isObject, type Json } from "../api/json.ts";
+import { resolveSchema } from "../api/schema.ts";
 import type { Definition, Resource, Schema, StoredFile } from "../api/types.ts";
 import { escapeName } from "./paths.ts";
 
@@ -51,7 +52,7 @@ const isOwn = (name: string): boolean =>
 
 /** Every column that can be shown: those of the schema, then what else is there, then id and times. */
 export function columnsOf(definition: Definition, rows: readonly Row[]): readonly Column[] {
-  const declared = Object.entries(definition.schema?.properties ?? {}).filter(
+  const declared = declaredIn(definition.schema ?? {}).filter(
     ([name, { writeOnly }]) => writeOnly !== true && !isOwn(name),
   );
   const names = new Set(declared.map(([name]) => name));
@@ -62,6 +63,12 @@ export function columnsOf(definition: Definition, rows: readonly Row[]): readonl
     ...others.map((name) => foundColumn(definition, name, rows)),
     ...ownColumns,
   ];
+}
+
+/** The members that a schema declares, whatever its references lead to. */
+export function declaredIn(root: Schema): readonly (readonly [string, Schema])[] {
+  const { properties = {} } = resolveSchema(root, root);
+  return Object.entries(properties).map(([name, one]) => [name, resolveSchema(one, root)]);
 }
 
 /** The columns at these paths, or some good ones. */

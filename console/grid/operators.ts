@@ -1,7 +1,8 @@
 // The operators of filters, and which of them fit a field.
 
+import { resolveSchema } from "../api/schema.ts";
 import type { Definition, Schema } from "../api/types.ts";
-import { type Column, type Kind, kindOf } from "./columns.ts";
+import { type Column, declaredIn, type Kind, kindOf } from "./columns.ts";
 import { escapeName } from "./paths.ts";
 
 const labels = {
@@ -58,18 +59,19 @@ export function filterFields(
   definition: Definition,
   columns: readonly Column[],
 ): readonly FilterField[] {
-  const properties = definition.schema?.properties ?? {};
-  const schemas = new Map(Object.entries(properties).map(([name, one]) => [escapeName(name), one]));
+  const root = definition.schema ?? {};
+  const schemas = new Map(declaredIn(root).map(([name, one]) => [escapeName(name), one]));
   return columns.flatMap((column) => {
     const schema = schemas.get(column.path);
     if (schema !== undefined && (column.kind === "object" || column.kind === "array"))
-      return fieldsBelow(column.path, column.label, schema, 1);
+      return fieldsBelow(root, column.path, column.label, schema, 1);
     if (column.kind === "object") return [];
     return [column.kind === "array" ? { ...column, kind: "any" as const } : column];
   });
 }
 
 function fieldsBelow(
+  root: Schema,
   path: string,
   label: string,
   schema: Schema,
@@ -78,16 +80,13 @@ function fieldsBelow(
   const kind = kindOf(schema);
   if (depth > deepest || schema.writeOnly) return [];
   if (kind === "object")
-    return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) =>
-      fieldsBelow(
-        `${path}.${escapeName(name)}`,
-        `${label} › ${inner.title ?? name}`,
-        inner,
-        depth + 1,
-      ),
-    );
+    return Object.entries(schema.properties ?? {}).flatMap(([name, one]) => {
+      const inner = resolveSchema(one, root);
+      const title = `${label} › ${inner.title ?? name}`;
+      return fieldsBelow(root, `${path}.${escapeName(name)}`, title, inner, depth + 1);
+    });
   if (kind !== "array") return [{ path, label, kind, options: schema.enum ?? [] }];
-  const items = schema.items ?? {};
-  if (kindOf(items) === "object") return fieldsBelow(`${path}[]`, label, items, depth + 1);
+  const items = resolveSchema(schema.items ?? {}, root);
+  if (kindOf(items) === "object") return fieldsBelow(root, `${path}[]`, label, items, depth + 1);
   return [{ path, label, kind: kindOf(items), options: items.enum ?? [] }];
 }

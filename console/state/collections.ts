@@ -2,11 +2,12 @@
 
 import { computed, signal } from "@preact/signals";
 import { get } from "../api/client.ts";
+import { collectionsIn, type OpenApi } from "../api/openapi.ts";
 import { asProblem, Problem } from "../api/problem.ts";
 import { token } from "../api/session.ts";
-import type { Collection, Page, Schema } from "../api/types.ts";
+import type { Collection, Page } from "../api/types.ts";
 
-/** What the console knows of a collection. Without the scope `admin`, only name and schema. */
+/** What the console knows of a collection. Without the scope `admin`, no figures. */
 export type KnownCollection = Pick<Collection, "name" | "definition"> & Partial<Collection>;
 
 export const collections = signal<readonly KnownCollection[] | undefined>(undefined);
@@ -47,36 +48,6 @@ async function readAll(): Promise<readonly KnownCollection[]> {
   return readVisible();
 }
 
-interface OpenPath {
-  readonly post?: {
-    readonly requestBody?: {
-      readonly content?: Readonly<Record<string, { readonly schema?: { readonly $ref?: string } }>>;
-    };
-  };
-}
-
-interface OpenApi {
-  readonly paths: Readonly<Record<string, OpenPath>>;
-  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
-}
-
 /** The OpenAPI document describes the collections that the caller may use. */
-async function readVisible(): Promise<readonly KnownCollection[]> {
-  const { paths, components } = await get<OpenApi>("/-/openapi.json");
-  const names = Object.keys(paths)
-    .filter((path) => /^\/[a-z0-9][a-z0-9_-]*$/.test(path))
-    .map((path) => path.slice(1));
-  return names.map((name) => {
-    const schema = draftSchema(paths[`/${name}`], components?.schemas ?? {});
-    return { name, definition: schema === undefined ? {} : { schema } };
-  });
-}
-
-/** The schema of what may be created. */
-function draftSchema(
-  path: OpenPath | undefined,
-  schemas: Readonly<Record<string, Schema>>,
-): Schema | undefined {
-  const content = path?.post?.requestBody?.content?.["application/json"];
-  return schemas[content?.schema?.$ref?.split("/").at(-1) ?? ""];
-}
+const readVisible = async (): Promise<readonly KnownCollection[]> =>
+  collectionsIn(await get<OpenApi>("/-/openapi.json"));

@@ -132,10 +132,22 @@ function shapesOf({
   };
 }
 
-export const tagOf = ({ name, definition }: VisibleCollection) => ({
-  name,
-  description: descriptionOf(definition) ?? `The resources of /${name}.`,
-});
+/** The references are those to collections that the caller may read. */
+export function tagOf(
+  { name, definition }: VisibleCollection,
+  all: readonly VisibleCollection[],
+): object {
+  const references = Object.entries(definition.references ?? {})
+    .map(([path, { collection }]) => ({ path, collection }))
+    .filter(({ collection }) => all.some((one) => one.name === collection && mayRead(one)));
+  return {
+    name,
+    description: descriptionOf(definition) ?? `The resources of /${name}.`,
+    ...(references.length > 0 && { "x-references": references }),
+  };
+}
+
+const mayRead = ({ verbs }: VisibleCollection): boolean => verbs.includes("read");
 
 function descriptionOf({ description, schema }: Definition): string | undefined {
   const words = description ?? schema?.description ?? schema?.title;

@@ -62,7 +62,7 @@ export function wholeDocument(
     },
     servers: [{ url: base === "" ? "/" : base }],
     tags: [
-      ...collections.map(tagOf),
+      ...collections.map((one) => tagOf(one, collections)),
       ...tags.map(({ name, description }) => ({ name, description })),
     ],
     paths: pathsOf(described, problems),
