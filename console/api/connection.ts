@@ -12,6 +12,20 @@ const firstWaitMs = 500;
 const longestWaitMs = 4_000;
 let isProbing = false;
 
+/** Waits until the server answers. */
+export const untilOnline = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = connection.subscribe((state) => {
+      if (state !== "online") return;
+      queueMicrotask(() => stop());
+      resolve();
+    });
+    signal.addEventListener("abort", () => {
+      stop();
+      reject(signal.reason);
+    });
+  });
+
 /** Called for every request that got no answer, or 503. */
 export function reportLoss(state: "offline" | "restarting", healthUrl: string): void {
   connection.value = state;

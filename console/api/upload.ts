@@ -1,7 +1,7 @@
 // Sends a file with its progress. A large one is sent in parts, and goes on where it stopped when the server is back.
 
 import { type ApiRequest, root, send, signedHeaders, urlOf } from "./client.ts";
-import { connection, reportLoss } from "./connection.ts";
+import { reportLoss, untilOnline } from "./connection.ts";
 import { offline, Problem } from "./problem.ts";
 import { renewToken, token } from "./session.ts";
 
@@ -50,7 +50,7 @@ async function overcome(
   secret: string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  if (isLoss(error)) return isOnline(signal);
+  if (isLoss(error)) return untilOnline(signal);
   const isRefused = error instanceof Problem && error.status === 401;
   if (!isRefused || !secret || !(await renewToken(secret))) throw error;
 }
@@ -129,19 +129,6 @@ async function findOffset(upload: URL, signal: AbortSignal): Promise<number | un
     return findOffset(upload, signal);
   }
 }
-
-const isOnline = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const stop = connection.subscribe((state) => {
-      if (state !== "online") return;
-      queueMicrotask(() => stop());
-      resolve();
-    });
-    signal.addEventListener("abort", () => {
-      stop();
-      reject(signal.reason);
-    });
-  });
 
 /** `fetch` does not say how much of a body was sent. */
 function transmit(

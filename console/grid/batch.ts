@@ -1,78 +1,163 @@
-// Changes many resources, in batches of a hundred. What fails is left out and told, and the rest goes on.
+// Changes many resources, in batches of a hundred. What is rejected is left out and told, and the rest goes on.
 
 import { signal } from "@preact/signals";
 import { send } from "../api/client.ts";
+import { untilOnline } from "../api/connection.ts";
 import type { JsonObject } from "../api/json.ts";
 import { Problem } from "../api/problem.ts";
 import { reportChange, resourceUrl } from "../state/changes.ts";
 import type { Row } from "./columns.ts";
 
 const batchSize = 100;
+/** When so many are rejected, something else is wrong. */
+const mostFailures = 1_000;
+
+/** A resource to change, as it was seen. */
+export type Target = Pick<Row, "id" | "_etag">;
 
 export interface Failure {
-  readonly row: Row;
+  readonly collection: string;
+  readonly target: Target;
   readonly detail: string;
 }
 
-/** While several batches run. */
-export const batchProgress = signal<{ readonly done: number; readonly total: number } | undefined>(
-  undefined,
-);
+export interface RunningBatch {
+  readonly verb: "Reading" | "Changing" | "Deleting";
+  readonly done: number;
+  /** Undefined when nobody has counted them. */
+  readonly total: number | undefined;
+  readonly cancel: () => void;
+}
+
+/** While many are read or changed. */
+export const batchProgress = signal<RunningBatch | undefined>(undefined);
 
 /** What was rejected, until someone has read it. */
 export const batchFailures = signal<readonly Failure[]>([]);
 
-type Operation = (row: Row) => JsonObject;
+export interface Change {
+  readonly collection: string;
+  readonly verb: "Changing" | "Deleting";
+  readonly operation: (target: Target) => JsonObject;
+}
 
 /** Sets a field, whatever else someone has changed; null removes it. */
-export const patchOperation =
-  (collection: string, body: JsonObject): Operation =>
-  ({ id }) => ({ method: "PATCH", path: resourceUrl(collection, id), body, ifMatch: "*" });
+export const patchOf = (collection: string, body: JsonObject): Change => ({
+  ...{ collection, verb: "Changing" },
+  operation: ({ id }) => ({
+    ...{ method: "PATCH", path: resourceUrl(collection, id) },
+    ...{ body, ifMatch: "*" },
+  }),
+});
 
 /** Deletes what the person has seen, and nothing newer. */
-export const deleteOperation =
-  (collection: string): Operation =>
-  ({ id, _etag }) => ({ method: "DELETE", path: resourceUrl(collection, id), ifMatch: _etag });
+export const deletionOf = (collection: string): Change => ({
+  ...{ collection, verb: "Deleting" },
+  operation: ({ id, _etag }) => ({
+    ...{ method: "DELETE", path: resourceUrl(collection, id) },
+    ifMatch: _etag,
+  }),
+});
 
-/** Returns how many it has changed. */
-export async function runBatches(rows: readonly Row[], operation: Operation): Promise<number> {
+export interface Outcome {
+  readonly changed: number;
+  readonly total: number;
+  readonly isCancelled: boolean;
+  /** Why it ended early. */
+  readonly error?: unknown;
+}
+
+let last: Promise<unknown> = Promise.resolve();
+
+/** One after the other, so that there is one progress to show. */
+export function runBatches(targets: readonly Target[], change: Change): Promise<Outcome> {
+  const turn = last.then(() => run(targets, change));
+  last = turn;
+  return turn;
+}
+
+async function run(targets: readonly Target[], change: Change): Promise<Outcome> {
+  const total = targets.length;
+  const abort = new AbortController();
+  const cancel = (): void => abort.abort();
   const failures: Failure[] = [];
+  let done = 0;
+  const outcome = (error?: unknown): Outcome => ({
+    ...{ changed: done - failures.length, total, isCancelled: abort.signal.aborted },
+    ...(error !== undefined && { error }),
+  });
   try {
-    for (let done = 0; done < rows.length; done += batchSize) {
-      if (rows.length > batchSize) batchProgress.value = { done, total: rows.length };
-      failures.push(...(await runBatch(rows.slice(done, done + batchSize), operation)));
+    while (done < total && !abort.signal.aborted && failures.length < mostFailures) {
+      if (total > batchSize) batchProgress.value = { verb: change.verb, done, total, cancel };
+      const some = targets.slice(done, done + batchSize);
+      failures.push(...(await runBatch(some, change, abort.signal)));
+      done += some.length;
     }
+    return outcome(done < total && !abort.signal.aborted ? tooManyFailures() : undefined);
+  } catch (error) {
+    return outcome(error);
   } finally {
     batchProgress.value = undefined;
-    batchFailures.value = failures;
+    batchFailures.value = [...batchFailures.peek(), ...failures];
     reportChange();
   }
-  return rows.length - failures.length;
 }
 
+const tooManyFailures = (): Error => new Error(`More than ${mostFailures} could not be changed.`);
+
 /** A batch happens wholly or not at all, so it is sent again without what was rejected. */
-async function runBatch(rows: readonly Row[], operation: Operation): Promise<readonly Failure[]> {
-  if (rows.length === 0) return [];
-  try {
-    const operations = rows.map(operation);
-    await send({ method: "POST", path: "/-/batch", body: { operations } });
-    return [];
-  } catch (error) {
-    const rejected = rejectedIn(error, rows);
-    if (rejected.size === 0) throw error;
-    const failed = [...rejected].map(([row, detail]) => ({ row, detail }));
-    const rest = rows.filter((row) => !rejected.has(row));
-    return [...failed, ...(await runBatch(rest, operation))];
+async function runBatch(
+  targets: readonly Target[],
+  change: Change,
+  signal: AbortSignal,
+): Promise<readonly Failure[]> {
+  const failures: Failure[] = [];
+  let rest = targets;
+  while (rest.length > 0) {
+    const rejected = await sendBatch(rest, change, signal);
+    if (rejected === undefined) break;
+    const { target, detail, isGone } = rejected;
+    rest = rest.filter((one) => one !== target);
+    const isDone = isGone && change.verb === "Deleting";
+    if (!isDone) failures.push({ collection: change.collection, target, detail });
+  }
+  return failures;
+}
+
+interface Rejection {
+  readonly target: Target;
+  readonly detail: string;
+  readonly isGone: boolean;
+}
+
+/** After a lost answer it is sent again: setting a field twice, and deleting what is gone, changes nothing. */
+async function sendBatch(
+  targets: readonly Target[],
+  { operation }: Change,
+  signal: AbortSignal,
+): Promise<Rejection | undefined> {
+  const request = {
+    method: "POST",
+    path: "/-/batch",
+    body: { operations: targets.map(operation) },
+  };
+  for (;;) {
+    try {
+      await send(request);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      const rejected = rejectionIn(error, targets);
+      if (rejected !== undefined) return rejected;
+      if (error.status !== 0 && error.status !== 503) throw error;
+      await untilOnline(signal);
+    }
   }
 }
 
-function rejectedIn(error: unknown, rows: readonly Row[]): ReadonlyMap<Row, string> {
-  const errors = error instanceof Problem ? error.errors : [];
-  return new Map(
-    errors.flatMap(({ pointer, detail }) => {
-      const [, index] = /^\/operations\/(\d+)/.exec(pointer ?? "") ?? [];
-      const row = index === undefined ? undefined : rows[Number(index)];
-      return row === undefined ? [] : [[row, detail] as const];
-    }),
-  );
+function rejectionIn(problem: Problem, targets: readonly Target[]): Rejection | undefined {
+  const [{ pointer = "", detail } = { detail: "" }] = problem.errors;
+  const [, index] = /^\/operations\/(\d+)/.exec(pointer) ?? [];
+  const target = index === undefined ? undefined : targets[Number(index)];
+  return target && { target, detail, isGone: problem.kind === "not-found" };
 }

@@ -75,7 +75,7 @@ export function Grid(props: GridProps) {
       tabIndex={0}
       aria-label={props.collection}
       aria-multiselectable="true"
-      aria-rowcount={cache.latest?.total === undefined ? -1 : cache.latest.total + 1}
+      aria-rowcount={cache.total === undefined ? -1 : cache.total + 1}
       aria-colcount={columns.length + 1}
       aria-activedescendant={isActiveShown ? cellId(activeRow, activeColumn) : undefined}
       onScroll={() => state.scrolled()}
@@ -136,8 +136,8 @@ export function Grid(props: GridProps) {
 
 type Latest = { readonly current: GridProps };
 
-const isAllSelected = (count: number, { rows }: Selection): boolean =>
-  count > 0 && rows.value.size === count;
+const isAllSelected = (count: number, { rows, except }: Selection): boolean =>
+  except.value?.size === 0 || (count > 0 && rows.value.size === count);
 
 function setWidth({ columns, onWidth }: GridProps, at: number, width: number): void {
   const column = columns[at - 1];

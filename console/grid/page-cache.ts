@@ -62,10 +62,17 @@ export class PageCache {
   /** How many rows there are, as far as is known. */
   get rowCount(): number {
     if (this.latest === undefined) return expectedRows;
-    const { total, totalAtLeast } = this.latest;
-    if (total !== undefined) return total;
-    const ends = [...this.pages].map(([page, { rows }]) => endOf(page, rows.length));
-    return Math.max(totalAtLeast, ...ends);
+    // A full page may have another one after it.
+    const ends = [...this.pages.keys()].map((page) => (page + 2) * pageSize);
+    return this.total ?? Math.max(this.latest.totalAtLeast, ...ends);
+  }
+
+  /** How many there are for sure: the server has counted, or the last page is there. */
+  get total(): number | undefined {
+    if (this.latest?.total !== undefined) return this.latest.total;
+    const ends = [...this.pages].filter(([, { rows }]) => rows.length < pageSize);
+    const counts = ends.map(([page, { rows }]) => page * pageSize + rows.length);
+    return counts.length === 0 ? undefined : Math.min(...counts);
   }
 
   rowAt(index: number): Row | undefined {
@@ -175,7 +182,3 @@ export class PageCache {
     else if (this.wanted.includes(page)) this.loadWanted();
   }
 }
-
-/** A full page may have another one after it. */
-const endOf = (page: number, rows: number): number =>
-  page * pageSize + rows + (rows === pageSize ? pageSize : 0);

@@ -5,24 +5,27 @@ import { isAdmin } from "../state/collections.ts";
 import { useLoad } from "../state/load.ts";
 import { linkTo } from "../state/router.ts";
 import { Button } from "../ui/button.tsx";
-import { formatBytes, formatNumber } from "../ui/format.ts";
-import { BatchProgress, countText } from "./bulk.tsx";
+import { countText, formatBytes, formatNumber } from "../ui/format.ts";
+import { BatchProgress } from "./bulk-report.tsx";
 import { runningExport } from "./export.ts";
 import type { ListPage } from "./page-cache.ts";
 
 interface StatusProps {
   readonly collection: string;
   readonly page: ListPage | undefined;
+  /** Undefined when the server does not count so many, and the end was not seen. */
+  readonly total: number | undefined;
   /** How many the collection has without filters, if known. */
   readonly whole: number | undefined;
   readonly isFiltered: boolean;
   readonly isLoading: boolean;
 }
 
-export function StatusLine({ collection, page, whole, isFiltered, isLoading }: StatusProps) {
+export function StatusLine(props: StatusProps) {
+  const { collection, page, isLoading } = props;
   return (
     <div class="grid-status">
-      <p role="status">{isLoading ? "Loading…" : page && countLine(page, whole, isFiltered)}</p>
+      <p role="status">{isLoading ? "Loading…" : page && countLine(page, props)}</p>
       {page?.scan && !isLoading && <ScanHint collection={collection} scan={page.scan} />}
       <BatchProgress />
       <ExportProgress />
@@ -30,11 +33,7 @@ export function StatusLine({ collection, page, whole, isFiltered, isLoading }: S
   );
 }
 
-function countLine(
-  { total, totalAtLeast }: ListPage,
-  whole: number | undefined,
-  isFiltered: boolean,
-): string {
+function countLine({ totalAtLeast }: ListPage, { total, whole, isFiltered }: StatusProps): string {
   if (total === undefined) return `More than ${countText(totalAtLeast)}`;
   const isPart = isFiltered && whole !== undefined;
   return isPart ? `${formatNumber(total)} of ${countText(whole)}` : countText(total);

@@ -1,14 +1,18 @@
 // The grid of a collection with everything around it, and the panel of a resource.
 
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { Json } from "../api/json.ts";
 import type { Definition, Page, Rights } from "../api/types.ts";
-import { countText, FailureList, SelectionBar } from "../grid/bulk.tsx";
+import type { Target } from "../grid/batch.ts";
+import { SelectionBar } from "../grid/bulk.tsx";
+import { FailureList } from "../grid/bulk-report.tsx";
 import type { Column, Row } from "../grid/columns.ts";
 import { exportList } from "../grid/export.ts";
 import { FilterBar } from "../grid/filter-bar.tsx";
+import { gather } from "../grid/gather.ts";
 import { Grid } from "../grid/grid.tsx";
+import type { GridState } from "../grid/grid-state.ts";
 import { exportRequest, listPath, referencesIn } from "../grid/list.ts";
 import { useLive } from "../grid/live.ts";
 import { filterFields } from "../grid/operators.ts";
@@ -21,7 +25,7 @@ import { isFiltered, queryParams, toggleSort, type View, viewParams } from "../g
 import { isConflict, openConflict, saveFields } from "../state/changes.ts";
 import { useCommands } from "../state/commands.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
-import { tellDone, tellFailure } from "../state/notices.ts";
+import { tellFailure } from "../state/notices.ts";
 import { collectionPath, goTo, linkTo, resourcePath, route, screenPath } from "../state/router.ts";
 import { openPopover } from "../ui/menu.tsx";
 import { Split } from "../ui/split.tsx";
@@ -48,10 +52,8 @@ export function CollectionView(props: CollectionViewProps) {
   const selection = useMemo(() => new Selection(), []);
   const isPanelOpen = isNew || id !== undefined;
   useLive(list.state);
-  const close = (): void => {
-    goTo(linkTo(collectionPath(name), params));
-    requestAnimationFrame(() => list.state.focus());
-  };
+  useReturn(list.state, isPanelOpen, id);
+  const close = (): void => goTo(linkTo(collectionPath(name), params));
   return (
     <Split
       side={
@@ -70,6 +72,18 @@ export function CollectionView(props: CollectionViewProps) {
       <FailureList />
     </Split>
   );
+}
+
+/** The active row follows the open resource. When that is closed, the focus goes back to its row. */
+function useReturn(state: GridState, isOpen: boolean, id: string | undefined): void {
+  const wasOpen = useRef(false);
+  useEffect(() => {
+    const row = id === undefined ? undefined : state.cache.indexOf(id);
+    if (row !== undefined) state.activate(row, state.active.peek().column);
+    const isFree = document.activeElement === document.body;
+    if (wasOpen.current && !isOpen && isFree) state.focus();
+    wasOpen.current = isOpen;
+  }, [isOpen, id]);
 }
 
 /** While the panel is open, "Copy as" gives its request. */
@@ -118,7 +132,12 @@ function ListPart(props: ListPartProps) {
   const isSearchable = (definition.searchable ?? []).length > 0;
   const mayCreate = rights === undefined || rights.create !== false;
   useListCommands(name, params, mayCreate, isSearchable, save);
+  useEffect(() => {
+    // Other resources match now.
+    if (selection.except.peek() !== undefined) selection.clear();
+  }, [list.query]);
   const rows = [...selection.rows.value.values()].map((row) => cache.find(row.id) ?? row);
+  const isAll = selection.except.value !== undefined;
   const isEmpty = latest !== undefined && cache.rowCount === 0;
   return (
     <section class="list-part" aria-label={`Resources of ${name}`}>
@@ -164,11 +183,13 @@ function ListPart(props: ListPartProps) {
           onSelectAll={() => void selectAll(name, list, selection)}
         />
       )}
-      {rows.length > 0 && (
+      {(isAll || rows.length > 0) && (
         <SelectionBar
           collection={name}
-          {...{ selection, rows }}
-          columns={columns}
+          {...{ selection, columns }}
+          count={selection.countIn(cache.total)}
+          rows={isAll ? undefined : rows}
+          targets={() => targetsOf(name, list, selection, rows)}
           mayUpdate={rights?.update !== false}
           mayDelete={rights?.delete !== false}
         />
@@ -176,6 +197,7 @@ function ListPart(props: ListPartProps) {
       <StatusLine
         collection={name}
         page={latest}
+        total={cache.total}
         isLoading={list.isLoading && problem === undefined}
         whole={props.whole}
         isFiltered={isFiltered(list.view)}
@@ -234,21 +256,31 @@ async function saveCell(
   }
 }
 
-const mostSelected = 1_000;
+/** So many are read at once, and can be copied. */
+const mostRead = 1_000;
 
-/** All that match, as far as one request gives them; none, when all are selected. */
+/** All that match; none, when all are selected. */
 async function selectAll(name: string, list: ShownList, selection: Selection): Promise<void> {
-  const { cache } = list.state;
-  const size = selection.rows.peek().size;
-  if (size > 0 && size >= Math.min(cache.rowCount, mostSelected)) return selection.clear();
+  const { total, rowCount } = list.state.cache;
+  const isWhole = selection.except.peek() !== undefined || selection.rows.peek().size >= rowCount;
+  if (isWhole) return selection.clear();
+  if (total === undefined || total > mostRead) return selection.addAll();
   const params = queryParams(list.view);
   params.set("fields", [...(list.view.fields ?? ["*"]), "_etag"].join(","));
-  params.set("limit", String(mostSelected));
+  params.set("limit", String(mostRead));
   try {
-    const { data } = await get<Page<Row>>(`/${name}?${params}`);
-    selection.add(data);
-    if (cache.rowCount > data.length) tellDone(`Selected the first ${countText(data.length)}.`);
+    selection.add((await get<Page<Row>>(`/${name}?${params}`)).data);
   } catch (error) {
     tellFailure(error);
   }
+}
+
+async function targetsOf(
+  name: string,
+  { view, state: { cache } }: ShownList,
+  { except }: Selection,
+  rows: readonly Row[],
+): Promise<readonly Target[] | undefined> {
+  const others = except.peek();
+  return others === undefined ? rows : gather(name, view, others, cache.total);
 }

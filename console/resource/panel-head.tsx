@@ -20,7 +20,7 @@ export function PanelHead(props: PanelHeadProps) {
   const mayDelete = rights?.delete !== false;
   return (
     <header class="resource-head">
-      <h1 title={title} dir="auto">
+      <h1 title={title} dir="auto" tabIndex={-1}>
         {title}
       </h1>
       {id !== undefined && (

@@ -5,7 +5,7 @@ import { get } from "../api/client.ts";
 import type { Definition, Rights } from "../api/types.ts";
 import { createRequest, deleteSoon, resourceUrl } from "../state/changes.ts";
 import { collections, collectionsProblem, findCollection } from "../state/collections.ts";
-import { useCommands } from "../state/commands.ts";
+import { isTyping, useCommands } from "../state/commands.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
 import { useLoad } from "../state/load.ts";
 import { tellDone, tellFailure } from "../state/notices.ts";
@@ -62,9 +62,16 @@ export function Panel(props: PanelProps) {
   useEffect(() => {
     if (isKnown && id === undefined) focusFirst();
   }, [isKnown]);
+  useEffect(() => {
+    if (id !== undefined && !isTyping(document.activeElement)) focusHead();
+  }, []);
   const current = tabs.find(({ name }) => name === open) ?? tabs[0];
   return (
-    <section class="resource" aria-label={id === undefined ? `New in ${collection}` : id}>
+    <section
+      class="resource"
+      aria-label={id === undefined ? `New in ${collection}` : id}
+      onKeyDown={leaveField}
+    >
       <PanelHead
         {...props}
         {...tab}
@@ -177,6 +184,15 @@ function actionsOf(props: PanelProps, draft: Draft): Actions {
 
 const focusFirst = (): void =>
   document.querySelector<HTMLElement>(".resource-body :is(input, textarea, select)")?.focus();
+
+const focusHead = (): void => document.querySelector<HTMLElement>(".resource-head h1")?.focus();
+
+/** Escape leaves a field at first; then it closes the resource. */
+function leaveField(event: KeyboardEvent): void {
+  if (event.key !== "Escape" || event.defaultPrevented || !isTyping(event.target)) return;
+  event.stopPropagation();
+  if (document.querySelector("dialog[open], :popover-open") === null) focusHead();
+}
 
 function usePanelCommands(actions: Actions, key: string): void {
   const latest = useRef(actions);

@@ -28,7 +28,8 @@ export function useCommands(list: readonly Command[], key: string): void {
   }, [key]);
 }
 
-const isTyping = (target: EventTarget | null): boolean =>
+/** Whether keys go into a field. */
+export const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable ||
     target.shadowRoot !== null ||

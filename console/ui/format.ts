@@ -5,6 +5,9 @@ const sizes = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
 
 export const formatNumber = (value: number): string => numbers.format(value);
 
+export const countText = (count: number): string =>
+  count === 1 ? "1 resource" : `${formatNumber(count)} resources`;
+
 /** `1.4 MB`. */
 export function formatBytes(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), sizes.length - 1);

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Config } from "../../src/server/config.ts";
 import { startApp, type TestApp } from "../http/app.ts";
 import { findChromium, startChromium } from "../http/chromium.ts";
 
@@ -29,11 +30,14 @@ export interface OpenOptions extends BrowserContextOptions {
 }
 
 /** Starts a server and a browser for the tests of one `describe`. */
-export function useConsole(fill?: (app: TestApp) => Promise<void>): ConsoleTest {
+export function useConsole(
+  fill?: (app: TestApp) => Promise<void>,
+  settings: Partial<Config> = {},
+): ConsoleTest {
   let app: TestApp | undefined;
   const openPage = useBrowser();
   before(async () => {
-    app = await startApp();
+    app = await startApp(settings);
     await fill?.(app);
   });
   after(async () => app?.stop());

@@ -239,7 +239,7 @@ describe("the grid of the console", { skip }, () => {
     await page.getByRole("button", { name: "Change 3 resources" }).click();
     await page.getByRole("dialog", { name: "2 resources could not be changed" }).waitFor();
     await page.keyboard.press("Escape");
-    await page.getByText("Changed 1 resource.").waitFor();
+    await page.getByText("Changed 1 of 3 resources.").waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("button", { name: "Undo" }).click();
     assert.equal(await test.app.total("many"), 3);

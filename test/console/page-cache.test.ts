@@ -114,5 +114,19 @@ describe("the pages of a grid", () => {
     cache.show(150, 190);
     await wait(80);
     assert.equal(cache.rowCount, 300);
+    assert.equal(cache.total, undefined);
+  });
+
+  it("end where a page is not full, also when it is empty", async () => {
+    const { cache } = serverOf(async (page) => {
+      const { rows, ...rest } = pageOf(page);
+      return { ...rest, rows: page < 2 ? rows : [], total: undefined, totalAtLeast: 150 };
+    });
+    cache.show(150, 190);
+    await wait(1);
+    assert.equal(cache.rowCount, 300);
+    cache.show(250, 290);
+    await wait(80);
+    assert.deepEqual([cache.rowCount, cache.total], [200, 200]);
   });
 });

@@ -1,0 +1,87 @@
+// Changes one field of many resources.
+
+import { useState } from "preact/hooks";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Field } from "../ui/field.tsx";
+import { countText } from "../ui/format.ts";
+import { batchProgress, patchOf, runBatches, type Target } from "./batch.ts";
+import { BatchProgress, tellOutcome } from "./bulk-report.tsx";
+import type { Column } from "./columns.ts";
+import { inputKind, readInput } from "./edit.ts";
+import { patchAt } from "./paths.ts";
+import { ValueInput } from "./value-input.tsx";
+
+interface BulkEditProps {
+  readonly collection: string;
+  readonly columns: readonly Column[];
+  readonly targets: readonly Target[];
+  readonly onClose: () => void;
+}
+
+export function BulkEdit({ collection, columns, targets, onClose }: BulkEditProps) {
+  const fields = columns.filter(({ locked }) => locked === undefined);
+  const [path, setPath] = useState(fields[0]?.path ?? "");
+  const [text, setText] = useState("");
+  const [error, setError] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const column = fields.find((one) => one.path === path);
+  const kind = column === undefined ? "text" : inputKind(column, undefined);
+  const close = (): void => (isBusy ? batchProgress.peek()?.cancel() : onClose());
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    const value = readInput(kind, text, undefined);
+    if (column === undefined || value === undefined) return setError("This is no number.");
+    setBusy(true);
+    const outcome = await runBatches(targets, patchOf(collection, patchAt(path, value)));
+    onClose();
+    tellOutcome("Changed", outcome);
+  };
+  return (
+    <Dialog title={`Edit a field of ${countText(targets.length)}`} onClose={close}>
+      <form class="filter-editor" onSubmit={(event) => void submit(event)}>
+        <Field label="Field">
+          {(attributes) => (
+            <select
+              {...attributes}
+              value={path}
+              onChange={(event) => {
+                setPath(event.currentTarget.value);
+                setText("");
+              }}
+            >
+              {fields.map((one) => (
+                <option key={one.path} value={one.path}>
+                  {one.label}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field
+          label="New value"
+          help="Leave it empty to remove the field."
+          errors={error === undefined ? [] : [error]}
+        >
+          {(attributes) => (
+            <ValueInput
+              attributes={{ ...attributes }}
+              kind={kind}
+              options={column?.options ?? []}
+              text={text}
+              onText={setText}
+              isClearable
+            />
+          )}
+        </Field>
+        <BatchProgress />
+        <div class="dialog-foot">
+          {!isBusy && <Button onClick={close}>Cancel</Button>}
+          <Button type="submit" kind="primary" isBusy={isBusy}>
+            {text === "" ? "Remove the field of" : "Change"} {countText(targets.length)}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
