@@ -32,6 +32,15 @@ export class Problem extends Error {
     this.requestId = body.requestId;
   }
 
+  /** What is wrong, in one line: the errors if there are any. */
+  get reason(): string {
+    const details = this.errors.map(({ pointer = "", parameter, detail }) => {
+      const name = parameter ?? pointer.slice(1);
+      return name === "" || detail.startsWith(name) ? detail : `${name} ${detail}`;
+    });
+    return details.length === 0 ? this.message : details.join("; ");
+  }
+
   /** The errors of a field and of what is below it. */
   at(pointer: string): readonly ProblemDetail[] {
     return this.errors.filter(

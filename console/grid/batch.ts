@@ -1,11 +1,12 @@
 // Changes many resources, in batches of a hundred. What is rejected is left out and told, and the rest goes on.
 
 import { signal } from "@preact/signals";
-import { send } from "../api/client.ts";
+import { fetchJson } from "../api/client.ts";
 import { untilOnline } from "../api/connection.ts";
 import type { JsonObject } from "../api/json.ts";
 import { Problem } from "../api/problem.ts";
 import { reportChange, resourceUrl } from "../state/changes.ts";
+import { formerValues, type Results, type WayBack, waysBack } from "./bulk-undo.ts";
 import type { Row } from "./columns.ts";
 
 const batchSize = 100;
@@ -39,11 +40,13 @@ export interface Change {
   readonly collection: string;
   readonly verb: "Changing" | "Deleting";
   readonly operation: (target: Target) => JsonObject;
+  /** The field that is changed, where the change can be undone. */
+  readonly field?: string;
 }
 
 /** Sets a field, whatever else someone has changed; null removes it. */
 export const patchOf = (collection: string, body: JsonObject): Change => ({
-  ...{ collection, verb: "Changing" },
+  ...{ collection, verb: "Changing", field: Object.keys(body)[0] ?? "" },
   operation: ({ id }) => ({
     ...{ method: "PATCH", path: resourceUrl(collection, id) },
     ...{ body, ifMatch: "*" },
@@ -65,6 +68,8 @@ export interface Outcome {
   readonly isCancelled: boolean;
   /** Why it ended early. */
   readonly error?: unknown;
+  /** Writes the former values back. */
+  readonly undo?: () => Promise<void>;
 }
 
 let last: Promise<unknown> = Promise.resolve();
@@ -81,16 +86,18 @@ async function run(targets: readonly Target[], change: Change): Promise<Outcome>
   const abort = new AbortController();
   const cancel = (): void => abort.abort();
   const failures: Failure[] = [];
+  const ways: WayBack[] = [];
   let done = 0;
   const outcome = (error?: unknown): Outcome => ({
     ...{ changed: done - failures.length, total, isCancelled: abort.signal.aborted },
     ...(error !== undefined && { error }),
+    ...(ways.length > 0 && { undo: () => goBack(change.collection, ways) }),
   });
   try {
     while (done < total && !abort.signal.aborted && failures.length < mostFailures) {
       if (total > batchSize) batchProgress.value = { verb: change.verb, done, total, cancel };
       const some = targets.slice(done, done + batchSize);
-      failures.push(...(await runBatch(some, change, abort.signal)));
+      failures.push(...(await runBatch(some, change, abort.signal, ways)));
       done += some.length;
     }
     return outcome(done < total && !abort.signal.aborted ? tooManyFailures() : undefined);
@@ -103,6 +110,17 @@ async function run(targets: readonly Target[], change: Change): Promise<Outcome>
   }
 }
 
+/** Each with the ETag of the change, so that what someone else has changed since then stays. */
+async function goBack(collection: string, ways: readonly WayBack[]): Promise<void> {
+  const operations = new Map<Target, JsonObject>(ways.map((way) => [way.target, way.operation]));
+  const operation = (target: Target): JsonObject => operations.get(target) ?? {};
+  const { changed, total, error } = await runBatches([...operations.keys()], {
+    ...{ collection, verb: "Changing", operation },
+  });
+  if (error !== undefined) throw error;
+  if (changed < total) throw new Error(`Undone for ${changed} of ${total} resources.`);
+}
+
 const tooManyFailures = (): Error => new Error(`More than ${mostFailures} could not be changed.`);
 
 /** A batch happens wholly or not at all, so it is sent again without what was rejected. */
@@ -110,13 +128,18 @@ async function runBatch(
   targets: readonly Target[],
   change: Change,
   signal: AbortSignal,
+  ways: WayBack[],
 ): Promise<readonly Failure[]> {
   const failures: Failure[] = [];
+  const former = await formerValues(targets, change);
   let rest = targets;
   while (rest.length > 0) {
-    const rejected = await sendBatch(rest, change, signal);
-    if (rejected === undefined) break;
-    const { target, detail, isGone } = rejected;
+    const answer = await sendBatch(rest, change, signal);
+    if (!("target" in answer)) {
+      ways.push(...waysBack(answer.results, former, change));
+      break;
+    }
+    const { target, detail, isGone } = answer;
     rest = rest.filter((one) => one !== target);
     const isDone = isGone && change.verb === "Deleting";
     if (!isDone) failures.push({ collection: change.collection, target, detail });
@@ -135,7 +158,7 @@ async function sendBatch(
   targets: readonly Target[],
   { operation }: Change,
   signal: AbortSignal,
-): Promise<Rejection | undefined> {
+): Promise<Rejection | Results> {
   const request = {
     method: "POST",
     path: "/-/batch",
@@ -143,8 +166,7 @@ async function sendBatch(
   };
   for (;;) {
     try {
-      await send(request);
-      return undefined;
+      return await fetchJson<Results>(request);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const rejected = rejectionIn(error, targets);

@@ -10,11 +10,11 @@ import { countText, formatNumber } from "../ui/format.ts";
 import { batchFailures, batchProgress, type Outcome } from "./batch.ts";
 
 export function tellOutcome(verb: "Changed" | "Deleted", outcome: Outcome): void {
-  const { changed, total, isCancelled, error } = outcome;
+  const { changed, total, isCancelled, error, undo } = outcome;
   const part = `${verb} ${formatNumber(changed)} of ${countText(total)}.`;
-  if (isCancelled) tellDone(`Cancelled. ${part}`);
+  if (isCancelled) tellDone(`Cancelled. ${part}`, undo);
   else if (error !== undefined) tellFailure(new Error(`${part} ${asProblem(error).message}`));
-  else tellDone(changed === total ? `${verb} ${countText(total)}.` : part);
+  else tellDone(changed === total ? `${verb} ${countText(total)}.` : part, undo);
 }
 
 export function BatchProgress() {

@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { Json } from "../api/json.ts";
+import { fieldsOf } from "../api/patch.ts";
 import type { Definition, Page, Rights } from "../api/types.ts";
 import type { Target } from "../grid/batch.ts";
 import { SelectionBar } from "../grid/bulk.tsx";
@@ -16,13 +17,13 @@ import type { GridState } from "../grid/grid-state.ts";
 import { exportRequest, listPath, referencesIn } from "../grid/list.ts";
 import { useLive } from "../grid/live.ts";
 import { filterFields } from "../grid/operators.ts";
-import { patchAt, valueAt } from "../grid/paths.ts";
+import { patchAt, valueAt, withValueAt } from "../grid/paths.ts";
 import { Selection } from "../grid/selection.ts";
 import { StatusLine } from "../grid/status.tsx";
 import { copyLink, Toolbar } from "../grid/toolbar.tsx";
 import { type ShownList, useList } from "../grid/use-list.ts";
 import { isFiltered, queryParams, toggleSort, type View, viewParams } from "../grid/view.ts";
-import { isConflict, openConflict, saveFields } from "../state/changes.ts";
+import { isConflict, openConflict, saveFields, tellSaved } from "../state/changes.ts";
 import { useCommands } from "../state/commands.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
 import { tellFailure } from "../state/notices.ts";
@@ -246,8 +247,10 @@ async function saveCell(
 ): Promise<void> {
   const patch = patchAt(column.path, value);
   try {
-    const { body, etag } = await saveFields(name, row.id, row._etag, patch);
-    cache.replace({ ...body, _etag: etag });
+    const saved = await saveFields(name, row.id, row._etag, patch);
+    cache.replace({ ...saved.body, _etag: saved.etag });
+    const former = withValueAt(fieldsOf(saved.body), column.path, valueAt(row, column.path));
+    tellSaved(name, row.id, { body: former, etag: row._etag }, saved);
   } catch (error) {
     if (!isConflict(error)) throw error;
     const { _etag, _expanded, ...base } = row;

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { Definition, Rights } from "../api/types.ts";
-import { createRequest, deleteSoon, resourceUrl } from "../state/changes.ts";
+import { createRequest, deleteSoon, resourceUrl, tellSaved } from "../state/changes.ts";
 import { collections, collectionsProblem, findCollection } from "../state/collections.ts";
 import { isTyping, useCommands } from "../state/commands.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
@@ -153,7 +153,8 @@ function actionsOf(props: PanelProps, draft: Draft): Actions {
     const saved = await draft.save();
     if (saved === undefined) return undefined;
     setGuard(undefined);
-    tellDone(id === undefined ? `Created ${titleOf(saved.body)}.` : "Saved.");
+    if (id === undefined) tellDone(`Created ${titleOf(saved.body)}.`);
+    else tellSaved(collection, id, draft.base, saved);
     return saved.body.id;
   };
   const then = (action: () => void) => () =>

@@ -10,7 +10,7 @@ import { ConflictDialog } from "../resource/conflict.tsx";
 import { conflict } from "../state/changes.ts";
 import { loadCollections } from "../state/collections.ts";
 import { isPaletteOpen, useCommands } from "../state/commands.ts";
-import { closeNotice, notices } from "../state/notices.ts";
+import { closeNotice, notices, pauseNotices, undoLast } from "../state/notices.ts";
 import { isWatched } from "../state/poll.ts";
 import { goTo, linkTo, route } from "../state/router.ts";
 import { nextTheme } from "../state/theme.ts";
@@ -37,6 +37,7 @@ function Frame() {
         label: `Go to ${label.toLowerCase()}`,
         run: () => goTo(linkTo(name === "" ? [] : [name])),
       })),
+      { label: "Undo the last change", key: "ctrl+z", run: undoLast },
       { label: "Change the theme", run: nextTheme },
     ],
     "frame",
@@ -145,7 +146,15 @@ function ConnectionBanner() {
 
 function Notices() {
   return (
-    <div class="notices" role="status" aria-live="polite">
+    <div
+      class="notices"
+      role="status"
+      aria-live="polite"
+      onPointerEnter={() => pauseNotices(true)}
+      onPointerLeave={() => pauseNotices(false)}
+      onFocusIn={() => pauseNotices(true)}
+      onFocusOut={() => pauseNotices(false)}
+    >
       {notices.value.map(({ id, kind, text, action }) => (
         <div key={id} class={`notice ${kind}`}>
           <p>{text}</p>

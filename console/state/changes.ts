@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { type ApiRequest, getTagged, send, type Tagged } from "../api/client.ts";
 import type { JsonObject } from "../api/json.ts";
-import { fieldsOf, patchOf } from "../api/patch.ts";
+import { changedNames, fieldsOf, patchOf } from "../api/patch.ts";
 import { Problem } from "../api/problem.ts";
 import type { Resource } from "../api/types.ts";
 import { loadCollections } from "./collections.ts";
@@ -57,6 +57,43 @@ export const saveDraft = (
   draft: JsonObject,
 ): Promise<Tagged<Resource>> =>
   sendChange(changeRequest(collection, id, base, draft), { ...draft, id });
+
+/** The ETags of states that were written back, by the resource and the ETag that they had before. */
+const renewed = new Map<string, string>();
+
+/** Tells that a resource was changed, and lets the change be undone as long as nobody else has changed it. */
+export function tellSaved(
+  collection: string,
+  id: string,
+  before: Tagged<JsonObject>,
+  saved: Tagged<Resource>,
+): void {
+  const after = { body: fieldsOf(saved.body), etag: saved.etag };
+  // Without a right to read there is no former state; what is never shown has none either.
+  const isKnown = saved.etag !== "" && changedNames(after.body, before.body).length > 0;
+  tellDone("Saved.", isKnown ? () => writeBack(collection, id, before, after) : undefined);
+}
+
+async function writeBack(
+  collection: string,
+  id: string,
+  before: Tagged<JsonObject>,
+  after: Tagged<JsonObject>,
+): Promise<void> {
+  const key = resourceUrl(collection, id);
+  const etag = renewed.get(`${key} ${after.etag}`) ?? after.etag;
+  const { body } = before;
+  const restored = await saveDraft(collection, id, { body: after.body, etag }, body).catch(
+    notUndone,
+  );
+  renewed.set(`${key} ${before.etag}`, restored.etag);
+}
+
+/** Why a change stays. */
+export function notUndone(error: unknown): never {
+  if (!isConflict(error)) throw error;
+  throw new Error("Not undone: someone else has changed it meanwhile.");
+}
 
 /** The same key creates the resource once, however often it is sent. */
 export const createRequest = (collection: string, draft: JsonObject, key: string): ApiRequest => ({
@@ -169,7 +206,7 @@ export async function resolveConflict(chosen: JsonObject): Promise<void> {
     const saved = await saveDraft(collection, id, theirs, chosen);
     conflict.value = undefined;
     onSaved(saved);
-    tellDone("Saved.");
+    tellSaved(collection, id, theirs, saved);
   } catch (error) {
     if (!isConflict(error)) throw error;
     await openConflict({ ...current, base: theirs.body, mine: chosen });

@@ -28,6 +28,12 @@ export function useCommands(list: readonly Command[], key: string): void {
   }, [key]);
 }
 
+/** Whether the browser has its own undo there. */
+const hasText = (target: EventTarget | null): boolean =>
+  isTyping(target) &&
+  !(target instanceof HTMLInputElement && /^(checkbox|radio|file|range)$/.test(target.type)) &&
+  !(target instanceof HTMLSelectElement);
+
 /** Whether keys go into a field. */
 export const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
@@ -47,6 +53,9 @@ addEventListener("keydown", (event) => {
     isPaletteOpen.value = !isPaletteOpen.peek();
     return;
   }
+  // Elsewhere the browser would take back what was typed last, such as a search.
+  if (name === "ctrl+z" && hasText(event.target)) return;
+  if (name === "ctrl+z") event.preventDefault();
   if (event.altKey || document.querySelector("dialog[open], :popover-open") !== null) return;
   if (!name.startsWith("ctrl+") && isTyping(event.target)) return;
   const command = commands.peek().find(({ key }) => key === name);

@@ -1,7 +1,8 @@
-// Short messages at the edge of the screen, and changes that are held back some seconds so that they can be undone.
+// Short messages at the edge of the screen, changes that are held back some seconds, and the way back from changes.
 
 import { signal } from "@preact/signals";
 import { asProblem } from "../api/problem.ts";
+import { Countdown } from "./countdown.ts";
 
 export interface Notice {
   readonly id: number;
@@ -13,28 +14,59 @@ export interface Notice {
 export const notices = signal<readonly Notice[]>([]);
 
 const shownMs = 6_000;
-export const heldMs = 7_000;
+/** Long enough to notice a mistake. */
+export const heldMs = 15_000;
+const countdowns = new Map<number, Countdown>();
 let lastId = 0;
 
-function show(notice: Omit<Notice, "id">, milliseconds?: number): () => void {
+function show(notice: Omit<Notice, "id">, milliseconds?: number, ended?: () => void): () => void {
   const id = ++lastId;
   notices.value = [...notices.peek(), { ...notice, id }];
-  const close = () => {
-    notices.value = notices.peek().filter((one) => one.id !== id);
-  };
-  if (milliseconds !== undefined) setTimeout(close, milliseconds);
+  const close = (): void => closeNotice(id);
+  if (milliseconds !== undefined)
+    countdowns.set(id, new Countdown(milliseconds, ended ?? close, isPaused));
   return close;
 }
 
-export const tellDone = (text: string): void => void show({ kind: "done", text }, shownMs);
+/** `undo` writes the former values back. Its button stays for a while, and Ctrl+Z works after that, too. */
+export function tellDone(text: string, undo?: () => Promise<void>): void {
+  if (undo === undefined) return void show({ kind: "done", text }, shownMs);
+  const run = (): void => {
+    undos.delete(run);
+    close();
+    undo().then(() => tellDone("Undone."), tellFailure);
+  };
+  const close = show({ kind: "done", text, action: { label: "Undo", run } }, heldMs);
+  undos.add(run);
+}
 
 /** A failure stays until someone closes it. */
 export const tellFailure = (error: unknown): void =>
-  void show({ kind: "failed", text: asProblem(error).message });
+  void show({ kind: "failed", text: asProblem(error).reason });
 
 export const closeNotice = (id: number): void => {
+  countdowns.get(id)?.stop();
+  countdowns.delete(id);
   notices.value = notices.peek().filter((one) => one.id !== id);
 };
+
+let isPaused = false;
+
+/** Messages stay while someone points at them or has the focus there. */
+export function pauseNotices(isOn: boolean): void {
+  isPaused = isOn;
+  for (const countdown of countdowns.values()) countdown.pause(isOn);
+}
+
+/** What Ctrl+Z takes back, the last one first. */
+const undos = new Set<() => void>();
+
+/** Takes back the last change that was made here. */
+export function undoLast(): void {
+  const last = [...undos].at(-1);
+  if (last === undefined) show({ kind: "done", text: "There is nothing to undo." }, shownMs);
+  else last();
+}
 
 const held = new Set<() => void>();
 
@@ -44,8 +76,8 @@ const held = new Set<() => void>();
  */
 export function holdBack(text: string, run: () => Promise<void>, undone: () => void): void {
   const end = (): void => {
-    clearTimeout(timer);
     held.delete(now);
+    undos.delete(undo);
     close();
   };
   const now = (): void => {
@@ -59,9 +91,9 @@ export function holdBack(text: string, run: () => Promise<void>, undone: () => v
     end();
     undone();
   };
-  const timer = setTimeout(now, heldMs);
-  const close = show({ kind: "held", text, action: { label: "Undo", run: undo } });
+  const close = show({ kind: "held", text, action: { label: "Undo", run: undo } }, heldMs, now);
   held.add(now);
+  undos.add(undo);
 }
 
 /** Runs at once what is held back. */

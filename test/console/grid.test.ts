@@ -160,14 +160,14 @@ describe("the grid of the console", { skip }, () => {
   it("edits a cell in place, says why it cannot, and leaves it with Escape", async () => {
     const page = await test.open("#/c/people");
     await cell(page, "36").dblclick();
-    await page.getByLabel("age").fill("-1");
+    await page.getByLabel("age", { exact: true }).fill("-1");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
-    await page.getByLabel("age").fill("37");
+    await page.getByLabel("age", { exact: true }).fill("37");
     await page.keyboard.press("Enter");
     await cell(page, "37").waitFor();
     await page.keyboard.press("F2");
-    await page.getByLabel("age").fill("99");
+    await page.getByLabel("age", { exact: true }).fill("99");
     await page.keyboard.press("Escape");
     await cell(page, "37").waitFor();
     await page.keyboard.press("ArrowRight");
@@ -180,6 +180,11 @@ describe("the grid of the console", { skip }, () => {
     };
     assert.deepEqual([data[0]?.age, data[0]?.level], [37, "silver"]);
     assert.match((await cell(page, "a, b").innerHTML()) ?? "", /edited in the panel/);
+    for (const _ of ["level", "age"]) {
+      await page.keyboard.press("Control+z");
+      await page.getByText("Undone.").last().waitFor();
+    }
+    await cell(page, "36").waitFor();
     await page.context().close();
   });
 
@@ -191,7 +196,7 @@ describe("the grid of the console", { skip }, () => {
     const headers = { "Content-Type": "application/merge-patch+json" };
     const body = JSON.stringify({ age: 10 });
     await test.app.request(`/people/${data[0]?.id}`, { method: "PATCH", headers, body });
-    await page.getByLabel("age").fill("11");
+    await page.getByLabel("age", { exact: true }).fill("11");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
     await expectAccessible(page);
@@ -240,6 +245,8 @@ describe("the grid of the console", { skip }, () => {
     await page.getByRole("dialog", { name: "2 resources could not be changed" }).waitFor();
     await page.keyboard.press("Escape");
     await page.getByText("Changed 1 of 3 resources.").waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("Undone.").waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("button", { name: "Undo" }).click();
     assert.equal(await test.app.total("many"), 3);

@@ -166,6 +166,32 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
+  it("undoes what was saved, one after the other, unless someone else has changed it", async () => {
+    const page = await test.open("#/c/people/dan");
+    const change = async (name: string): Promise<void> => {
+      await input(page, "Name").fill(name);
+      await page.keyboard.press("Control+s");
+      await page.getByText("Saved.", { exact: true }).last().waitFor();
+      await panel(page).getByText("No changes").waitFor();
+    };
+    const shown = (name: string): Promise<void> =>
+      panel(page).getByRole("heading", { name, exact: true }).waitFor();
+    await change("Dan 1");
+    await change("Dan 2");
+    await page.getByRole("button", { name: "Undo" }).last().click();
+    await shown("Dan 1");
+    await panel(page).getByRole("heading").first().focus();
+    await page.keyboard.press("Control+z");
+    await shown("dan");
+    assert.equal((await read("dan")).name, "dan");
+    await change("Dan 3");
+    await patch("dan", { age: 50 });
+    await page.getByRole("button", { name: "Undo" }).click();
+    await page.getByText("Not undone: someone else has changed it meanwhile.").waitFor();
+    assert.equal((await read("dan")).name, "Dan 3");
+    await page.context().close();
+  });
+
   it("deletes with undo, and asks before changes are lost", async () => {
     const page = await test.open("#/c/people/cyd");
     await input(page, "Name").fill("Changed");
@@ -292,6 +318,7 @@ describe("one resource in the console", { skip }, () => {
     await panel(page).getByText("replaced").waitFor();
     await panel(page).getByRole("button", { name: "Remove page.html" }).click();
     await page.getByText("Removed page.html.").waitFor();
+    await page.evaluate("dispatchEvent(new Event('beforeunload', { cancelable: true }))");
     await panel(page).getByText("files.2 ·").waitFor({ state: "detached" });
     const { files } = (await read("ada")) as { files: { name: string; size: number }[] };
     assert.deepEqual(
