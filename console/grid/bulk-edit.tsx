@@ -21,8 +21,9 @@ interface BulkEditProps {
 
 export function BulkEdit({ collection, columns, targets, onClose }: BulkEditProps) {
   const fields = columns.filter(({ locked }) => locked === undefined);
-  const [path, setPath] = useState(fields[0]?.path ?? "");
+  const [path, setPath] = useState("");
   const [text, setText] = useState("");
+  const [isRemoval, setRemoval] = useState(false);
   const [error, setError] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const column = fields.find((one) => one.path === path);
@@ -30,8 +31,8 @@ export function BulkEdit({ collection, columns, targets, onClose }: BulkEditProp
   const close = (): void => (isBusy ? batchProgress.peek()?.cancel() : onClose());
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    const value = readInput(kind, text, undefined);
-    if (column === undefined || value === undefined) return setError("This is no number.");
+    const value = isRemoval ? null : readInput(kind, text, undefined);
+    if (value === undefined) return setError("This is no number.");
     setBusy(true);
     const outcome = await runBatches(targets, patchOf(collection, patchAt(path, value)));
     onClose();
@@ -48,8 +49,10 @@ export function BulkEdit({ collection, columns, targets, onClose }: BulkEditProp
               onChange={(event) => {
                 setPath(event.currentTarget.value);
                 setText("");
+                setRemoval(false);
               }}
             >
+              {column === undefined && <option value="">Choose a field</option>}
               {fields.map((one) => (
                 <option key={one.path} value={one.path}>
                   {one.label}
@@ -58,27 +61,39 @@ export function BulkEdit({ collection, columns, targets, onClose }: BulkEditProp
             </select>
           )}
         </Field>
-        <Field
-          label="New value"
-          help="Leave it empty to remove the field."
-          errors={error === undefined ? [] : [error]}
-        >
-          {(attributes) => (
-            <ValueInput
-              attributes={{ ...attributes }}
-              kind={kind}
-              options={column?.options ?? []}
-              text={text}
-              onText={setText}
-              isClearable
+        {column && !isRemoval && (
+          <Field label="New value" errors={error === undefined ? [] : [error]}>
+            {(attributes) => (
+              <ValueInput
+                attributes={{ ...attributes }}
+                kind={kind}
+                options={column.options}
+                text={text}
+                onText={setText}
+              />
+            )}
+          </Field>
+        )}
+        {column && !column.isRequired && (
+          <label class="check removal">
+            <input
+              type="checkbox"
+              checked={isRemoval}
+              onChange={(event) => setRemoval(event.currentTarget.checked)}
             />
-          )}
-        </Field>
+            Remove the field instead
+          </label>
+        )}
         <BatchProgress />
         <div class="dialog-foot">
           {!isBusy && <Button onClick={close}>Cancel</Button>}
-          <Button type="submit" kind="primary" isBusy={isBusy}>
-            {text === "" ? "Remove the field of" : "Change"} {countText(targets.length)}
+          <Button
+            type="submit"
+            kind={isRemoval ? "danger" : "primary"}
+            isBusy={isBusy}
+            isDisabled={column === undefined || (text === "" && !isRemoval)}
+          >
+            {isRemoval ? `Remove ${column?.label} of` : "Change"} {countText(targets.length)}
           </Button>
         </div>
       </form>

@@ -12,6 +12,8 @@ import { batchFailures, batchProgress, type Outcome } from "./batch.ts";
 export function tellOutcome(verb: "Changed" | "Deleted", outcome: Outcome): void {
   const { changed, total, isCancelled, error, undo } = outcome;
   const part = `${verb} ${formatNumber(changed)} of ${countText(total)}.`;
+  // The list of failures says why.
+  if (changed === 0 && error === undefined && !isCancelled) return;
   if (isCancelled) tellDone(`Cancelled. ${part}`, undo);
   else if (error !== undefined) tellFailure(new Error(`${part} ${asProblem(error).message}`));
   else tellDone(changed === total ? `${verb} ${countText(total)}.` : part, undo);

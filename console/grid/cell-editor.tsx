@@ -66,7 +66,7 @@ export function CellEditor({ column, value, onSave, onLeave }: CellEditorProps) 
         options={column.options}
         text={text}
         onText={setText}
-        isClearable
+        isClearable={column.isRequired !== true}
         attributes={{
           "aria-label": column.label,
           "aria-invalid": error !== undefined,

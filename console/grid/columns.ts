@@ -23,6 +23,8 @@ export interface Column {
   readonly kind: Kind;
   /** The values of an enumeration. */
   readonly options: readonly Json[];
+  /** Whether the schema asks for it. */
+  readonly isRequired?: boolean;
   /** Why it cannot be edited in the grid. */
   readonly locked?: string;
   /** The collection that it refers to. */
@@ -95,10 +97,13 @@ function declaredColumn(definition: Definition, name: string, schema: Schema): C
   const kind = kindOf(schema);
   const path = escapeName(name);
   const refersTo = referenceAt(definition, path);
+  const root = definition.schema ?? {};
+  const { required = [] } = resolveSchema(root, root);
   const locked = schema.readOnly ? "The schema says that it is read-only." : lockOf(kind);
   return {
     ...{ path, label: schema.title ?? name, kind },
     options: schema.enum ?? (schema.const === undefined ? [] : [schema.const]),
+    ...(required.includes(name) && { isRequired: true }),
     ...(locked !== undefined && { locked }),
     ...(refersTo !== undefined && { refersTo }),
   };

@@ -150,7 +150,7 @@ function WhereEditor({ text, errors, onApply }: WhereEditorProps) {
         )}
       </Field>
       <Button type="submit" kind="primary">
-        Change conditions
+        Apply
       </Button>
     </form>
   );

@@ -92,7 +92,7 @@ export function FilterEditor({ fields, filter, errors = [], onApply }: FilterEdi
         onValue={setValue}
       />
       <Button type="submit" kind="primary">
-        {filter ? "Change filter" : "Filter"}
+        Apply
       </Button>
     </form>
   );

@@ -6,7 +6,7 @@ import { heldDeletions } from "../state/changes.ts";
 import type { Column, Row } from "./columns.ts";
 import { lockOf } from "./edit.ts";
 import type { GridState } from "./grid-state.ts";
-import { GridHeader } from "./header.tsx";
+import { GridHeader, type Selected } from "./header.tsx";
 import { type GridKeys, pressKey } from "./keys.ts";
 import { cellId, GridRow, type RowActions } from "./row.tsx";
 import { rowHeight } from "./scroll.ts";
@@ -30,7 +30,7 @@ export interface GridProps {
   readonly onSave: (row: Row, column: Column, value: Json) => Promise<void>;
   readonly onSort: (column: Column, isAdded: boolean) => void;
   readonly onWidth: (column: Column, width: number) => void;
-  readonly onSelectAll: () => void;
+  readonly onSelectAll: () => Promise<void>;
 }
 
 const checkWidth = 40;
@@ -102,7 +102,7 @@ export function Grid(props: GridProps) {
               columns={columns}
               sort={sort}
               activeColumn={activeRow < 0 ? activeColumn : undefined}
-              isAllSelected={isAllSelected(cache.rowCount, selection)}
+              selected={selectedOf(cache.rowCount, selection)}
               onSelectAll={props.onSelectAll}
               onSort={keys.onSort}
               onWidth={(at, width) => setWidth(latest.current, at, width)}
@@ -136,8 +136,11 @@ export function Grid(props: GridProps) {
 
 type Latest = { readonly current: GridProps };
 
-const isAllSelected = (count: number, { rows, except }: Selection): boolean =>
-  except.value?.size === 0 || (count > 0 && rows.value.size === count);
+function selectedOf(count: number, { rows, except }: Selection): Selected {
+  const missing = except.value?.size ?? count - rows.value.size;
+  if (missing === 0 && count > 0) return "all";
+  return except.value === undefined && rows.value.size === 0 ? "none" : "some";
+}
 
 function setWidth({ columns, onWidth }: GridProps, at: number, width: number): void {
   const column = columns[at - 1];
@@ -176,7 +179,7 @@ function keysOf(latest: Latest): Omit<GridKeys, "columns"> {
       if (row) latest.current.onOpen(row);
     },
     onSelect: (index, isRange) => select(latest.current, index, isRange),
-    onSelectAll: () => latest.current.onSelectAll(),
+    onSelectAll: () => void latest.current.onSelectAll(),
     onEdit: (index, at) => startEdit(latest.current, index, at),
     onSort: (at, isAdded) => {
       const column = columnAt(at);
@@ -204,6 +207,8 @@ function actionsOf(latest: Latest, keys: Omit<GridKeys, "columns">): RowActions 
       latest.current.state.focus();
       latest.current.state.activate(index, 0);
       keys.onSelect(index, isRange);
+      const row = latest.current.state.cache.rowAt(index);
+      return row !== undefined && latest.current.selection.has(row.id);
     },
     onCell: (event, index, at) => clickCell(latest.current, event, index, at),
     onSave: (row, column, value) => latest.current.onSave(row, column, value),

@@ -1,23 +1,27 @@
 // The headers of the grid: a click sorts, dragging the edge changes the width.
 
+import { useState } from "preact/hooks";
 import type { IconName } from "../ui/icon.tsx";
 import { Icon } from "../ui/icon.tsx";
 import type { Column } from "./columns.ts";
 import { cellId } from "./row.tsx";
 import type { SortKey } from "./view.ts";
 
+export type Selected = "all" | "some" | "none";
+
 interface HeaderProps {
   readonly columns: readonly Column[];
   readonly sort: readonly SortKey[];
   readonly activeColumn: number | undefined;
-  readonly isAllSelected: boolean;
-  readonly onSelectAll: () => void;
+  readonly selected: Selected;
+  readonly onSelectAll: () => Promise<void>;
   readonly onSort: (column: number, isAdded: boolean) => void;
   readonly onWidth: (column: number, width: number) => void;
 }
 
 export function GridHeader(props: HeaderProps) {
-  const { columns, activeColumn, isAllSelected, onSelectAll } = props;
+  const { columns, activeColumn, selected, onSelectAll } = props;
+  const [, draw] = useState({});
   return (
     <div role="row" class="grid-row grid-head" aria-rowindex={1}>
       <div
@@ -26,16 +30,14 @@ export function GridHeader(props: HeaderProps) {
         class="cell check-cell"
         aria-colindex={1}
         data-active={activeColumn === 0 || undefined}
+        onClick={() => void onSelectAll().then(() => draw({}))}
       >
         <input
           type="checkbox"
           tabIndex={-1}
           aria-label="Select all"
-          checked={isAllSelected}
-          onClick={(event) => {
-            event.preventDefault();
-            onSelectAll();
-          }}
+          checked={selected === "all"}
+          indeterminate={selected === "some"}
         />
       </div>
       {columns.map((column, at) => (

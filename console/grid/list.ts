@@ -47,8 +47,9 @@ export async function fetchPage(
 
 /** `scan;desc="20015 resources checked";dur=81.3` */
 export function readScan(header: string | null): ListPage["scan"] {
-  const [, text, milliseconds] = /scan;desc="([^"]*)";dur=([\d.]+)/.exec(header ?? "") ?? [];
-  return text === undefined ? undefined : { text, milliseconds: Number(milliseconds) };
+  const [, count, milliseconds] = /scan;desc="(\d+)[^"]*";dur=([\d.]+)/.exec(header ?? "") ?? [];
+  if (count === undefined) return undefined;
+  return { count: Number(count), milliseconds: Number(milliseconds) };
 }
 
 /** The whole list with the shown columns, for a file. CSV cannot expand references. */

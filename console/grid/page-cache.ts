@@ -19,8 +19,8 @@ export interface ListPage {
   /** Undefined when the server does not count so many. */
   readonly total: number | undefined;
   readonly totalAtLeast: number;
-  /** Such as `20015 resources checked`, and how long it took. */
-  readonly scan: { readonly text: string; readonly milliseconds: number } | undefined;
+  /** How many resources were checked one by one, and how long it took. */
+  readonly scan: { readonly count: number; readonly milliseconds: number } | undefined;
 }
 
 /** Returns undefined when the page still has this ETag. */

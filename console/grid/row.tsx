@@ -17,7 +17,8 @@ export interface RowActions {
   readonly onCell: (event: MouseEvent, index: number, column: number) => void;
   readonly onOpen: (index: number) => void;
   readonly onEdit: (index: number, column: number) => void;
-  readonly onCheck: (index: number, isRange: boolean) => void;
+  /** Returns whether the row is selected now. */
+  readonly onCheck: (index: number, isRange: boolean) => boolean;
   readonly onSave: (row: Row, column: Column, value: Json) => Promise<void>;
   readonly onLeave: (move: -1 | 0 | 1 | undefined) => void;
 }
@@ -91,16 +92,18 @@ function CheckCell({ row, index, actions, activeColumn, isSelected }: LoadedProp
       class="cell check-cell"
       aria-colindex={1}
       data-active={activeColumn === 0 || undefined}
+      onClick={(event) => {
+        // The browser has ticked the box already, and a range may leave it as it was.
+        const box = event.currentTarget.querySelector("input");
+        const isTicked = actions.onCheck(index, event.shiftKey);
+        if (box) box.checked = isTicked;
+      }}
     >
       <input
         type="checkbox"
         tabIndex={-1}
         aria-label={`Select ${titleOf(row)}`}
         checked={isSelected}
-        onClick={(event) => {
-          event.preventDefault();
-          actions.onCheck(index, event.shiftKey);
-        }}
       />
     </div>
   );

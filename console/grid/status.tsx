@@ -5,7 +5,7 @@ import { isAdmin } from "../state/collections.ts";
 import { useLoad } from "../state/load.ts";
 import { linkTo } from "../state/router.ts";
 import { Button } from "../ui/button.tsx";
-import { countText, formatBytes, formatNumber } from "../ui/format.ts";
+import { countText, formatBytes, formatNumber, formatSeconds } from "../ui/format.ts";
 import { BatchProgress } from "./bulk-report.tsx";
 import { runningExport } from "./export.ts";
 import type { ListPage } from "./page-cache.ts";
@@ -21,12 +21,17 @@ interface StatusProps {
   readonly isLoading: boolean;
 }
 
+/** Below this, nobody waits. */
+const noticeableMs = 100;
+
 export function StatusLine(props: StatusProps) {
   const { collection, page, isLoading } = props;
   return (
     <div class="grid-status">
       <p role="status">{isLoading ? "Loading…" : page && countLine(page, props)}</p>
-      {page?.scan && !isLoading && <ScanHint collection={collection} scan={page.scan} />}
+      {page?.scan && page.scan.milliseconds >= noticeableMs && !isLoading && (
+        <ScanHint collection={collection} scan={page.scan} />
+      )}
       <BatchProgress />
       <ExportProgress />
     </div>
@@ -54,8 +59,9 @@ function ScanHint({
 }) {
   return (
     <p class="scan-hint">
-      {scan.text} one by one in {formatNumber(Math.round(scan.milliseconds))} ms.{" "}
-      {isAdmin.value && <IndexHint key={scan.text} collection={collection} />}
+      The server looked through {countText(scan.count)} for this, in{" "}
+      {formatSeconds(scan.milliseconds)}.{" "}
+      {isAdmin.value && <IndexHint key={scan.count} collection={collection} />}
     </p>
   );
 }
@@ -69,7 +75,9 @@ function IndexHint({ collection }: { collection: string }) {
   const newest = own.toSorted((one, other) => other.lastAt.localeCompare(one.lastAt))[0];
   const index = newest?.missingIndexes[0];
   if (index === undefined) return null;
-  return <a href={linkTo(["queries"])}>An index on {[index].flat().join(", ")} would help</a>;
+  return (
+    <a href={linkTo(["queries"])}>Make it faster with an index on {[index].flat().join(", ")}</a>
+  );
 }
 
 function ExportProgress() {

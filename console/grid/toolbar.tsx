@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { linkTo, screenPath } from "../state/router.ts";
 import { copyText } from "../ui/clipboard.ts";
+import { countText } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { ColumnChooser } from "./column-chooser.tsx";
@@ -18,14 +19,24 @@ interface ToolbarProps {
   readonly params: URLSearchParams;
   readonly isSearchable: boolean;
   readonly mayCreate: boolean;
+  /** How many match; undefined when nobody has counted them. */
+  readonly total: number | undefined;
   readonly onChange: (change: Partial<View>) => void;
-  readonly onExport: (format: "csv" | "ndjson") => void;
+  readonly onExport: (format: ExportFormat) => void;
 }
+
+export type ExportFormat = "csv" | "ndjson";
+
+export const exportFormats: readonly (readonly [ExportFormat, string])[] = [
+  ["csv", "CSV, for spreadsheets"],
+  ["ndjson", "JSON lines, for programs"],
+];
 
 export const copyLink = (): void => void copyText(location.href, "the link to this view");
 
 export function Toolbar(props: ToolbarProps) {
-  const { collection, view, onChange, onExport } = props;
+  const { collection, view, total, onChange, onExport } = props;
+  const count = total === undefined ? "all that match" : countText(total);
   return (
     <div class="grid-toolbar">
       <div class="grid-title">
@@ -42,8 +53,11 @@ export function Toolbar(props: ToolbarProps) {
         label="Export"
         icon="download"
         items={[
-          { label: "Export as CSV", icon: "download", run: () => onExport("csv") },
-          { label: "Export as NDJSON", icon: "download", run: () => onExport("ndjson") },
+          ...exportFormats.map(([format, name]) => ({
+            label: `Export ${count} as ${name}`,
+            icon: "download" as const,
+            run: () => onExport(format),
+          })),
           { label: "Copy link to this view", icon: "link", run: copyLink },
         ]}
       />

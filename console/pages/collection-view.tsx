@@ -20,7 +20,7 @@ import { filterFields } from "../grid/operators.ts";
 import { patchAt, valueAt, withValueAt } from "../grid/paths.ts";
 import { Selection } from "../grid/selection.ts";
 import { StatusLine } from "../grid/status.tsx";
-import { copyLink, Toolbar } from "../grid/toolbar.tsx";
+import { copyLink, type ExportFormat, exportFormats, Toolbar } from "../grid/toolbar.tsx";
 import { type ShownList, useList } from "../grid/use-list.ts";
 import { isFiltered, queryParams, toggleSort, type View, viewParams } from "../grid/view.ts";
 import { isConflict, openConflict, saveFields, tellSaved } from "../state/changes.ts";
@@ -125,7 +125,7 @@ function ListPart(props: ListPartProps) {
   const change = (next: Partial<View>, isReplaced = false): void => {
     goTo(linkTo(route.peek().path, viewParams({ ...view, ...next })), isReplaced);
   };
-  const save = (format: "csv" | "ndjson"): void => {
+  const save = (format: ExportFormat): void => {
     const type = format === "csv" ? "text/csv" : "application/x-ndjson";
     const request = exportRequest(name, view, columns, type);
     void exportList(request, `${name}.${format}`, latest?.total);
@@ -147,6 +147,7 @@ function ListPart(props: ListPartProps) {
         description={definition.description}
         {...{ all, view, params, isSearchable, mayCreate }}
         shown={columns}
+        total={cache.total}
         onChange={change}
         onExport={save}
       />
@@ -181,7 +182,7 @@ function ListPart(props: ListPartProps) {
           onSave={(row, column, value) => saveCell(name, list, row, column, value)}
           onSort={({ path }, isAdded) => change({ sort: toggleSort(view.sort, path, isAdded) })}
           onWidth={({ path }, width) => change({ widths: { ...view.widths, [path]: width } }, true)}
-          onSelectAll={() => void selectAll(name, list, selection)}
+          onSelectAll={() => selectAll(name, list, selection)}
         />
       )}
       {(isAll || rows.length > 0) && (
@@ -212,7 +213,7 @@ function useListCommands(
   params: URLSearchParams,
   mayCreate: boolean,
   isSearchable: boolean,
-  save: (format: "csv" | "ndjson") => void,
+  save: (format: ExportFormat) => void,
 ): void {
   const create = (): void => goTo(linkTo(screenPath(name, "new"), params));
   useCommands(
@@ -221,8 +222,10 @@ function useListCommands(
       ...(isSearchable ? [{ label: "Search in this list", key: "/", run: focusSearch }] : []),
       { label: "Add a filter", key: "f", run: () => openPopover("filter") },
       { label: "Choose columns", key: "c", run: () => openPopover("columns") },
-      { label: "Export as CSV", run: () => save("csv") },
-      { label: "Export as NDJSON", run: () => save("ndjson") },
+      ...exportFormats.map(([format, label]) => ({
+        label: `Export as ${label}`,
+        run: () => save(format),
+      })),
       { label: "Copy link to this view", run: copyLink },
     ],
     `${name} ${params} ${mayCreate} ${isSearchable}`,

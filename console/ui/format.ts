@@ -8,6 +8,13 @@ export const formatNumber = (value: number): string => numbers.format(value);
 export const countText = (count: number): string =>
   count === 1 ? "1 resource" : `${formatNumber(count)} resources`;
 
+/** `0.3 seconds`. */
+export const formatSeconds = (milliseconds: number): string =>
+  new Intl.NumberFormat(undefined, {
+    ...{ style: "unit", unit: "second", unitDisplay: "long" },
+    maximumSignificantDigits: 2,
+  }).format(milliseconds / 1000);
+
 /** `1.4 MB`. */
 export function formatBytes(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), sizes.length - 1);

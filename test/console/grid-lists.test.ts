@@ -78,9 +78,11 @@ const toSlowDisk = `
     }),
   });`;
 
-async function exportAs(page: Page, format: "CSV" | "NDJSON"): Promise<void> {
+const slowScan = 'scan;desc="2400 resources checked";dur=321.5';
+
+async function exportAs(page: Page, format: "CSV" | "JSON lines"): Promise<void> {
   await page.getByRole("button", { name: "Export" }).click();
-  await page.getByRole("menuitem", { name: `Export as ${format}` }).click();
+  await page.getByRole("menuitem", { name: `as ${format}` }).click();
 }
 
 describe("lists in the console", { skip }, () => {
@@ -107,9 +109,16 @@ describe("lists in the console", { skip }, () => {
   });
 
   it("name the index that would help a filter", async () => {
-    const page = await test.open("#/c/orders?number[gte]=1000");
-    await page.getByText(/resources checked one by one in \d+ ms/).waitFor();
-    await page.getByRole("link", { name: "An index on number would help" }).press("Enter");
+    const page = await test.open("#/c/customers");
+    // A collection that takes long to look through.
+    await page.route("**/orders?*", async (route) => {
+      const response = await route.fetch();
+      const headers = { ...response.headers(), "server-timing": slowScan };
+      await route.fulfill({ response, headers });
+    });
+    await page.evaluate("location.hash = '#/c/orders?number[gte]=1000'");
+    await page.getByText("The server looked through 2,400 resources for this").waitFor();
+    await page.getByRole("link", { name: "Make it faster with an index on number" }).press("Enter");
     await hashIs(page, "#/queries");
     await page.context().close();
   });
@@ -121,7 +130,7 @@ describe("lists in the console", { skip }, () => {
     await page.getByText("2 of 2,400 resources").waitFor();
     await page.getByRole("button", { name: `Conditions: ${where}`, exact: true }).click();
     await page.getByLabel("Conditions as JSON").fill('{"$or": [{"number": {"like": ""}}]');
-    await page.getByRole("button", { name: "Change conditions" }).click();
+    await page.getByRole("button", { name: "Apply" }).click();
     await page.getByRole("group", { name: "Filters" }).getByRole("alert").waitFor();
     await expectAccessible(page);
     await page.getByRole("button", { name: /^Conditions:/ }).press("Enter");
@@ -183,7 +192,7 @@ describe("lists in the console", { skip }, () => {
     );
     await page.goto(`${test.app.url}/-/console#/c/orders?number[gte]=100&fields=number`);
     await cell(page, "100").waitFor();
-    await exportAs(page, "NDJSON");
+    await exportAs(page, "JSON lines");
     await page.getByText("Exported orders.ndjson.").waitFor();
     const saved = (await page.evaluate("savedText('orders.ndjson')")) as string;
     const numbers = saved.trim().split("\n");
@@ -200,7 +209,7 @@ describe("lists in the console", { skip }, () => {
       "location.hash = '#/c/orders?number[gte]=100&fields=number,id,createdAt,updatedAt'",
     );
     await cell(page, "100").waitFor();
-    await exportAs(page, "NDJSON");
+    await exportAs(page, "JSON lines");
     await page.getByText(/^orders\.ndjson: [\d,]+ resources/).waitFor();
     await expectAccessible(page);
     await page.getByRole("button", { name: "Cancel" }).press("Enter");
@@ -257,7 +266,7 @@ describe("lists in the console", { skip }, () => {
       await page.getByRole("button", { name: "Add filter" }).click();
       await page.getByLabel("Field").selectOption("level");
       await page.getByLabel("Value").selectOption("gold");
-      await page.getByRole("button", { name: "Filter", exact: true }).click();
+      await page.getByRole("button", { name: "Apply" }).click();
       await hashIs(page, "#/c/sales?level=gold&q=ink");
       await cell(page, "Ink").waitFor();
       await expectAccessible(page);

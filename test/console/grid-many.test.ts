@@ -76,6 +76,7 @@ describe("many resources in the console", { skip }, () => {
     await page.getByRole("checkbox", { name: "Select all" }).click();
     await page.getByText("350 selected").waitFor();
     await page.getByRole("button", { name: "Edit a field" }).click();
+    await page.getByLabel("Field", { exact: true }).selectOption("group");
     await page.getByLabel("New value").fill("old");
     const gate = await gateOf(page);
     await page.getByRole("button", { name: "Change 350 resources" }).click();

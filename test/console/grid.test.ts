@@ -90,7 +90,7 @@ describe("the grid of the console", { skip }, () => {
     const top = async () => (await cell(page, "2445").boundingBox())?.y;
     const before = await top();
     await test.app.post("orders", { number: 2500 });
-    await page.getByText("2,501 resources").waitFor({ timeout: 20_000 });
+    await page.getByText("2,501 resources", { exact: true }).waitFor({ timeout: 20_000 });
     assert.equal(await top(), before);
     await page.context().close();
   });
@@ -103,7 +103,7 @@ describe("the grid of the console", { skip }, () => {
     await page.getByLabel("Condition").selectOption("gte");
     await page.getByLabel("Value").fill("30");
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Filter", exact: true }).click();
+    await page.getByRole("button", { name: "Apply" }).click();
     await hashIs(page, "#/c/people?age[gte]=30");
     await page.getByText("2 of 3 resources").waitFor();
     await page.getByRole("columnheader", { name: "age" }).click();
@@ -239,6 +239,7 @@ describe("the grid of the console", { skip }, () => {
     await page.getByText("3 selected").waitFor();
     await expectAccessible(page);
     await page.getByRole("button", { name: "Edit a field" }).click();
+    await page.getByRole("button", { name: "Change 3 resources", disabled: true }).waitFor();
     await page.getByLabel("Field", { exact: true }).selectOption("count");
     await page.getByLabel("New value").fill("5");
     await page.getByRole("button", { name: "Change 3 resources" }).click();
@@ -250,7 +251,21 @@ describe("the grid of the console", { skip }, () => {
     await page.getByRole("button", { name: "Delete" }).click();
     await page.getByRole("button", { name: "Undo" }).click();
     assert.equal(await test.app.total("many"), 3);
-    await page.getByRole("checkbox", { name: "Select two" }).click();
+    const box = (name: string) => page.getByRole("checkbox", { name: `Select ${name}` });
+    await box("one").click();
+    assert.equal(await box("one").isChecked(), true);
+    await page.locator('[aria-label="Select all"]:indeterminate').waitFor();
+    await box("three").click({ modifiers: ["Shift"] });
+    await box("two").click({ modifiers: ["Shift"] });
+    for (const name of ["one", "two", "three", "all"])
+      assert.equal(await box(name).isChecked(), true, name);
+    await page.getByRole("button", { name: "Edit a field" }).click();
+    await page.getByLabel("Field", { exact: true }).selectOption("count");
+    await page.getByLabel("Remove the field instead").check();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Remove count of 3 resources" }).click();
+    await page.getByText("Changed 3 resources.").waitFor();
+    for (const name of ["one", "three"]) await box(name).click();
     await page.getByRole("button", { name: "Delete" }).click();
     await page.evaluate("dispatchEvent(new Event('beforeunload', { cancelable: true }))");
     await page.getByText("2 resources", { exact: true }).waitFor();
@@ -264,8 +279,8 @@ describe("the grid of the console", { skip }, () => {
     });
     await cell(page, "Cyd").waitFor();
     for (const [label, pattern] of [
-      ["Export as CSV", /^id,name\r\n[^,]+,Cyd\r\n$/],
-      ["Export as NDJSON", /^\{"id":"[^"]+","name":"Cyd"\}\n$/],
+      ["Export 1 resource as CSV, for spreadsheets", /^id,name\r\n[^,]+,Cyd\r\n$/],
+      ["Export 1 resource as JSON lines, for programs", /^\{"id":"[^"]+","name":"Cyd"\}\n$/],
     ] as const) {
       await page.getByRole("button", { name: "Export" }).click();
       const download = page.waitForEvent("download");
