@@ -20,6 +20,7 @@ export interface Position {
 }
 
 const spareRows = 4;
+const doubleClickMs = 200;
 
 export class GridState {
   readonly cache: PageCache;
@@ -33,6 +34,7 @@ export class GridState {
   private renderedFirst = 0;
   private scroller: HTMLElement | null = null;
   private body: HTMLElement | null = null;
+  private opening: ReturnType<typeof setTimeout> | undefined;
 
   /** `former` is the same list with other columns. */
   constructor(cache: PageCache, former?: GridState) {
@@ -65,6 +67,13 @@ export class GridState {
   attach(scroller: HTMLElement | null, body: HTMLElement | null): void {
     this.scroller = scroller;
     this.body = body;
+    if (scroller === null) this.openSoon(undefined);
+  }
+
+  /** Opens a resource, unless the click becomes a double click, which edits. */
+  openSoon(open: (() => void) | undefined): void {
+    clearTimeout(this.opening);
+    this.opening = open && setTimeout(open, doubleClickMs);
   }
 
   focus(): void {

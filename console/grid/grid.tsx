@@ -3,8 +3,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Json } from "../api/json.ts";
 import { heldDeletions } from "../state/changes.ts";
+import { clickCell, startEdit } from "./click.ts";
 import type { Column, Row } from "./columns.ts";
-import { lockOf } from "./edit.ts";
 import type { GridState } from "./grid-state.ts";
 import { GridHeader, type Selected } from "./header.tsx";
 import { type GridKeys, pressKey } from "./keys.ts";
@@ -38,10 +38,15 @@ const usualWidths: Partial<Record<Column["kind"], number>> = {
   ...{ number: 110, boolean: 100, date: 120, time: 230, choice: 120 },
 };
 
-export const widthOf = (column: Column, widths: GridProps["widths"]): number =>
-  (Object.hasOwn(widths, column.path) ? widths[column.path] : undefined) ??
-  usualWidths[column.kind] ??
-  190;
+const usualWidth = 190;
+const letterWidth = 8.5;
+
+/** Wide enough for its header, unless that is long. */
+export function widthOf({ path, kind, label }: Column, widths: GridProps["widths"]): number {
+  const chosen = Object.hasOwn(widths, path) ? widths[path] : undefined;
+  const header = Math.min(Math.ceil(label.length * letterWidth) + 40, usualWidth);
+  return chosen ?? Math.max(usualWidths[kind] ?? usualWidth, header);
+}
 
 export function Grid(props: GridProps) {
   const { state, columns, widths, sort, selection } = props;
@@ -73,6 +78,8 @@ export function Grid(props: GridProps) {
       role="grid"
       class="grid"
       tabIndex={0}
+      data-locked={props.locked && true}
+      style={{ scrollPaddingInlineStart: `${checkWidth + (sizes[0] ?? 0)}px` }}
       aria-label={props.collection}
       aria-multiselectable="true"
       aria-rowcount={cache.total === undefined ? -1 : cache.total + 1}
@@ -82,6 +89,7 @@ export function Grid(props: GridProps) {
       onScrollEnd={() => state.settled()}
       onKeyDown={(event) => {
         if (event.target !== scroller.current) return;
+        state.openSoon(undefined);
         if (pressKey(event, state, { ...keys, columns: columns.length })) {
           event.preventDefault();
           event.stopPropagation();
@@ -221,30 +229,6 @@ function actionsOf(latest: Latest, keys: Omit<GridKeys, "columns">): RowActions 
       if (move !== 0) state.activate(row, Math.min(Math.max(column + move, 1), columns.length));
     },
   };
-}
-
-/** A finger opens the resource; a pointer chooses the cell. */
-function clickCell(props: GridProps, event: MouseEvent, index: number, at: number): void {
-  const { state } = props;
-  if (state.editing.peek()?.row === index && state.editing.peek()?.column === at) return;
-  const isLink = event.target instanceof Element && event.target.closest("a") !== null;
-  const row = state.cache.rowAt(index);
-  if (!isLink) state.focus();
-  state.activate(index, at);
-  const isTouch = event instanceof PointerEvent && event.pointerType === "touch";
-  if (isTouch && !isLink && row) props.onOpen(row);
-}
-
-function startEdit({ state, columns, locked, onOpen }: GridProps, index: number, at: number): void {
-  const row = state.cache.rowAt(index);
-  const column = columns[at - 1];
-  if (row === undefined || column === undefined) return;
-  if (locked !== undefined || lockOf(row, column) !== undefined) {
-    onOpen(row, column.path);
-    return;
-  }
-  state.activate(index, at);
-  state.editing.value = { row: index, column: at };
 }
 
 function select({ state, selection }: GridProps, index: number, isRange: boolean): void {

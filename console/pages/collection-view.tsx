@@ -1,6 +1,6 @@
 // The grid of a collection with everything around it, and the panel of a resource.
 
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { Json } from "../api/json.ts";
 import { fieldsOf } from "../api/patch.ts";
@@ -11,9 +11,9 @@ import { FailureList } from "../grid/bulk-report.tsx";
 import type { Column, Row } from "../grid/columns.ts";
 import { exportList } from "../grid/export.ts";
 import { FilterBar } from "../grid/filter-bar.tsx";
+import { useArrival, useReturn } from "../grid/focus.ts";
 import { gather } from "../grid/gather.ts";
 import { Grid } from "../grid/grid.tsx";
-import type { GridState } from "../grid/grid-state.ts";
 import { exportRequest, listPath, referencesIn } from "../grid/list.ts";
 import { useLive } from "../grid/live.ts";
 import { filterFields } from "../grid/operators.ts";
@@ -54,6 +54,7 @@ export function CollectionView(props: CollectionViewProps) {
   const isPanelOpen = isNew || id !== undefined;
   useLive(list.state);
   useReturn(list.state, isPanelOpen, id);
+  useArrival(list.state, isPanelOpen);
   const close = (): void => goTo(linkTo(collectionPath(name), params));
   return (
     <Split
@@ -73,18 +74,6 @@ export function CollectionView(props: CollectionViewProps) {
       <FailureList />
     </Split>
   );
-}
-
-/** The active row follows the open resource. When that is closed, the focus goes back to its row. */
-function useReturn(state: GridState, isOpen: boolean, id: string | undefined): void {
-  const wasOpen = useRef(false);
-  useEffect(() => {
-    const row = id === undefined ? undefined : state.cache.indexOf(id);
-    if (row !== undefined) state.activate(row, state.active.peek().column);
-    const isFree = document.activeElement === document.body;
-    if (wasOpen.current && !isOpen && isFree) state.focus();
-    wasOpen.current = isOpen;
-  }, [isOpen, id]);
 }
 
 /** While the panel is open, "Copy as" gives its request. */

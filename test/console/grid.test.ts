@@ -213,12 +213,35 @@ describe("the grid of the console", { skip }, () => {
     await page.getByRole("heading", { name: "Ada" }).waitFor();
     await page.getByRole("button", { name: /next/i }).first().click();
     await page.getByRole("heading", { name: "Bob" }).waitFor();
+    // A click beside the link opens too, and the pencil of a cell edits it.
+    await cell(page, "70").click();
+    await page.locator("h1:focus", { hasText: "Cyd" }).waitFor();
+    const pencil = await cell(page, "gold").boundingBox();
+    await page.mouse.click((pencil?.x ?? 0) + (pencil?.width ?? 0) - 8, (pencil?.y ?? 0) + 8);
+    await page.getByRole("gridcell").getByLabel("level").press("Escape");
+    await page.getByRole("heading", { name: "Cyd" }).waitFor();
     await page.getByRole("separator").press("ArrowLeft");
     await page.getByRole("button", { name: /close/i }).first().click();
     await hashIs(page, "#/c/people?sort=name");
     await cell(page, "Bob").waitFor();
     await page.getByRole("gridcell").getByRole("link", { name: "Ada" }).last().click();
     await page.getByRole("heading", { name: "Ada" }).waitFor();
+    await page.context().close();
+  });
+
+  it("has the focus after someone chose its collection, and keeps its first column in view", async () => {
+    const page = await test.open("#/c/nobody", { viewport: { width: 800, height: 600 } });
+    await page.getByText("nobody has no resources yet").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("open people");
+    await page.keyboard.press("Enter");
+    await page.locator("[role=grid]:focus").waitFor();
+    const name = await cell(page, "Ada").boundingBox();
+    await page.keyboard.press("End");
+    await page.getByRole("columnheader", { name: "Updated" }).click({ trial: true });
+    assert.deepEqual(await cell(page, "Ada").boundingBox(), name);
+    await page.getByRole("link", { name: /^orders/ }).click();
+    await page.locator("[role=grid][aria-label=orders]:focus").waitFor();
     await page.context().close();
   });
 
