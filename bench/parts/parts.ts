@@ -2,6 +2,7 @@
 
 import type { PartFigures, PartName } from "../report/results.ts";
 import { measureBodies } from "./bodies.ts";
+import { measureConsole } from "./console.ts";
 import { measureCopy } from "./copy.ts";
 import { measureFairness } from "./fairness.ts";
 import { measureGrowth } from "./growth.ts";
@@ -35,6 +36,7 @@ export const parts: { readonly [Name in PartName]: Part<PartFigures[Name]> } = {
   relations: { title: "Relations, sums and imports", minutes: 3, measure: measureRelations },
   rules: { title: "Rules", minutes: 7, measure: measureRules },
   copy: { title: "Copy", minutes: 8, measure: measureCopy },
+  console: { title: "The console", minutes: 3, measure: measureConsole },
   fairness: { title: "Fairness", minutes: 5, measure: measureFairness },
 };
 

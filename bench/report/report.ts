@@ -3,6 +3,7 @@
 import { partNames, parts } from "../parts/parts.ts";
 import { peerNames } from "../servers/install.ts";
 import { serverTitles } from "../servers/peers.ts";
+import { consoleSection } from "./console.ts";
 import { copySection } from "./copy.ts";
 import type { ScenarioFigures } from "./figures.ts";
 import { fairnessSection, growthSection, memorySection, scanSection } from "./long-run-sections.ts";
@@ -52,6 +53,7 @@ const sectionsOf: Readonly<Record<PartName, (results: Results) => readonly strin
   relations: relationsSection,
   rules: rulesSection,
   copy: copySection,
+  console: consoleSection,
 };
 
 const sections = (results: Results): readonly string[] =>

@@ -1,6 +1,7 @@
 // What results.json holds: for each part its figures, or why there are none, and the run they are from.
 
 import type { BodiesFigures } from "../parts/bodies.ts";
+import type { ConsoleFigures } from "../parts/console.ts";
 import type { CopyFigures } from "../parts/copy.ts";
 import type { FairnessFigures } from "../parts/fairness.ts";
 import type { GrowthFigures } from "../parts/growth.ts";
@@ -25,6 +26,7 @@ export interface PartFigures {
   readonly relations: RelationsFigures;
   readonly rules: RulesFigures;
   readonly copy: CopyFigures;
+  readonly console: ConsoleFigures;
   readonly fairness: FairnessFigures;
   readonly memory: MemoryFigures;
 }

@@ -11,7 +11,7 @@ export interface Verdict {
   readonly reached: boolean;
 }
 
-export type Unit = "×" | " MB" | " ms" | " rows/s";
+export type Unit = " KB" | "×" | " MB" | " ms" | " rows/s";
 
 export const atLeast = (
   what: string,

@@ -1,6 +1,7 @@
 // Whether what was asked for is reached.
 
 import type { ServerName } from "../servers/peers.ts";
+import { consoleVerdicts } from "./console.ts";
 import { copyVerdicts } from "./copy.ts";
 import type { Measured, ScenarioFigures } from "./figures.ts";
 import { longRunVerdicts } from "./long-run-verdicts.ts";
@@ -20,6 +21,7 @@ export const verdicts = (results: Results): readonly Verdict[] => [
   ...relationsVerdicts(results),
   ...rulesVerdicts(results),
   ...copyVerdicts(results),
+  ...consoleVerdicts(results),
 ];
 
 function speedVerdicts(results: Results): readonly Verdict[] {
