@@ -1,13 +1,17 @@
 // Shows a value in one line of text. Whatever it contains, it stays text.
 
-import { isObject, type Json } from "../api/json.ts";
+import { isObject, type Json, type JsonObject } from "../api/json.ts";
+import { isPicture } from "../api/pictures.ts";
 import type { Resource, StoredFile } from "../api/types.ts";
+import { resourceUrl } from "../state/changes.ts";
 import { linkTo, resourcePath } from "../state/router.ts";
 import { titleOf } from "../state/titles.ts";
-import { formatBothTimes, formatTime } from "../ui/format.ts";
+import { formatBothTimes, formatDate, formatMinute } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { type Column, isFile, type Row } from "./columns.ts";
 import { valueAt } from "./paths.ts";
+import { nestedText, numberText } from "./texts.ts";
+import { Thumbnail } from "./thumbnail.tsx";
 
 /** More would not fit, and a value may have a megabyte. */
 const longest = 160;
@@ -16,7 +20,13 @@ const longestHint = 1_000;
 const cut = (text: string, length: number): string =>
   text.length > length ? `${text.slice(0, length)}…` : text;
 
-export function CellContent({ row, column }: { row: Row; column: Column }) {
+interface CellProps {
+  readonly collection: string;
+  readonly row: Row;
+  readonly column: Column;
+}
+
+export function CellContent({ collection, row, column }: CellProps) {
   const value = valueAt(row, column.path);
   if (value === undefined)
     return (
@@ -28,6 +38,9 @@ export function CellContent({ row, column }: { row: Row; column: Column }) {
   if (value === "") return <code class="nothing">""</code>;
   if (column.refersTo !== undefined && typeof value === "string")
     return <ReferenceLink collection={column.refersTo} id={value} row={row} path={column.path} />;
+  const files = filesIn(value);
+  if (files.length > 0)
+    return <Files files={files} path={resourceUrl(collection, row.id)} size={column.pictureSize} />;
   return <Value value={value} column={column} />;
 }
 
@@ -37,7 +50,7 @@ const filesIn = (value: Json): readonly StoredFile[] => {
 };
 
 function Value({ value, column }: { value: Json; column: Column }) {
-  if (typeof value === "number") return <>{numberText(value)}</>;
+  if (typeof value === "number") return <>{numberText(value, column.form ?? plainForm)}</>;
   if (typeof value === "boolean")
     return value ? (
       <span class="yes">
@@ -47,31 +60,51 @@ function Value({ value, column }: { value: Json; column: Column }) {
       <span class="faint">false</span>
     );
   if (typeof value === "string") return <TextValue text={value} kind={column.kind} />;
-  const files = filesIn(value);
-  const [first] = files;
-  if (first !== undefined)
-    return (
-      <span class="file-value" title={files.map(({ name }) => name).join("\n")}>
-        <Icon name={first.type.startsWith("image/") ? "image" : "file"} />
-        <bdi>{cut(first.name, longest)}</bdi>
-        {files.length > 1 && <span class="faint">+{files.length - 1}</span>}
-      </span>
-    );
-  return <NestedValue value={value} />;
+  return <NestedValue value={value ?? []} />;
 }
 
-const exact = new Intl.NumberFormat(undefined, { maximumFractionDigits: 20 });
+interface FilesProps {
+  readonly files: readonly StoredFile[];
+  /** The path of the resource. */
+  readonly path: string;
+  readonly size: string | undefined;
+}
 
-/** Numbers that are names, such as years and order numbers, have no separators. */
-const numberText = (value: number): string =>
-  Number.isInteger(value) && Math.abs(value) < 10_000 ? String(value) : exact.format(value);
+/** Without a declared size, a large picture would be read whole. */
+const largestPicture = 200_000;
+
+function Files({ files, path, size }: FilesProps) {
+  const [first] = files;
+  if (first === undefined) return null;
+  const place = `${path}/${first.url.split("/").at(-1)}${size === undefined ? "" : `?${size}`}`;
+  const isShown = isPicture(first.type) && (size !== undefined || first.size <= largestPicture);
+  return (
+    <span class="file-value" title={files.map(({ name }) => name).join("\n")}>
+      {isShown ? (
+        <Thumbnail path={place} version={first.sha256 ?? ""} />
+      ) : (
+        <Icon name={first.type.startsWith("image/") ? "image" : "file"} />
+      )}
+      <bdi>{cut(first.name, longest)}</bdi>
+      {files.length > 1 && <span class="faint">+{files.length - 1}</span>}
+    </span>
+  );
+}
+
+const plainForm = { digits: 0, isGrouped: true };
 
 function TextValue({ text, kind }: { text: string; kind: Column["kind"] }) {
   const isTime = kind === "time" && !Number.isNaN(Date.parse(text));
   if (isTime)
     return (
       <time dateTime={text} title={formatBothTimes(text)}>
-        {formatTime(text)}
+        {formatMinute(text)}
+      </time>
+    );
+  if (kind === "date" && !Number.isNaN(Date.parse(text)))
+    return (
+      <time dateTime={text} title={text}>
+        {formatDate(text)}
       </time>
     );
   return (
@@ -81,13 +114,10 @@ function TextValue({ text, kind }: { text: string; kind: Column["kind"] }) {
   );
 }
 
-function NestedValue({ value }: { value: Json }) {
-  const simple =
-    Array.isArray(value) && value.every((item) => !isObject(item) && !Array.isArray(item));
-  const text = simple ? (value as readonly Json[]).join(", ") : JSON.stringify(value);
+function NestedValue({ value }: { value: JsonObject | readonly Json[] }) {
   return (
-    <span dir="auto" class={simple ? undefined : "json-value"} title={cut(text, longestHint)}>
-      {text === "" ? "[ ]" : cut(text, longest)}
+    <span dir="auto" title={cut(JSON.stringify(value), longestHint)}>
+      {cut(nestedText(value), longest)}
     </span>
   );
 }

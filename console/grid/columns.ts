@@ -1,9 +1,11 @@
 // Which columns a collection has: from its schema, and from the resources that are there.
 
 import { isObject, type Json } from "../api/json.ts";
+import { pictureSize as pictureSizeOf } from "../api/pictures.ts";
 import { resolveSchema } from "../api/schema.ts";
 import type { Definition, Resource, Schema, StoredFile } from "../api/types.ts";
-import { escapeName } from "./paths.ts";
+import { escapeName, valueAt } from "./paths.ts";
+import { type NumberForm, numberFormOf } from "./texts.ts";
 
 export type Kind =
   | "text"
@@ -29,6 +31,10 @@ export interface Column {
   readonly locked?: string;
   /** The collection that it refers to. */
   readonly refersTo?: string;
+  /** The parameters of a small picture, if the definition declares sizes. */
+  readonly pictureSize?: string;
+  /** How its numbers are written. */
+  readonly form?: NumberForm;
 }
 
 /** A resource as the grid asks for it. */
@@ -64,7 +70,18 @@ export function columnsOf(definition: Definition, rows: readonly Row[]): readonl
     ...declared.map(([name, schema]) => declaredColumn(definition, name, schema)),
     ...others.map((name) => foundColumn(definition, name, rows)),
     ...ownColumns,
-  ];
+  ].map((column) => withForm(definition, column, rows));
+}
+
+const thumbnailEdge = 48;
+
+function withForm(definition: Definition, column: Column, rows: readonly Row[]): Column {
+  const { unique = [] } = definition;
+  const pictureSize = pictureSizeOf(definition, thumbnailEdge);
+  if (column.kind !== "number")
+    return pictureSize === undefined ? column : { ...column, pictureSize };
+  const values = rows.map((row) => valueAt(row, column.path));
+  return { ...column, form: numberFormOf(column.path, unique.includes(column.path), values) };
 }
 
 /** The members that a schema declares, whatever its references lead to. */

@@ -35,7 +35,7 @@ export interface GridProps {
 
 const checkWidth = 40;
 const usualWidths: Partial<Record<Column["kind"], number>> = {
-  ...{ number: 110, boolean: 100, date: 120, time: 230, choice: 120 },
+  ...{ number: 110, boolean: 100, date: 130, time: 200, choice: 120 },
 };
 
 const usualWidth = 190;
@@ -67,7 +67,7 @@ export function Grid(props: GridProps) {
   useLayoutEffect(() => state.grown(), [state, cache.rowCount]);
   const sizes = columns.map((column) => widthOf(column, widths));
   const template = sizes.map((width, at) =>
-    at === sizes.length - 1 ? `minmax(${width}px, 1fr)` : `${width}px`,
+    at === sizes.length - 1 ? lastTrack(columns[at], width) : `${width}px`,
   );
   const isActiveShown = activeRow < 0 || (activeRow >= first && activeRow < end);
   const rows = Array.from({ length: Math.max(end - first, 0) }, (_, index) => first + index);
@@ -141,6 +141,10 @@ export function Grid(props: GridProps) {
     </div>
   );
 }
+
+/** The last column takes what is left, but a number stays near the others. */
+const lastTrack = (column: Column | undefined, width: number): string =>
+  column?.kind === "number" ? `${width}px 1fr` : `minmax(${width}px, 1fr)`;
 
 type Latest = { readonly current: GridProps };
 

@@ -152,7 +152,7 @@ interface CellViewProps {
 
 /** The first column opens the resource. */
 function CellView({ row, column, isFirst, actions }: CellViewProps) {
-  const content = <CellContent row={row} column={column} />;
+  const content = <CellContent collection={actions.collection} row={row} column={column} />;
   const lock = lockOf(row, column);
   if (isFirst && column.refersTo === undefined)
     return (

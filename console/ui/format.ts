@@ -48,6 +48,15 @@ export function formatAgo(time: string): string {
 /** In the time zone of the person. */
 export const formatTime = (time: string): string => local.format(new Date(time));
 
+const minutes = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const days = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+
+/** Without seconds, where there is little room. */
+export const formatMinute = (time: string): string => minutes.format(new Date(time));
+
+/** A day such as `1977-04-04`, the same everywhere. */
+export const formatDate = (day: string): string => days.format(new Date(day));
+
 /** Both zones, for a tooltip. */
 export const formatBothTimes = (time: string): string =>
   `${formatTime(time)} (${Intl.DateTimeFormat().resolvedOptions().timeZone})\n${new Date(time).toISOString()} (UTC)`;

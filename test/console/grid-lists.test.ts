@@ -172,7 +172,7 @@ describe("lists in the console", { skip }, () => {
   it("show files by their names, and never as HTML", async () => {
     const page = await test.open("#/c/items");
     await cell(page, "Poster").waitFor();
-    await cell(page, "<b>photo.png").waitFor();
+    await cell(page, "<b>photo.png").locator("img[src^=blob]").waitFor();
     await cell(page, "one.txt +1").waitFor();
     await cell(page, "one.txt +1").getByTitle("two.txt").waitFor();
     assert.equal(await page.locator("main b").count(), 0);

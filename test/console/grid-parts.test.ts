@@ -17,6 +17,7 @@ import {
   topAfter,
   topToShow,
 } from "../../console/grid/scroll.ts";
+import { nestedText, numberFormOf, numberText } from "../../console/grid/texts.ts";
 import { makeFilter, parseView, toggleSort, viewParams } from "../../console/grid/view.ts";
 
 const row = (fields: Record<string, unknown>): Row =>
@@ -153,6 +154,31 @@ describe("values in cells", () => {
     assert.deepEqual(segmentsOf(""), [""]);
     assert.deepEqual(patchAt("a\\.b.c", null), { "a.b": { c: null } });
     assert.ok(Object.hasOwn(patchAt("__proto__", 1), "__proto__"));
+  });
+
+  it("of one column have the same digits, and separators unless they are names", () => {
+    const form = numberFormOf("total", false, [2350, 2772.3, 14.95, null]);
+    assert.deepEqual(
+      [2350, 14.9, 2772.345].map((value) => numberText(value, form)),
+      ["2,350.00", "14.90", "2,772.345"],
+    );
+    for (const name of ["number", "orderNumber", "customer_id", "ID"])
+      assert.equal(numberText(19_967, numberFormOf(name, false, [1, 2])), "19967", name);
+    assert.equal(numberFormOf("seat", true, [12_345]).isGrouped, false);
+    assert.equal(numberFormOf("built", false, [1987, 2001]).isGrouped, false);
+    assert.equal(numberFormOf("casino", false, [1, 2001]).isGrouped, true);
+    assert.equal(numberFormOf("latitude", false, [47.0707141]).digits, 0);
+  });
+
+  it("are short texts where they are lists and objects", () => {
+    assert.equal(nestedText({ city: "Graz", lines: [1], country: "AT" }), "Graz, AT");
+    assert.equal(nestedText({ a: { b: "<b>" } }), '{"a":{"b":"<b>"}}');
+    assert.equal(nestedText(["a", "b"]), "a, b");
+    assert.equal(nestedText([]), "[ ]");
+    assert.equal(nestedText([{ quantity: 1 }]), "1 item");
+    const lines = ["mug", "plate", "clock", "vase"].map((product) => ({ product, quantity: 1 }));
+    assert.equal(nestedText(lines), "4 items: mug, plate, clock, …");
+    assert.equal(nestedText(Array.from({ length: 1_200 }, () => ({}))), "1,200 items");
   });
 
   it("are read as the kind that they have", () => {
