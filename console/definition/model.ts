@@ -1,11 +1,20 @@
-// A definition as a list of fields, and the changes that a person makes to one.
+// A definition as a list of fields, with those inside of objects and lists, and the changes that a person makes to one.
 
 import type { Definition, Reference, Schema } from "../api/types.ts";
+import { escapeName } from "../grid/paths.ts";
 
-/** A field at the top of the schema. */
+/** A field of the schema, or of an object inside. */
 export interface DefinedField {
+  /** As the lists of a definition name it, such as `address.city` or `lines[].sku`. */
+  readonly path: string;
   readonly name: string;
+  /** The schemas that it is in: names of fields, and `[]` for the items of a list. */
+  readonly parents: readonly string[];
+  /** The same for its own members. */
+  readonly inside: readonly string[];
   readonly type: FieldType;
+  /** Whether it can have members: an object, or a list of objects. */
+  readonly hasMembers: boolean;
   readonly isRequired: boolean;
   readonly isUnique: boolean;
   readonly isIndexed: boolean;
@@ -26,12 +35,16 @@ export const fieldTypes = {
   "web address": { type: "string", format: "uri" },
   "list of texts": { type: "array", items: { type: "string" } },
   object: { type: "object" },
+  "list of objects": { type: "array", items: { type: "object" } },
   anything: {},
 } as const satisfies Readonly<Record<string, Schema>>;
 
-export type FieldType = keyof typeof fieldTypes | "other";
+export type TypeName = keyof typeof fieldTypes;
+export type FieldType = TypeName | "other";
 
+/** What belongs to a type, and goes with it. */
 const typeKeys: readonly string[] = ["type", "format", "items"];
+const memberKeys: readonly string[] = ["properties", "required", "additionalProperties"];
 
 /** Titles, limits and the like do not change the type. */
 function typeOf(schema: Schema): FieldType {
@@ -50,21 +63,58 @@ function typeOf(schema: Schema): FieldType {
 const searchName = (one: NonNullable<Definition["searchable"]>[number]): string =>
   typeof one === "string" ? one : one.field;
 
-export function fieldsOf(definition: Definition): readonly DefinedField[] {
-  const { schema = {}, unique = [], indexed = [], searchable = [], references = {} } = definition;
-  return Object.entries(schema.properties ?? {}).map(([name, property]) => ({
-    name,
-    type: typeOf(property),
-    isRequired: schema.required?.includes(name) ?? false,
-    isUnique: unique.includes(name),
-    isIndexed: indexed.includes(name),
-    isSearchable: searchable.some((one) => searchName(one) === name),
-    refersTo: Object.hasOwn(references, name) ? references[name]?.collection : undefined,
-  }));
+/** All fields, each before its members. */
+export const fieldsOf = (definition: Definition): readonly DefinedField[] =>
+  fieldsIn(definition, definition.schema ?? {}, []);
+
+const deepest = 6;
+
+function fieldsIn(
+  definition: Definition,
+  schema: Schema,
+  parents: readonly string[],
+): readonly DefinedField[] {
+  if (parents.length > deepest) return [];
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
+    const own = fieldOf(definition, schema, parents, name);
+    return [own, ...fieldsIn(definition, property.items ?? property, own.inside)];
+  });
 }
 
+function fieldOf(
+  definition: Definition,
+  schema: Schema,
+  parents: readonly string[],
+  name: string,
+): DefinedField {
+  const { unique = [], indexed = [], searchable = [], references = {} } = definition;
+  const property = schema.properties?.[name] ?? {};
+  const path = pathOf([...parents, name]);
+  const type = typeOf(property);
+  return {
+    ...{ path, name, parents, type },
+    inside: [...parents, name, ...(property.items === undefined ? [] : ["[]"])],
+    hasMembers:
+      type === "object" || type === "list of objects" || hasProperties(property.items ?? property),
+    isRequired: schema.required?.includes(name) ?? false,
+    isUnique: unique.includes(path),
+    isIndexed: indexed.includes(path),
+    isSearchable: searchable.some((one) => searchName(one) === path),
+    refersTo: Object.hasOwn(references, path) ? references[path]?.collection : undefined,
+  };
+}
+
+const hasProperties = ({ properties }: Schema): boolean => properties !== undefined;
+
+/** `lines`, `[]` and `sku` are `lines[].sku`. */
+const pathOf = (steps: readonly string[]): string =>
+  steps.reduce((path, step, index) => {
+    if (step === "[]") return `${path}[]`;
+    return index === 0 ? escapeName(step) : `${path}.${escapeName(step)}`;
+  }, "");
+
 /** Leaves out what is empty, as a person would. */
-function withMember(definition: Definition, name: string, value: unknown): Definition {
+export function withMember(definition: Definition, name: string, value: unknown): Definition {
   const { [name]: _, ...others } = definition;
   const isEmpty =
     value === undefined ||
@@ -76,83 +126,117 @@ function withMember(definition: Definition, name: string, value: unknown): Defin
 const toggled = <Item>(list: readonly Item[], item: Item, isIn: boolean): readonly Item[] =>
   isIn ? [...new Set([...list, item])] : list.filter((one) => one !== item);
 
+type FieldChange = Partial<
+  Pick<DefinedField, "type" | "isRequired" | "isUnique" | "isIndexed" | "isSearchable" | "refersTo">
+>;
+
 /** Changes one field; the members that it does not name stay as they are. */
-export function changeField(
-  definition: Definition,
-  name: string,
-  change: Partial<Omit<DefinedField, "name">>,
-): Definition {
+export function changeField(definition: Definition, path: string, change: FieldChange): Definition {
+  const field = fieldsOf(definition).find((one) => one.path === path);
+  if (field === undefined) return definition;
+  const { name, parents } = field;
+  const { unique = [], indexed = [], searchable = [], references = {} } = definition;
+  const { type, isRequired, isUnique, isIndexed, isSearchable } = change;
   let next = definition;
-  const { schema = {}, unique = [], indexed = [], searchable = [], references = {} } = definition;
-  if (change.type !== undefined && change.type !== "other")
-    next = withProperty(next, name, ofType(schema.properties?.[name] ?? {}, change.type));
-  if (change.isRequired !== undefined)
-    next = withSchema(next, { required: toggled(schema.required ?? [], name, change.isRequired) });
-  if (change.isUnique !== undefined)
-    next = withMember(next, "unique", toggled(unique, name, change.isUnique));
-  if (change.isIndexed !== undefined)
-    next = withMember(next, "indexed", toggled(indexed, name, change.isIndexed));
-  if (change.isSearchable !== undefined)
+  if (type !== undefined && type !== "other")
+    next = withProperties(next, parents, (properties) => ({
+      ...properties,
+      [name]: ofType(properties[name] ?? {}, type),
+    }));
+  if (isRequired !== undefined) next = withRequired(next, parents, name, isRequired);
+  if (isUnique !== undefined) next = withMember(next, "unique", toggled(unique, path, isUnique));
+  if (isIndexed !== undefined)
+    next = withMember(next, "indexed", toggled(indexed, path, isIndexed));
+  if (isSearchable !== undefined)
     next = withMember(
       next,
       "searchable",
-      change.isSearchable
-        ? toggled(searchable, name, true)
-        : searchable.filter((one) => searchName(one) !== name),
+      isSearchable
+        ? toggled(searchable, path, true)
+        : searchable.filter((one) => searchName(one) !== path),
     );
   if ("refersTo" in change)
-    next = withMember(next, "references", withReference(references, name, change.refersTo));
+    next = withMember(next, "references", withReference(references, path, change.refersTo));
   return next;
 }
 
-function ofType(schema: Schema, type: keyof typeof fieldTypes): Schema {
-  const kept = Object.entries(schema).filter(([key]) => !typeKeys.includes(key));
+function ofType(schema: Schema, type: TypeName): Schema {
+  const gone = type === "object" ? typeKeys : [...typeKeys, ...memberKeys];
+  const kept = Object.entries(schema).filter(([key]) => !gone.includes(key));
   return { ...fieldTypes[type], ...Object.fromEntries(kept) };
 }
 
 function withReference(
   references: Readonly<Record<string, Reference>>,
-  name: string,
+  path: string,
   collection: string | undefined,
 ): Readonly<Record<string, Reference>> {
-  const { [name]: former, ...others } = references;
-  return collection === undefined ? others : { ...others, [name]: { ...former, collection } };
+  const { [path]: former, ...others } = references;
+  return collection === undefined ? others : { ...others, [path]: { ...former, collection } };
 }
 
-function withSchema(definition: Definition, change: Partial<Schema>): Definition {
-  const schema = { ...definition.schema, ...change };
-  if (schema.required?.length === 0) delete (schema as { required?: unknown }).required;
-  return { ...definition, schema };
+/** Changes the schema that some steps lead to. */
+function changeAt(
+  schema: Schema,
+  [step, ...rest]: readonly string[],
+  change: (schema: Schema) => Schema,
+): Schema {
+  if (step === undefined) return change(schema);
+  if (step === "[]") return { ...schema, items: changeAt(schema.items ?? {}, rest, change) };
+  const inner = changeAt(schema.properties?.[step] ?? {}, rest, change);
+  return { ...schema, properties: { ...schema.properties, [step]: inner } };
 }
 
-function withProperty(definition: Definition, name: string, property: Schema): Definition {
-  const properties = { ...definition.schema?.properties, [name]: property };
-  return withSchema(definition, { properties });
-}
+const withProperties = (
+  definition: Definition,
+  parents: readonly string[],
+  change: (properties: Readonly<Record<string, Schema>>) => Readonly<Record<string, Schema>>,
+): Definition => ({
+  ...definition,
+  schema: changeAt(definition.schema ?? {}, parents, (schema) => ({
+    ...schema,
+    properties: change(schema.properties ?? {}),
+  })),
+});
+
+const withRequired = (
+  definition: Definition,
+  parents: readonly string[],
+  name: string,
+  isRequired: boolean,
+): Definition => ({
+  ...definition,
+  schema: changeAt(definition.schema ?? {}, parents, ({ required = [], ...schema }) => {
+    const names = toggled(required, name, isRequired);
+    return names.length === 0 ? schema : { ...schema, required: names };
+  }),
+});
 
 export const addField = (
   definition: Definition,
   name: string,
-  type: keyof typeof fieldTypes,
-): Definition => withProperty(definition, name, fieldTypes[type]);
+  type: TypeName,
+  parents: readonly string[] = [],
+): Definition =>
+  withProperties(definition, parents, (properties) => ({
+    ...properties,
+    [name]: fieldTypes[type],
+  }));
 
-/** Removes a field from the schema and from every list that names it. */
-export function removeField(definition: Definition, name: string): Definition {
-  const bare = changeField(definition, name, {
-    ...{ isRequired: false, isUnique: false, isIndexed: false, isSearchable: false },
-    refersTo: undefined,
-  });
-  const { [name]: _, ...properties } = bare.schema?.properties ?? {};
-  return withSchema(bare, { properties });
-}
-
-/** Who may do something, where a word says it; undefined where grants do. */
-export function accessWord(definition: Definition, verb: string): string | undefined {
-  const given = definition.access?.[verb] ?? "token";
-  return typeof given === "string" ? given : undefined;
-}
-
-export function changeAccess(definition: Definition, verb: string, word: string): Definition {
-  const { [verb]: _, ...others } = definition.access ?? {};
-  return withMember(definition, "access", word === "token" ? others : { ...others, [verb]: word });
+/** Removes a field with its members from the schema and from every list that names them. */
+export function removeField(definition: Definition, path: string): Definition {
+  const fields = fieldsOf(definition);
+  const field = fields.find((one) => one.path === path);
+  if (field === undefined) return definition;
+  const isBelow = (one: DefinedField): boolean =>
+    one.path === path || one.path.startsWith(`${path}.`) || one.path.startsWith(`${path}[].`);
+  const bare = fields.filter(isBelow).reduce(
+    (next, one) =>
+      changeField(next, one.path, {
+        ...{ isRequired: false, isUnique: false, isIndexed: false, isSearchable: false },
+        refersTo: undefined,
+      }),
+    definition,
+  );
+  return withProperties(bare, field.parents, ({ [field.name]: _, ...others }) => others);
 }

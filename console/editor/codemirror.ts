@@ -16,10 +16,12 @@ import {
   HighlightStyle,
   syntaxHighlighting,
 } from "@codemirror/language";
-import { linter, lintKeymap } from "@codemirror/lint";
+import { forceLinting, linter, lintGutter, lintKeymap } from "@codemirror/lint";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
+import type { ProblemDetail } from "../api/problem.ts";
 import type { Schema } from "../api/types.ts";
+import { placeOf } from "./json-places.ts";
 import { completeBySchema, describeAt } from "./schema-hints.ts";
 
 export interface EditorOptions {
@@ -34,19 +36,31 @@ export interface Editor {
   text(): string;
   /** Does nothing when the editor has this text already. */
   setText(text: string): void;
+  /** Marks the places that the pointers of errors name. */
+  setErrors(errors: readonly ProblemDetail[]): void;
   close(): void;
 }
 
 export function createEditor(root: ShadowRoot, options: EditorOptions): Editor {
   const { label, text, schema, isReadOnly, onChange } = options;
   let isSetting = false;
+  let errors: readonly ProblemDetail[] = [];
+  const parseErrors = jsonParseLinter();
   const view = new EditorView({
     ...{ root, parent: root, doc: text },
     extensions: [
       ...editing,
+      lintGutter(),
+      linter((shown) => [
+        ...parseErrors(shown),
+        ...errors.map(({ pointer = "", detail }) => ({
+          ...placeOf(shown.state, pointer),
+          ...{ severity: "error" as const, message: detail },
+        })),
+      ]),
       ...(schema === undefined ? [] : schemaHints(schema)),
       EditorState.readOnly.of(isReadOnly),
-      EditorView.contentAttributes.of({ "aria-label": label }),
+      EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
       EditorView.updateListener.of(({ docChanged, state }) => {
         if (docChanged && !isSetting) onChange(state.doc.toString());
       }),
@@ -60,6 +74,11 @@ export function createEditor(root: ShadowRoot, options: EditorOptions): Editor {
       isSetting = true;
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
       isSetting = false;
+    },
+    setErrors(next) {
+      if (next.length === 0 && errors.length === 0) return;
+      errors = next;
+      forceLinting(view);
     },
     close: () => view.destroy(),
   };
@@ -136,7 +155,6 @@ const editing: readonly Extension[] = [
   bracketMatching(),
   closeBrackets(),
   json(),
-  linter(jsonParseLinter()),
   syntaxHighlighting(highlight),
   EditorView.lineWrapping,
   EditorState.tabSize.of(2),

@@ -1,6 +1,7 @@
 // A JSON editor with the hints of a schema. The editor itself is loaded when it is needed.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { ProblemDetail } from "../api/problem.ts";
 import type { Schema } from "../api/types.ts";
 import type { Editor } from "./codemirror.ts";
 
@@ -10,11 +11,16 @@ export interface JsonEditorProps {
   readonly text: string;
   readonly schema?: Schema | undefined;
   readonly isReadOnly?: boolean;
+  /** What the server says against the text, shown at its place. */
+  readonly errors?: readonly ProblemDetail[] | undefined;
   readonly onChange?: (text: string) => void;
 }
 
+const none: readonly ProblemDetail[] = [];
+
 /** It lives in a shadow root, because it adds styles, which the page does not allow. */
-export function JsonEditor({ label, text, schema, isReadOnly = false, onChange }: JsonEditorProps) {
+export function JsonEditor(props: JsonEditorProps) {
+  const { label, text, schema, isReadOnly = false, errors = none, onChange } = props;
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor>(undefined);
   const [isLoading, setLoading] = useState(true);
@@ -46,6 +52,7 @@ export function JsonEditor({ label, text, schema, isReadOnly = false, onChange }
     if (!reported.current.has(text)) editor.current?.setText(text);
     else if (text === editor.current?.text()) reported.current.clear();
   }, [text]);
+  useEffect(() => editor.current?.setErrors(errors), [errors]);
   return (
     <div class="json-editor" aria-busy={isLoading}>
       <div ref={host} class="json-editor-host" />

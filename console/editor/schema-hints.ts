@@ -1,41 +1,12 @@
 // What a schema says about a place in a JSON text: names, values and descriptions.
 
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
-import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
 import type { EditorState } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import type { Json } from "../api/json.ts";
 import { schemaOf } from "../api/schema.ts";
 import type { Schema } from "../api/types.ts";
-
-type Node = ReturnType<ReturnType<typeof syntaxTree>["resolveInner"]>;
-
-const longestParseMs = 300;
-
-const treeOf = (state: EditorState) =>
-  ensureSyntaxTree(state, state.doc.length, longestParseMs) ?? syntaxTree(state);
-
-const textAt = (state: EditorState, { from, to }: Node): string => state.sliceDoc(from, to);
-
-/** Without its quotes; a name that is not complete stays as it is. */
-function nameOf(state: EditorState, property: Node): string {
-  const text = property.firstChild ? textAt(state, property.firstChild) : "";
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    return text;
-  }
-}
-
-/** The names and positions that lead to a node. */
-function pathOf(state: EditorState, node: Node): readonly (string | number)[] {
-  const parent = node.parent;
-  if (parent === null) return [];
-  const above = pathOf(state, parent);
-  if (parent.name === "Property" && node.name !== "PropertyName")
-    return [...above, nameOf(state, parent)];
-  return parent.name === "Array" && node.name !== "[" ? [...above, 0] : above;
-}
+import { type Node, nameOf, pathOf, treeOf } from "./json-places.ts";
 
 /** Offers the names that an object may have, or the values that a member may have. */
 export function completeBySchema(

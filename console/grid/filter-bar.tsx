@@ -14,21 +14,24 @@ interface FilterBarProps {
   readonly view: View;
   readonly fields: readonly FilterField[];
   readonly problem: Problem | undefined;
+  /** What it is called elsewhere, such as in rules. */
+  readonly noun?: "filter" | "condition";
   readonly onChange: (change: Partial<View>) => void;
 }
 
-export function FilterBar({ view, fields, problem, onChange }: FilterBarProps) {
+export function FilterBar({ view, fields, problem, noun = "filter", onChange }: FilterBarProps) {
   const { filters, where } = view;
   const errorsAt = (name: string): readonly string[] =>
     (problem?.errors ?? []).filter(({ parameter }) => parameter === name).map((one) => one.detail);
   const replace = (former: Filter, next: readonly Filter[]): void =>
     onChange({ filters: filters.flatMap((one) => (one === former ? next : [one])) });
   return (
-    <div class="filter-bar" role="group" aria-label="Filters">
+    <div class="filter-bar" role="group" aria-label={noun === "filter" ? "Filters" : "Conditions"}>
       {filters.map((filter) => (
         <Chip
           key={`${filter.name} ${filter.value}`}
           label={chipText(filter, fields)}
+          noun={noun}
           errors={errorsAt(filter.name)}
           onRemove={() => replace(filter, [])}
         >
@@ -48,6 +51,7 @@ export function FilterBar({ view, fields, problem, onChange }: FilterBarProps) {
       {where !== undefined && (
         <Chip
           label={`Conditions: ${where}`}
+          noun={noun}
           errors={errorsAt("where")}
           onRemove={() => onChange({ where: undefined })}
         >
@@ -63,7 +67,7 @@ export function FilterBar({ view, fields, problem, onChange }: FilterBarProps) {
           )}
         </Chip>
       )}
-      <Popover label="Add filter" icon="funnel" kind="quiet" name="filter">
+      <Popover label={`Add ${noun}`} icon="funnel" kind="quiet" name={noun}>
         {(close) => (
           <FilterEditor
             fields={fields}
@@ -74,7 +78,7 @@ export function FilterBar({ view, fields, problem, onChange }: FilterBarProps) {
           />
         )}
       </Popover>
-      {isFiltered(view) && (
+      {noun === "filter" && isFiltered(view) && (
         <Button kind="quiet" onClick={() => onChange({ filters: [], where: undefined, q: "" })}>
           Clear all
         </Button>
@@ -95,19 +99,20 @@ function chipText({ field, operator, value }: Filter, fields: readonly FilterFie
 
 interface ChipProps {
   readonly label: string;
+  readonly noun: string;
   readonly errors: readonly string[];
   readonly onRemove: () => void;
   readonly children: (close: () => void) => ComponentChildren;
 }
 
-function Chip({ label, errors, onRemove, children }: ChipProps) {
+function Chip({ label, noun, errors, onRemove, children }: ChipProps) {
   return (
     <div class="chip-place">
       <div class="chip" data-invalid={errors.length > 0 || undefined}>
         <Popover label={label} kind="chip">
           {children}
         </Popover>
-        <IconButton icon="x" label={`Remove the filter ${label}`} onClick={onRemove} />
+        <IconButton icon="x" label={`Remove the ${noun} ${label}`} onClick={onRemove} />
       </div>
       {errors.map((error) => (
         <p key={error} class="chip-error" role="alert">

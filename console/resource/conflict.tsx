@@ -1,126 +1,17 @@
-// Two versions of a resource side by side, field by field: choose, then save on top of the newer one.
+// Two changes of one resource, of which a person chooses what is saved.
 
-import { useState } from "preact/hooks";
-import { isEqual, type Json, type JsonObject, memberOf } from "../api/json.ts";
-import { changedNames, conflictsOf, withMember } from "../api/patch.ts";
-import { asProblem, type Problem } from "../api/problem.ts";
 import { type Conflict, conflict, resolveConflict } from "../state/changes.ts";
-import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { VersionsDialog } from "../ui/versions.tsx";
 
-type Side = "mine" | "theirs";
-
-export function ConflictDialog({ id, base, mine, theirs }: Conflict) {
-  const names = namesOf(base, mine, theirs.body);
-  const both = new Set(conflictsOf(base, mine, theirs.body));
-  const [sides, setSides] = useState<ReadonlyMap<string, Side>>(
-    () => new Map(names.map((name) => [name, firstSide(base, mine, name)])),
-  );
-  const [problem, setProblem] = useState<Problem>();
-  const [isBusy, setBusy] = useState(false);
-  const close = (): void => {
-    conflict.value = undefined;
-  };
-  const takeAll = (side: Side): void => setSides(new Map(names.map((name) => [name, side])));
-  const save = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      await resolveConflict(chosenState(mine, theirs.body, sides));
-    } catch (error) {
-      setProblem(asProblem(error));
-    }
-    setBusy(false);
-  };
-  return (
-    <Dialog title="Someone else has changed this resource" kind="wide" onClose={close}>
-      <p>
-        Choose for each field of <code>{id}</code> what is saved.
-        {both.size === 0 && " You changed different fields, so both changes can stay."}
-      </p>
-      <div class="dialog-foot start">
-        <Button onClick={() => takeAll("mine")}>Take all mine</Button>
-        <Button onClick={() => takeAll("theirs")}>Take all theirs</Button>
-      </div>
-      <div class="versions-box">
-        <table class="table versions">
-          <thead>
-            <tr>
-              <th scope="col">Field</th>
-              <th scope="col">Before</th>
-              <th scope="col">Mine</th>
-              <th scope="col">Theirs</th>
-            </tr>
-          </thead>
-          <tbody>
-            {names.map((name) => (
-              <tr key={name} data-both={both.has(name) || undefined}>
-                <th scope="row">
-                  {name}
-                  {both.has(name) && <span class="tag">both changed</span>}
-                </th>
-                <td data-label="Before">
-                  <Version value={memberOf(base, name)} />
-                </td>
-                {(["mine", "theirs"] as const).map((side) => (
-                  <td key={side} data-label={side === "mine" ? "Mine" : "Theirs"}>
-                    <label class="version-choice">
-                      <input
-                        type="radio"
-                        name={`side of ${name}`}
-                        aria-label={`${name}: ${side}`}
-                        checked={sides.get(name) === side}
-                        onChange={() => setSides(new Map([...sides, [name, side]]))}
-                      />
-                      <Version value={memberOf(side === "mine" ? mine : theirs.body, name)} />
-                    </label>
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {problem && (
-        <p class="note danger" role="alert">
-          {problem.message}{" "}
-          {problem.errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join("; ")}
-        </p>
-      )}
-      <div class="dialog-foot">
-        <Button onClick={close}>Go back to editing</Button>
-        <Button kind="primary" icon="save" isBusy={isBusy} onClick={() => void save()}>
-          Save the chosen version
-        </Button>
-      </div>
-    </Dialog>
-  );
-}
-
-/** Fields that differ between the two versions. */
-const namesOf = (base: JsonObject, mine: JsonObject, theirs: JsonObject): readonly string[] =>
-  [...new Set([...changedNames(base, mine), ...changedNames(base, theirs)])].filter(
-    (name) => !isEqual(memberOf(mine, name), memberOf(theirs, name)),
-  );
-
-/** What only one side has changed stays so. */
-const firstSide = (base: JsonObject, mine: JsonObject, name: string): Side =>
-  isEqual(memberOf(base, name), memberOf(mine, name)) ? "theirs" : "mine";
-
-const chosenState = (
-  mine: JsonObject,
-  theirs: JsonObject,
-  sides: ReadonlyMap<string, Side>,
-): JsonObject =>
-  [...sides]
-    .filter(([, side]) => side === "mine")
-    .reduce((state, [name]) => withMember(state, name, memberOf(mine, name)), theirs);
-
-function Version({ value }: { value: Json | undefined }) {
-  if (value === undefined) return <span class="faint">not set</span>;
-  const text = typeof value === "string" && value !== "" ? value : JSON.stringify(value, null, 2);
-  return (
-    <span class="version" dir="auto">
-      {text}
-    </span>
-  );
-}
+export const ConflictDialog = ({ id, base, mine, theirs }: Conflict) => (
+  <VersionsDialog
+    kind="resource"
+    name={id}
+    {...{ base, mine }}
+    theirs={theirs.body}
+    onSave={resolveConflict}
+    onClose={() => {
+      conflict.value = undefined;
+    }}
+  />
+);

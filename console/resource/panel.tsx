@@ -20,9 +20,9 @@ import {
 } from "../state/router.ts";
 import { titleOf } from "../state/titles.ts";
 import { useUnsaved } from "../state/unsaved.ts";
+import { LeaveDialog } from "../ui/leave.tsx";
 import { Loading, Shown } from "../ui/states.tsx";
 import { type Draft, useDraft } from "./draft.ts";
-import { LeaveDialog } from "./leave.tsx";
 import { Notes } from "./notes.tsx";
 import { PanelHead } from "./panel-head.tsx";
 import { SaveBar } from "./save-bar.tsx";
@@ -97,7 +97,9 @@ export function Panel(props: PanelProps) {
           {() => <Loading what="the collection" />}
         </Shown>
       )}
-      <LeaveDialog onLeave={draft.discard} />
+      <LeaveDialog onLeave={draft.discard}>
+        Your changes of this resource are not saved, or a file is not uploaded yet.
+      </LeaveDialog>
     </section>
   );
 }

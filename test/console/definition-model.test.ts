@@ -8,12 +8,15 @@ import fc from "fast-check";
 import type { JsonObject } from "../../console/api/json.ts";
 import {
   accessWord,
-  addField,
+  audienceOf,
+  audienceValue,
   changeAccess,
-  changeField,
-  fieldsOf,
-  removeField,
-} from "../../console/definition/model.ts";
+  changeGrant,
+  firstGrant,
+  grantsOf,
+} from "../../console/definition/access.ts";
+import { conditionsOf, whereOf } from "../../console/definition/conditions.ts";
+import { addField, changeField, fieldsOf, removeField } from "../../console/definition/model.ts";
 import { suggestSchema } from "../../console/definition/suggest.ts";
 
 const ajv = new Ajv2020({ strict: false, ownProperties: true });
@@ -148,5 +151,110 @@ describe("a definition", () => {
     assert.equal(accessWord(opened, "update"), "token");
     assert.equal(accessWord({ access: { read: [{ name: "x" }] } }, "read"), undefined);
     assert.deepEqual(changeAccess(opened, "read", "token"), definition);
+  });
+
+  it("changes members of objects and of lists of objects", () => {
+    const made = addField(addField({}, "address", "object"), "lines", "list of objects");
+    const inside = addField(made, "city", "text", ["address"]);
+    const deep = addField(inside, "sku", "text", ["lines", "[]"]);
+    const full = ["address.city", "lines[].sku"].reduce(
+      (next, path) => changeField(next, path, { isRequired: true, isIndexed: true }),
+      deep,
+    );
+    assert.deepEqual(full, {
+      schema: {
+        properties: {
+          address: {
+            type: "object",
+            properties: { city: { type: "string" } },
+            required: ["city"],
+          },
+          lines: {
+            type: "array",
+            items: { type: "object", properties: { sku: { type: "string" } }, required: ["sku"] },
+          },
+        },
+      },
+      indexed: ["address.city", "lines[].sku"],
+    });
+    assert.deepEqual(
+      fieldsOf(full).map(({ path, hasMembers, isIndexed }) => [path, hasMembers, isIndexed]),
+      [
+        ["address", true, false],
+        ["address.city", false, true],
+        ["lines", true, false],
+        ["lines[].sku", false, true],
+      ],
+    );
+    assert.deepEqual(removeField(full, "lines").indexed, ["address.city"]);
+    assert.deepEqual(changeField(full, "address", { type: "text" }).schema?.properties?.address, {
+      type: "string",
+    });
+    const odd = addField(addField({}, "a.b", "object"), "__proto__", "text", ["a.b"]);
+    assert.deepEqual(
+      fieldsOf(odd).map(({ path }) => path),
+      ["a\\.b", "a\\.b.__proto__"],
+    );
+  });
+
+  it("has grants for everyone, tokens, owners, a role or a scope", () => {
+    const ruled = changeAccess(definition, "read", [firstGrant("public")]);
+    assert.deepEqual(grantsOf(ruled, "read"), [{ name: "everyone", to: "everyone" }]);
+    for (const to of ["everyone", "token", "owner", { role: "editor" }, { scope: "a:read" }]) {
+      const { kind = "token", name = "" } = audienceOf({ to }) ?? {};
+      assert.deepEqual(audienceValue(kind, name), to);
+    }
+    assert.equal(audienceOf({ to: { role: "a", scope: "b" } }), undefined);
+    assert.deepEqual(changeGrant({ name: "x", where: { a: 1 } }, "where", {}), { name: "x" });
+  });
+});
+
+describe("the conditions of a grant", () => {
+  const field = (path: string, kind: "text" | "number" | "boolean") => ({
+    ...{ path, label: path, kind, options: [] },
+  });
+  const fields = [field("author", "text"), field("age", "number"), field("open", "boolean")];
+
+  it("are filters where filters can say them, and come back as they were", () => {
+    const where = {
+      ...{ author: "$me", age: { gte: 3, lt: 9 }, open: true },
+      ...{ team: { in: "$my.teams" }, status: { in: ["a", "b"] }, note: { exists: false } },
+    };
+    const { filters, rest } = conditionsOf(where, fields);
+    assert.deepEqual(
+      filters.map(({ name, value }) => `${name}=${value}`),
+      [
+        ...["author=$me", "age[gte]=3", "age[lt]=9", "open=true"],
+        ...["team[in]=$my.teams", "status[in]=a,b", "note[exists]=false"],
+      ],
+    );
+    assert.deepEqual(rest, {});
+    assert.deepEqual(whereOf({ filters, rest }, fields), where);
+  });
+
+  it("stay JSON where a filter would change them", () => {
+    const where = { $or: [{ age: 1 }], author: "5", age: "5", x: { in: ["a,b"] }, y: null };
+    const { filters, rest } = conditionsOf(where, fields);
+    assert.deepEqual(
+      filters.map(({ name }) => name),
+      ["author"],
+    );
+    assert.deepEqual(Object.keys(rest), ["$or", "age", "x", "y"]);
+    assert.deepEqual(whereOf({ filters, rest }, fields), where);
+  });
+
+  it("come back whatever they are", () => {
+    const value = fc.oneof(
+      ...[fc.string(), fc.integer(), fc.boolean(), fc.constant(null)],
+      fc.array(fc.string()),
+      fc.dictionary(fc.constantFrom("eq", "in", "gte", "exists", "odd"), fc.string()),
+    );
+    const names = fc.constantFrom("author", "age", "open", "other", "$or", "constructor");
+    fc.assert(
+      fc.property(fc.dictionary(names, value, { noNullPrototype: true }), (drawn) => {
+        const where = JSON.parse(JSON.stringify(drawn)) as JsonObject;
+        assert.deepEqual(whereOf(conditionsOf(where, fields), fields), where);
+      }),
+    );
   });
 });

@@ -1,10 +1,11 @@
 // Slow queries, with the index that would help and a button that adds it.
 
 import { useState } from "preact/hooks";
-import { fetchJson, get } from "../../api/client.ts";
-import type { JsonObject } from "../../api/json.ts";
+import { get } from "../../api/client.ts";
+import type { Json } from "../../api/json.ts";
 import type { Index, List, SlowQuery } from "../../api/server-types.ts";
-import type { Build, Collection } from "../../api/types.ts";
+import type { Build, Collection, Definition } from "../../api/types.ts";
+import { editDefinition } from "../../definition/definition-api.ts";
 import { useCurrentRequest } from "../../state/current-request.ts";
 import { useLoad } from "../../state/load.ts";
 import { tellDone, tellFailure } from "../../state/notices.ts";
@@ -101,7 +102,7 @@ function AddIndex({ collection, index }: { collection: string; index: Index }) {
     get<Collection>(pathOf(collection), signal),
   );
   const [stage, setStage] = useState<Stage>("wanted");
-  const isThere = loaded.value !== undefined && hasIndex(loaded.value, index);
+  const isThere = loaded.value !== undefined && hasIndex(loaded.value.definition, index);
   const isBuilt = isThere && loaded.value?.build === undefined;
   const add = async (): Promise<void> => {
     setStage("sent");
@@ -139,17 +140,15 @@ function AddIndex({ collection, index }: { collection: string; index: Index }) {
   );
 }
 
-const hasIndex = ({ definition }: Collection, index: Index): boolean =>
-  (definition.indexed ?? []).some((one) => nameOf(one) === nameOf(index));
+const hasIndex = ({ indexed = [] }: Definition, index: Index): boolean =>
+  indexed.some((one) => nameOf(one) === nameOf(index));
 
-/** Adds it to the definition as it is now. */
-async function putIndex(collection: string, index: Index): Promise<void> {
-  const found = await get<Collection>(pathOf(collection));
-  if (hasIndex(found, index)) return;
-  const indexed = [...(found.definition.indexed ?? []), index];
-  const body = { ...found.definition, indexed } as unknown as JsonObject;
-  await fetchJson({ method: "PUT", path: pathOf(collection), body });
-}
+const putIndex = (collection: string, index: Index): Promise<void> =>
+  editDefinition(collection, (definition) => {
+    if (hasIndex(definition as Definition, index)) return undefined;
+    const indexed = Array.isArray(definition.indexed) ? definition.indexed : [];
+    return { ...definition, indexed: [...indexed, index as Json] };
+  });
 
 interface BuildProps {
   readonly collection: string;

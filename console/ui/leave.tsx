@@ -1,10 +1,16 @@
 // Asks before a screen with unsaved changes is left.
 
 import { goTo, heldAddress, setGuard } from "../state/router.ts";
-import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Button } from "./button.tsx";
+import { Dialog } from "./dialog.tsx";
 
-export function LeaveDialog({ onLeave }: { onLeave: () => void }) {
+interface LeaveDialogProps {
+  /** What would be lost. */
+  readonly children: string;
+  readonly onLeave: () => void;
+}
+
+export function LeaveDialog({ children, onLeave }: LeaveDialogProps) {
   const stay = (): void => {
     heldAddress.value = undefined;
   };
@@ -12,7 +18,7 @@ export function LeaveDialog({ onLeave }: { onLeave: () => void }) {
   if (address === undefined) return null;
   return (
     <Dialog title="Leave without saving?" onClose={stay}>
-      <p>Your changes of this resource are not saved, or a file is not uploaded yet.</p>
+      <p>{children}</p>
       <div class="dialog-foot">
         <Button onClick={stay}>Stay</Button>
         <Button

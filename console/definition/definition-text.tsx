@@ -1,0 +1,41 @@
+// The definition as JSON, with its errors at their lines and the hints of the API.
+
+import type { ProblemDetail } from "../api/problem.ts";
+import { JsonEditor } from "../editor/json-editor.tsx";
+import { useLoad } from "../state/load.ts";
+import { Loading } from "../ui/states.tsx";
+import { readHints } from "./definition-api.ts";
+
+interface DefinitionTextProps {
+  readonly text: string;
+  /** Whether the text is a JSON object. */
+  readonly isObject: boolean;
+  readonly errors: readonly ProblemDetail[] | undefined;
+  readonly onChange: (text: string) => void;
+}
+
+export function DefinitionText({ text, isObject, errors, onChange }: DefinitionTextProps) {
+  const hints = useLoad("hints for definitions", readHints);
+  const isKnown = hints.value !== undefined || hints.problem !== undefined;
+  return (
+    <section class="definition-text" aria-label="JSON">
+      <h2>JSON</h2>
+      <div class="definition-editor">
+        {isKnown ? (
+          <JsonEditor
+            label="The definition as JSON"
+            {...{ text, errors, onChange }}
+            schema={hints.value}
+          />
+        ) : (
+          <Loading what="the editor" />
+        )}
+      </div>
+      <p class={isObject ? "faint" : "errors"} role="status">
+        {isObject
+          ? "The same as above, and everything else: limits, caching, pictures, boundary. Ctrl+Space shows what it can have."
+          : "This is no JSON object yet."}
+      </p>
+    </section>
+  );
+}
