@@ -12,6 +12,18 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const memberOf = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
+/** What a JSON Pointer leads to. */
+export const valueAtPointer = (value: Json | undefined, pointer: string): Json | undefined =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .reduce<Json | undefined>(
+      (at, name) =>
+        Array.isArray(at) ? at[Number(name)] : isObject(at) ? memberOf(at, name) : undefined,
+      value,
+    );
+
 /** The object that a text stands for; undefined when it is no JSON, or something else. */
 export function parseObject(text: string): JsonObject | undefined {
   try {

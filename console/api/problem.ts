@@ -22,6 +22,8 @@ export class Problem extends Error {
   readonly title: string;
   readonly errors: readonly ProblemDetail[];
   readonly requestId: string | undefined;
+  /** The answer that it came with, when some of its errors were left out. */
+  readonly source: Problem = this;
 
   constructor(status: number, body: ProblemBody) {
     super(body.detail ?? body.title ?? `The server answered ${status}.`);
@@ -30,6 +32,13 @@ export class Problem extends Error {
     this.title = body.title ?? "The request failed";
     this.errors = body.errors ?? [];
     this.requestId = body.requestId;
+  }
+
+  /** The same with fewer errors; undefined when none is left. */
+  leftWith(errors: readonly ProblemDetail[]): Problem | undefined {
+    if (errors.length === this.errors.length) return this;
+    if (errors.length === 0) return undefined;
+    return Object.assign(Object.create(Problem.prototype) as Problem, this, { errors });
   }
 
   /** What is wrong, in one line: the errors if there are any. */

@@ -1,10 +1,10 @@
 // What all fields of a form know.
 
 import type { Signal } from "@preact/signals";
-import { createContext } from "preact";
+import { type ComponentType, createContext } from "preact";
 import type { Json } from "../api/json.ts";
 import type { Problem } from "../api/problem.ts";
-import type { Reference, Schema } from "../api/types.ts";
+import type { Reference, Schema, StoredFile } from "../api/types.ts";
 
 export interface FormContext {
   readonly root: Schema;
@@ -15,9 +15,19 @@ export interface FormContext {
   readonly lockOf: (name: string) => string | undefined;
   /** Texts that are not JSON yet, by the pointer of their field. */
   readonly textErrors: Signal<ReadonlyMap<string, string>>;
+  readonly files: FormFiles;
 }
 
 export const Form = createContext<FormContext | undefined>(undefined);
+
+/** The files of a form: they are sent with a new resource, and at once to one that exists. */
+export interface FormFiles {
+  /** What was chosen and is not sent yet, by the name of its field. */
+  readonly chosen: ReadonlyMap<string, readonly File[]>;
+  readonly choose: (field: string, files: readonly File[]) => void;
+  /** How a file that the resource has is shown. */
+  readonly Preview: ComponentType<{ file: StoredFile }>;
+}
 
 /** A field, whatever its kind. */
 export interface FieldProps {

@@ -9,7 +9,7 @@ import { Form, type FormContext } from "./context.ts";
 import { AnyField } from "./field.tsx";
 import { Members } from "./members.tsx";
 
-export interface SchemaFormProps extends Pick<FormContext, "lockOf" | "textErrors"> {
+export interface SchemaFormProps extends Pick<FormContext, "lockOf" | "textErrors" | "files"> {
   readonly definition: Definition;
   readonly value: JsonObject;
   readonly problem: Problem | undefined;
@@ -17,13 +17,13 @@ export interface SchemaFormProps extends Pick<FormContext, "lockOf" | "textError
 }
 
 export function SchemaForm(props: SchemaFormProps) {
-  const { definition, value, problem, lockOf, textErrors, onChange } = props;
+  const { definition, value, problem, lockOf, textErrors, files, onChange } = props;
   const box = useRef<HTMLDivElement>(null);
   const { schema: root = {}, references = {} } = definition;
   const schema = useMemo(() => resolveSchema(root, root), [root]);
   useFirstInvalid(box, problem);
   return (
-    <Form.Provider value={{ root, references, problem, lockOf, textErrors }}>
+    <Form.Provider value={{ root, references, problem, lockOf, textErrors, files }}>
       <div class="form" ref={box}>
         <Members {...{ schema, value, lockOf, onChange }} pointer="" path="" Field={AnyField} />
       </div>
@@ -39,5 +39,5 @@ function useFirstInvalid(box: { current: HTMLElement | null }, problem: Problem 
     const first = box.current?.querySelector<HTMLElement>(selector);
     first?.focus();
     first?.scrollIntoView({ block: "nearest" });
-  }, [problem]);
+  }, [problem?.source]);
 }

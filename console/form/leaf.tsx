@@ -7,8 +7,8 @@ import { Field } from "../ui/field.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { type FieldProps, Form } from "./context.ts";
 import { type InputProps, inputFor } from "./inputs.tsx";
-import { allowsNull, type Kind, limitsOf } from "./schema.ts";
-import { summaryOf } from "./values.ts";
+import { allowsNull, type Kind, limitsOf, plainError } from "./schema.ts";
+import { numberHint, summaryOf } from "./values.ts";
 
 interface LeafProps extends FieldProps {
   readonly kind: Kind;
@@ -16,7 +16,10 @@ interface LeafProps extends FieldProps {
 
 export function Leaf({ kind, ...props }: LeafProps) {
   const { schema, value, pointer, label, lock, isRequired = false } = props;
-  const errors = useErrors(pointer);
+  const isNumber = kind === "number" || kind === "integer";
+  const errors = useErrors(pointer).map((detail) =>
+    isNumber && typeof value === "string" ? numberHint(value) : plainError(detail, schema),
+  );
   // A short text that grows long keeps its input, and the focus.
   const first = useRef(kind);
   const isText = kind === "text" || kind === "long-text";
@@ -24,12 +27,17 @@ export function Leaf({ kind, ...props }: LeafProps) {
   if (!isText) first.current = kind;
   const Input = inputFor(shownKind, schema);
   return (
-    <Field label={label} errors={errors} isRequired={isRequired} help={helpOf(schema, lock)}>
+    <Field
+      label={label}
+      errors={errors}
+      isRequired={isRequired}
+      help={helpOf(schema, lock, errors)}
+    >
       {(attributes) => (
-        <div class="field-row">
+        <div class="field-row" onKeyDown={openMenu}>
           <Input {...({ ...props, attributes, isRequired } satisfies InputProps)} />
           <StateTag value={value} />
-          {lock === undefined && <ValueMenu {...props} isText={isText} />}
+          {lock === undefined && <ValueMenu {...props} isText={isText} shortcut="Control+." />}
         </div>
       )}
     </Field>
@@ -49,9 +57,23 @@ export function useErrors(pointer: string): readonly string[] {
   return [...new Set([...(text === undefined ? [] : [text]), ...details])];
 }
 
-export function helpOf(schema: Schema, lock: string | undefined): string | undefined {
-  const parts = [schema.description, limitsOf(schema), lock].filter(Boolean);
+/** What an error says is not said twice. */
+export function helpOf(
+  schema: Schema,
+  lock: string | undefined,
+  errors: readonly string[] = [],
+): string | undefined {
+  const isTold = errors.some((error) => /^(must (match|look like)|does not fit)/.test(error));
+  const { pattern: _, ...rest } = schema;
+  const parts = [schema.description, limitsOf(isTold ? rest : schema), lock].filter(Boolean);
   return parts.length === 0 ? undefined : parts.join(" · ");
+}
+
+/** The menu of a field is no stop between fields; Ctrl+. in the field opens it. */
+function openMenu(event: KeyboardEvent): void {
+  if (event.key !== "." || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  (event.currentTarget as HTMLElement).querySelector<HTMLElement>("[aria-haspopup=menu]")?.click();
 }
 
 /** Null and an empty text look the same as nothing, so they are named. */
@@ -62,9 +84,12 @@ function StateTag({ value }: { value: Json | undefined }) {
 
 interface ValueMenuProps extends FieldProps {
   readonly isText?: boolean;
+  /** The keys that open it, where Tab passes it by. */
+  readonly shortcut?: string;
 }
 
-export function ValueMenu({ label, schema, value, isText = false, onChange }: ValueMenuProps) {
+export function ValueMenu(props: ValueMenuProps) {
+  const { label, schema, value, isText = false, shortcut, onChange } = props;
   const items = [
     {
       label: value === undefined ? "Is not set" : "Remove the value",
@@ -87,5 +112,5 @@ export function ValueMenu({ label, schema, value, isText = false, onChange }: Va
           },
         ]),
   ];
-  return <Menu label={`Value of ${label}`} icon="ellipsis" isIconOnly items={items} />;
+  return <Menu label={`Value of ${label}`} icon="ellipsis" isIconOnly {...{ shortcut, items }} />;
 }

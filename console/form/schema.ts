@@ -35,9 +35,25 @@ export const isFile = (value: unknown): value is StoredFile & { [name: string]: 
   typeof memberOf(value, "size") === "number" &&
   String(memberOf(value, "url")).startsWith("/");
 
+const fileMembers = new Set(["name", "type", "size", "sha256", "url", "width", "height"]);
+
+/** Whether a schema describes a file as its resource shows it, or a list of files. */
+export function isFileSchema(schema: Schema): boolean {
+  const { properties = {} } = schema.items ?? schema;
+  const names = Object.keys(properties);
+  const { type = {} } = properties;
+  const types = [type.enum ?? type.const ?? type.pattern ?? []].flat();
+  const isMedia = types.length > 0 && types.every((one) => /^\^?\w+\\?\//.test(String(one)));
+  const isKnown = ["size", "sha256", "url"].some((name) => names.includes(name)) || isMedia;
+  return isKnown && names.every((name) => fileMembers.has(name));
+}
+
 export function kindOf(schema: Schema, value: Json | undefined): Kind {
   if (isFile(value) || (Array.isArray(value) && value.length > 0 && value.every(isFile)))
     return "file";
+  const isBlank =
+    value === undefined || value === null || (Array.isArray(value) && value.length === 0);
+  if (isBlank && isFileSchema(schema)) return "file";
   if (schema.enum !== undefined || schema.const !== undefined) return "choice";
   const kind = kindByType(schema, value);
   return value === undefined || value === null || fits(kind, value) ? kind : "json";
@@ -96,15 +112,26 @@ export function emptyValue(schema: Schema): Json {
 }
 
 /** `2 to 100 characters`, `at least 0`. */
-export function limitsOf({ minLength, maxLength, minimum, maximum, pattern }: Schema): string {
+export function limitsOf(schema: Schema): string {
+  const { minLength, maxLength, minimum, maximum } = schema;
   const length = span(minLength || undefined, maxLength);
-  return [
-    length && `${length} characters`,
-    span(minimum, maximum),
-    pattern && `must match ${pattern}`,
-  ]
+  return [length && `${length} characters`, span(minimum, maximum), patternText(schema)]
     .filter(Boolean)
     .join(", ");
+}
+
+/** A pattern in words, if the schema has any: an example, or its description. */
+function patternText({ pattern, examples, description }: Schema): string {
+  if (pattern === undefined) return "";
+  if (examples?.[0] !== undefined) return `such as ${examples[0]}`;
+  return description === undefined ? `must match ${pattern}` : "";
+}
+
+/** An error of the server, where the schema says it in plainer words. */
+export function plainError(detail: string, { pattern, examples, description }: Schema): string {
+  if (pattern === undefined || !detail.startsWith("must match")) return detail;
+  if (examples?.[0] !== undefined) return `must look like ${examples[0]}`;
+  return description === undefined ? detail : `does not fit: ${description}`;
 }
 
 function span(from: number | undefined, to: number | undefined): string {

@@ -1,11 +1,11 @@
 // The draft of one resource: what was read, what was changed, and how it is saved.
 
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getTagged, type Tagged } from "../api/client.ts";
-import type { JsonObject } from "../api/json.ts";
+import { isEqual, type JsonObject, valueAtPointer } from "../api/json.ts";
 import { changedNames, fieldsOf, rebase } from "../api/patch.ts";
-import { asProblem, type Problem } from "../api/problem.ts";
+import { asProblem, type Problem, type ProblemDetail } from "../api/problem.ts";
 import type { Resource } from "../api/types.ts";
 import {
   createAgain,
@@ -38,6 +38,8 @@ export interface Draft {
   readonly text: Signal<string | undefined>;
   /** The key with which a new resource is created once. */
   readonly key: string;
+  /** Files for a new resource, by their field. */
+  readonly files: Signal<ReadonlyMap<string, readonly File[]>>;
   readonly change: (value: JsonObject) => void;
   readonly discard: () => void;
   /** Takes over a newer state that this panel has caused, such as an upload. */
@@ -68,12 +70,16 @@ export function useDraft(collection: string, id: string | undefined): Draft {
     path === undefined ? new Promise(() => {}) : getTagged(path, signal),
   );
   const [state, setState] = useState<State>(empty);
-  const [problem, setProblem] = useState<Problem>();
+  const [rejected, setRejected] = useState<Rejected>();
+  const problem = useMemo(() => openProblem(rejected, state.value), [rejected, state.value]);
+  const setProblem = (next: Problem | undefined): void =>
+    setRejected(next && { problem: next, value: state.value });
   const [isBusy, setBusy] = useState(false);
   const textErrors = useSignal<ReadonlyMap<string, string>>(new Map());
   const text = useSignal<string | undefined>(undefined);
+  const files = useSignal<ReadonlyMap<string, readonly File[]>>(new Map());
   const key = useRef(randomKey());
-  const changed = changedNames(state.base.body, state.value);
+  const changed = [...changedNames(state.base.body, state.value), ...files.value.keys()];
   // What was read before the last save is not newer.
   const old = useRef(loaded.value);
   const isNewer =
@@ -100,6 +106,7 @@ export function useDraft(collection: string, id: string | undefined): Draft {
     setState(id === undefined ? empty : stateOf(saved));
     setProblem(undefined);
     text.value = undefined;
+    files.value = new Map();
     key.current = randomKey();
   };
   const run = async (action: () => Promise<Tagged<Resource>>) => {
@@ -124,7 +131,7 @@ export function useDraft(collection: string, id: string | undefined): Draft {
 
   return {
     ...state,
-    ...{ loaded, changed, problem, isBusy, textErrors, text, adopt, key: key.current },
+    ...{ loaded, changed, problem, isBusy, textErrors, text, files, adopt, key: key.current },
     isOutdated: isNewer && changed.length > 0,
     isGone: id !== undefined && [problem, loaded.problem].some(isMissing),
     change: (value) => setState((former) => ({ ...former, value })),
@@ -132,6 +139,7 @@ export function useDraft(collection: string, id: string | undefined): Draft {
       setProblem(undefined);
       textErrors.value = new Map();
       text.value = undefined;
+      files.value = new Map();
       setState((former) =>
         loaded.value && isNewer ? stateOf(loaded.value) : { ...former, value: former.base.body },
       );
@@ -139,7 +147,7 @@ export function useDraft(collection: string, id: string | undefined): Draft {
     save: () =>
       run(() =>
         id === undefined
-          ? createResource(collection, state.value, key.current)
+          ? createResource(collection, state.value, key.current, files.peek())
           : saveDraft(collection, id, state.base, state.value),
       ),
     restore: async () => {
@@ -148,6 +156,21 @@ export function useDraft(collection: string, id: string | undefined): Draft {
       loaded.reload();
     },
   };
+}
+
+interface Rejected {
+  readonly problem: Problem;
+  /** What was sent. */
+  readonly value: JsonObject;
+}
+
+/** The errors of what was changed since then are done with. */
+function openProblem(rejected: Rejected | undefined, value: JsonObject): Problem | undefined {
+  if (rejected === undefined) return undefined;
+  const { problem, value: sent } = rejected;
+  const isOpen = ({ pointer = "" }: ProblemDetail): boolean =>
+    isEqual(valueAtPointer(sent, pointer), valueAtPointer(value, pointer));
+  return problem.leftWith(problem.errors.filter(isOpen));
 }
 
 const isMissing = (problem: Problem | undefined): boolean =>

@@ -8,8 +8,8 @@ import { reportChange, resourceUrl } from "../state/changes.ts";
 import { holdBack, tellFailure } from "../state/notices.ts";
 import { Button } from "../ui/button.tsx";
 import { formatBytes } from "../ui/format.ts";
+import { Preview } from "../ui/preview.tsx";
 import { nameIn } from "./file-list.ts";
-import { Preview } from "./preview.tsx";
 import type { TabProps } from "./tab.ts";
 
 interface FileCardProps extends TabProps {

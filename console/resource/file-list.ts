@@ -2,7 +2,7 @@
 
 import { type Json, type JsonObject, memberOf } from "../api/json.ts";
 import type { Definition, StoredFile } from "../api/types.ts";
-import { isFile } from "../form/schema.ts";
+import { isFile, isFileSchema } from "../form/schema.ts";
 
 export interface ListedFile {
   /** The member of the resource. */
@@ -23,22 +23,24 @@ export const filesOf = (resource: JsonObject): readonly ListedFile[] =>
 /** The last segment of the address, such as `docs.2`. The prefix of the server is not part of it. */
 export const nameIn = ({ url }: StoredFile): string => url.split("/").at(-1) ?? "";
 
-/** Fields that the schema describes as files: objects with a name, a type or a size, or lists of them. */
-function declaredField({ schema }: Definition): string | undefined {
-  const properties = Object.entries(schema?.properties ?? {});
-  return properties.find(([, one]) => {
-    const members = (one.items ?? one).properties ?? {};
-    return "size" in members || "sha256" in members || ("type" in members && "url" in members);
-  })?.[0];
-}
+/** Fields that the schema describes as files. */
+const declaredFields = ({ schema }: Definition): readonly string[] =>
+  Object.entries(schema?.properties ?? {}).flatMap(([name, one]) =>
+    isFileSchema(one) ? [name] : [],
+  );
+
+/** Fields for files: those of the schema, and those that have files. */
+export const fileFields = (resource: JsonObject, definition: Definition): readonly string[] => [
+  ...new Set([...declaredFields(definition), ...filesOf(resource).map(({ field }) => field)]),
+];
 
 /** A list, unless a resource has it otherwise. */
 const usualName = "files";
 
 /** Where a file goes if nobody says otherwise. */
-export function usualField(resource: JsonObject, definition: Definition): string {
+export function usualField(resource: JsonObject): string {
   const list = filesOf(resource).find(({ field }) => Array.isArray(resource[field]))?.field;
-  const wanted = list ?? declaredField(definition) ?? usualName;
+  const wanted = list ?? usualName;
   return fieldProblem(resource, wanted) === undefined ? wanted : `more${capital(wanted)}`;
 }
 

@@ -1,16 +1,22 @@
 // The files of a resource: previews, download, replace, remove, and new ones by choosing or dropping them.
 
-import { useId, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { JsonObject } from "../api/json.ts";
 import { tellFailure } from "../state/notices.ts";
-import { Button, IconButton } from "../ui/button.tsx";
+import { Button } from "../ui/button.tsx";
 import { useDrop } from "../ui/drop.ts";
 import { Field } from "../ui/field.tsx";
-import { formatBytes } from "../ui/format.ts";
 import { FileCard } from "./file-card.tsx";
-import { fieldProblem, filesOf, isListField, nextName, usualField } from "./file-list.ts";
+import {
+  fieldProblem,
+  fileFields,
+  filesOf,
+  isListField,
+  nextName,
+  usualField,
+} from "./file-list.ts";
 import type { TabProps } from "./tab.ts";
-import type { Upload } from "./uploads.ts";
+import { UploadList } from "./upload-list.tsx";
 
 export function FilesTab(props: TabProps) {
   const { draft, lockOf, uploads } = props;
@@ -23,61 +29,24 @@ export function FilesTab(props: TabProps) {
           <FileCard key={`${file.url} ${file.sha256}`} {...props} {...{ field, file }} />
         ))}
       </ul>
-      <ul class="uploads" aria-label="Uploads">
-        {uploads.list.map((upload, index) => (
-          <UploadLine
-            key={`${index} ${upload.file.name}`}
-            upload={upload}
-            onCancel={() => uploads.cancel(upload)}
-            onRetry={() => uploads.retry(upload)}
-          />
-        ))}
-      </ul>
+      <UploadList uploads={uploads} />
       {lockOf("") === undefined && <AddFiles {...props} />}
     </div>
   );
 }
 
-interface UploadLineProps {
-  readonly upload: Upload;
-  readonly onCancel: () => void;
-  readonly onRetry: () => void;
-}
-
-function UploadLine({ upload, onCancel, onRetry }: UploadLineProps) {
-  const { file, sent, problem } = upload;
-  return (
-    <li>
-      <span class="upload-name" dir="auto">
-        {file.name}
-      </span>
-      {problem === undefined ? (
-        <progress max={file.size} value={sent} aria-label={`Upload of ${file.name}`} />
-      ) : (
-        <span class="errors" role="alert">
-          {problem.message}
-        </span>
-      )}
-      <span class="faint">
-        {formatBytes(sent)} of {formatBytes(file.size)}
-      </span>
-      {problem && (
-        <IconButton icon="refresh-cw" label={`Upload ${file.name} again`} onClick={onRetry} />
-      )}
-      <IconButton
-        icon="x"
-        label={`${problem ? "Close" : "Cancel"} the upload of ${file.name}`}
-        onClick={onCancel}
-      />
-    </li>
-  );
-}
+const another = "";
 
 function AddFiles({ definition, draft, lockOf, uploads }: TabProps) {
   const resource = draft.base.body;
-  const [field, setField] = useState(() => usualField(resource, definition));
+  const fields = fileFields(resource, definition);
+  const isOpen = definition.schema?.additionalProperties !== false;
+  const [picked, setPicked] = useState<string>();
+  const [typed, setTyped] = useState(() => usualField(resource));
   const chooser = useRef<HTMLInputElement>(null);
-  const list = useId();
+  const fitting = fields.find((name) => fieldProblem(resource, name) === undefined);
+  const choice = picked ?? fitting ?? (isOpen ? another : (fields[0] ?? another));
+  const field = choice === another ? typed : choice;
   const wrong = fieldProblem(resource, field) ?? lockOf(field);
   const add = (files: FileList | null | undefined): void => {
     const chosen = [...(files ?? [])];
@@ -88,30 +57,45 @@ function AddFiles({ definition, draft, lockOf, uploads }: TabProps) {
     else uploads.add(chosen.map((file) => ({ nameIn, file })));
   };
   const drop = useDrop(add);
+  if (fields.length === 0 && !isOpen)
+    return <p class="faint">The definition of this collection has no field for files.</p>;
+  const errors = wrong === undefined ? [] : [wrong];
   return (
     <section class="file-drop" aria-label="Add files" {...drop}>
       <p>Drop files here, or choose them.</p>
-      <Field
-        label="Field"
-        help="The member of the resource that has the file. Several files become a list."
-        errors={wrong === undefined ? [] : [wrong]}
-      >
-        {(attributes) => (
-          <input
-            {...attributes}
-            type="text"
-            list={list}
-            autocomplete="off"
-            value={field}
-            onInput={({ currentTarget }) => setField(currentTarget.value)}
-          />
-        )}
-      </Field>
-      <datalist id={list}>
-        {[...new Set(filesOf(resource).map((one) => one.field))].map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
+      {fields.length > 0 && (
+        <Field label="Field" errors={choice === another ? [] : errors}>
+          {(attributes) => (
+            <select
+              {...attributes}
+              value={choice}
+              onChange={({ currentTarget }) => setPicked(currentTarget.value)}
+            >
+              {fields.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+              {isOpen && <option value={another}>Another field…</option>}
+            </select>
+          )}
+        </Field>
+      )}
+      {choice === another && (
+        <Field
+          label={fields.length > 0 ? "Name of the field" : "Field"}
+          help="Where the resource keeps the file. Several files become a list."
+          errors={errors}
+        >
+          {(attributes) => (
+            <input
+              {...attributes}
+              type="text"
+              autocomplete="off"
+              value={typed}
+              onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+            />
+          )}
+        </Field>
+      )}
       <input
         ref={chooser}
         type="file"

@@ -40,10 +40,11 @@ function ProblemNote({ problem, names }: { problem: Problem; names: ReadonlySet<
   const isShownBelow = ({ pointer }: ProblemDetail): boolean =>
     pointer !== undefined && names.has(nameAt(pointer));
   const others = problem.errors.filter((error) => !isShownBelow(error));
+  const below = problem.errors.filter(isShownBelow);
   return (
     <div class="note danger" role="alert">
       <p>
-        <strong>{problem.title}.</strong> {problem.message}
+        <strong>Not saved:</strong> {headOf(problem, below)}
       </p>
       {others.length > 0 && (
         <ul>
@@ -56,6 +57,16 @@ function ProblemNote({ problem, names }: { problem: Problem; names: ReadonlySet<
       )}
     </div>
   );
+}
+
+/** What is to do, in a few words; the fields say more. */
+function headOf(problem: Problem, below: readonly ProblemDetail[]): string {
+  const names = [...new Set(below.map(({ pointer = "" }) => nameAt(pointer)))];
+  if (names.length === 0) return problem.message;
+  if (problem.status === 409) return `this ${names.join(" and ")} is already used.`;
+  return names.length === 1
+    ? `${names[0]} needs attention.`
+    : `${names.length} fields need attention.`;
 }
 
 const nameAt = (pointer: string): string =>

@@ -70,7 +70,10 @@ export function Panel(props: PanelProps) {
     <section
       class="resource"
       aria-label={id === undefined ? `New in ${collection}` : id}
-      onKeyDown={leaveField}
+      onKeyDown={(event) => {
+        leaveField(event);
+        if (current.isEditor && isEnter(event)) void actions.save();
+      }}
     >
       <PanelHead
         {...props}
@@ -189,6 +192,15 @@ const focusFirst = (): void =>
   document.querySelector<HTMLElement>(".resource-body :is(input, textarea, select)")?.focus();
 
 const focusHead = (): void => document.querySelector<HTMLElement>(".resource-head h1")?.focus();
+
+/** Enter in a field of one line saves, as in any form. */
+function isEnter(event: KeyboardEvent): boolean {
+  const { key, target, isComposing, defaultPrevented } = event;
+  const isPlain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+  const isLine =
+    target instanceof HTMLInputElement && !/^(checkbox|radio|file|button)$/.test(target.type);
+  return key === "Enter" && isPlain && isLine && !isComposing && !defaultPrevented;
+}
 
 /** Escape leaves a field at first; then it closes the resource. */
 function leaveField(event: KeyboardEvent): void {

@@ -62,6 +62,10 @@ export function useUploads(collection: string, id: string, draft: Draft): Upload
       if (!abort.signal.aborted) update(abort, { problem: asProblem(error) });
     }
   };
+  /** What has failed before is forgotten when someone tries again. */
+  const clear = (): void => {
+    list.value = list.peek().filter(({ problem }) => problem === undefined);
+  };
   const add = (orders: readonly UploadOrder[]): void => {
     for (const order of orders) {
       const abort = new AbortController();
@@ -72,7 +76,10 @@ export function useUploads(collection: string, id: string, draft: Draft): Upload
   return {
     list: list.value,
     isRunning: list.value.some(({ problem }) => problem === undefined),
-    add,
+    add: (orders) => {
+      clear();
+      add(orders);
+    },
     retry: ({ abort, sent, problem, ...order }) => {
       remove(abort);
       add([order]);

@@ -7,6 +7,7 @@ import { isPaletteOpen } from "../state/commands.ts";
 import { currentRequest } from "../state/current-request.ts";
 import { linkTo, route } from "../state/router.ts";
 import { nextTheme, theme } from "../state/theme.ts";
+import { useTitle } from "../state/titles.ts";
 import { IconButton } from "../ui/button.tsx";
 import { copyText } from "../ui/clipboard.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
@@ -83,11 +84,22 @@ function Breadcrumb() {
       {last !== undefined && (
         <>
           <Icon name="chevron-right" />
-          <span aria-current="page">{last}</span>
+          <span aria-current="page" dir="auto">
+            {rest[0] === "-" ? placeOf(path, last) : <Title collection={name ?? ""} id={last} />}
+          </span>
         </>
       )}
     </nav>
   );
+}
+
+const placeOf = (path: readonly string[], last: string): string =>
+  last === "new" ? "New" : (findScreen(path)?.label ?? last);
+
+/** What the resource is called; its id where it has no title. */
+function Title({ collection, id }: { collection: string; id: string }) {
+  const title = useTitle(collection, id);
+  return <span title={id}>{title ?? (title === null ? id : "…")}</span>;
 }
 
 function CopyMenu() {

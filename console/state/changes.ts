@@ -96,18 +96,35 @@ export function notUndone(error: unknown): never {
 }
 
 /** The same key creates the resource once, however often it is sent. */
-export const createRequest = (collection: string, draft: JsonObject, key: string): ApiRequest => ({
+export const createRequest = (
+  collection: string,
+  draft: JsonObject,
+  key: string,
+  files: ChosenFiles = new Map(),
+): ApiRequest => ({
   method: "POST",
   path: `/${collection}`,
-  headers: { "Content-Type": "application/json", "Idempotency-Key": `"${key}"` },
-  body: draft,
+  headers: { "Idempotency-Key": `"${key}"` },
+  body: files.size === 0 ? draft : formOf(draft, files),
 });
+
+/** By the names of their fields. */
+type ChosenFiles = ReadonlyMap<string, readonly File[]>;
+
+/** The fields as one part of JSON, and each file. */
+function formOf(draft: JsonObject, files: ChosenFiles): FormData {
+  const form = new FormData();
+  form.append("data", new Blob([JSON.stringify(draft)], { type: "application/json" }));
+  for (const [field, list] of files) for (const file of list) form.append(field, file);
+  return form;
+}
 
 export const createResource = (
   collection: string,
   draft: JsonObject,
   key: string,
-): Promise<Tagged<Resource>> => sendChange(createRequest(collection, draft, key), draft);
+  files?: ChosenFiles,
+): Promise<Tagged<Resource>> => sendChange(createRequest(collection, draft, key, files), draft);
 
 /** Creates a resource that someone else has deleted, with its former id. */
 export async function createAgain(

@@ -16,10 +16,12 @@ interface MenuProps {
   readonly icon?: IconName;
   /** Shows the icon alone; the label is its name. */
   readonly isIconOnly?: boolean;
+  /** The keys that open it, such as `Control+.`; then Tab passes it by. */
+  readonly shortcut?: string | undefined;
   readonly items: readonly MenuItem[];
 }
 
-export function Menu({ label, icon, isIconOnly = false, items }: MenuProps) {
+export function Menu({ label, icon, isIconOnly = false, shortcut, items }: MenuProps) {
   const id = useId();
   const list = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -33,7 +35,9 @@ export function Menu({ label, icon, isIconOnly = false, items }: MenuProps) {
         popovertarget={id}
         aria-haspopup="menu"
         aria-label={isIconOnly ? label : undefined}
-        title={isIconOnly ? label : undefined}
+        aria-keyshortcuts={shortcut}
+        tabIndex={shortcut === undefined ? undefined : -1}
+        title={isIconOnly ? `${label}${shortcut ? ` (${shortcut})` : ""}` : undefined}
       >
         {icon && <Icon name={icon} />}
         {!isIconOnly && <span class="menu-label">{label}</span>}

@@ -4,8 +4,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { conflictsOf, fieldsOf, patchOf, rebase } from "../../console/api/patch.ts";
 import { resolveSchema, schemaOf } from "../../console/api/schema.ts";
-import { kindOf, limitsOf } from "../../console/form/schema.ts";
-import { fromLocalInput, parseNumber, toLocalInput } from "../../console/form/values.ts";
+import { isFileSchema, kindOf, limitsOf, plainError } from "../../console/form/schema.ts";
+import {
+  fromLocalInput,
+  numberHint,
+  parseNumber,
+  toLocalInput,
+} from "../../console/form/values.ts";
 import {
   dispositionOf,
   fieldProblem,
@@ -89,11 +94,29 @@ describe("the fields of a form", () => {
     assert.equal(limitsOf({ minLength: 2, maxLength: 9 }), "2 to 9 characters");
     assert.equal(limitsOf({ minimum: 0 }), "at least 0");
     assert.equal(limitsOf({}), "");
+    assert.equal(limitsOf({ pattern: "^a$" }), "must match ^a$");
+    assert.equal(limitsOf({ pattern: "^a$", examples: ["a"] }), "such as a");
+    assert.equal(plainError("must match the pattern ^a$", { pattern: "^a$" }).at(-1), "$");
+    const described = { pattern: "^a$", description: "A letter" };
+    assert.equal(plainError("must match the pattern ^a$", described), "does not fit: A letter");
+  });
+
+  it("tell files from other objects", () => {
+    const type = { enum: ["image/png"] };
+    assert.equal(isFileSchema({ type: "object", properties: { type } }), true);
+    assert.equal(isFileSchema({ type: "array", items: { properties: { size: {} } } }), true);
+    assert.equal(isFileSchema({ properties: { type: { enum: ["cat", "dog"] } } }), false);
+    assert.equal(isFileSchema({ properties: { url: {}, price: {} } }), false);
+    assert.equal(isFileSchema({}), false);
   });
 
   it("turn texts into values", () => {
     const numbers = ["", " 1.50 ", "-2e3", "1,5", "Infinity", "0x10", "12x"].map(parseNumber);
-    assert.deepEqual(numbers, [undefined, 1.5, -2000, "1,5", "Infinity", "0x10", "12x"]);
+    assert.deepEqual(numbers, [undefined, 1.5, -2000, 1.5, "Infinity", "0x10", "12x"]);
+    const grouped = ["1 200", "1 200,50", "0,125", "1.234,5", "1,234,567.8"].map(parseNumber);
+    assert.deepEqual(grouped, [1200, 1200.5, 0.125, 1234.5, 1234567.8]);
+    assert.equal(parseNumber("1,200"), "1,200");
+    assert.equal(numberHint("1,200"), "Write 1200 or 1.2.");
     for (const time of ["2026-11-15T02:39:07.000Z", "0042-01-02T03:04:05.006Z"])
       assert.equal(fromLocalInput(toLocalInput(time) ?? ""), time);
     assert.equal(toLocalInput("yesterday"), undefined);
@@ -124,8 +147,8 @@ describe("the names of files", () => {
   it("are checked, and sent with their letters", () => {
     assert.equal(fieldProblem(resource, "docs"), undefined);
     assert.match(fieldProblem(resource, "photo") ?? "", /already/);
-    assert.equal(usualField(resource, {}), "docs");
-    assert.equal(usualField({ files: file("/p/1/files") }, {}), "moreFiles");
+    assert.equal(usualField(resource), "docs");
+    assert.equal(usualField({ files: file("/p/1/files") }), "moreFiles");
     assert.match(fieldProblem(resource, "name") ?? "", /another value/);
     assert.match(fieldProblem(resource, "a.b") ?? "", /letters/);
     assert.equal(dispositionOf("a'ß.txt"), "attachment; filename*=UTF-8''a%27%C3%9F.txt");

@@ -26,6 +26,7 @@ const schema = {
     pin: { type: "string", writeOnly: true },
     address: { type: "object", properties: { city: { type: "string" } } },
     tags: { type: "array", items: { type: "string" } },
+    photo: { type: "object", properties: { type: { enum: ["image/png"] } } },
   },
 };
 
@@ -123,6 +124,35 @@ describe("one resource in the console", { skip }, () => {
     assert.match(page.url(), /#\/c\/people\/[0-9a-f-]{36}$/);
     const list = await test.app.request("/people?name=Fay");
     assert.equal(((await list.json()) as { total: number }).total, 1);
+    await page.context().close();
+  });
+
+  it("says what to do, and creates one with its picture by Enter", async () => {
+    const page = await test.open("#/c/people/-/new");
+    await input(page, "age").fill("1,200");
+    await page.keyboard.press("Enter");
+    await panel(page).getByText("Not saved: 3 fields need attention.").waitFor();
+    await panel(page).getByText("Write 1200 or 1.2.").waitFor();
+    await input(page, "age").fill("1 200");
+    await panel(page).getByText("Not saved: 2 fields need attention.").waitFor();
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate("document.activeElement.ariaLabel"), "Choose company");
+    const [chooser] = await Promise.all([
+      page.waitForEvent("filechooser"),
+      panel(page).getByRole("button", { name: "Choose a file for photo" }).click(),
+    ]);
+    await chooser.setFiles([{ name: "dot.png", mimeType: "image/png", buffer: dot }]);
+    await panel(page).getByRole("img", { name: "Preview of dot.png" }).waitFor();
+    await input(page, "Name").fill("Zoe");
+    await input(page, "email").fill("ada@example.org");
+    await page.keyboard.press("Enter");
+    await panel(page).getByText("Not saved: this email is already used.").waitFor();
+    await expectAccessible(page);
+    await input(page, "email").fill("zoe@example.org");
+    await page.keyboard.press("Enter");
+    await panel(page).getByRole("heading", { name: "Zoe" }).waitFor();
+    await page.getByRole("navigation", { name: "Breadcrumb" }).getByText("Zoe").waitFor();
+    await panel(page).getByRole("img", { name: "Preview of dot.png" }).waitFor();
     await page.context().close();
   });
 
@@ -293,6 +323,8 @@ describe("one resource in the console", { skip }, () => {
 
   it("adds, shows, replaces and removes files", async () => {
     const page = await test.open("#/c/people/ada/files");
+    assert.equal(await panel(page).getByLabel("Field", { exact: true }).inputValue(), "photo");
+    await panel(page).getByLabel("Field", { exact: true }).selectOption("Another field…");
     const chooser = page.locator(".file-drop input[type=file]");
     await chooser.setInputFiles([
       { name: "grüße.png", mimeType: "image/png", buffer: dot },
@@ -334,6 +366,7 @@ describe("one resource in the console", { skip }, () => {
   it("takes dropped files, and says why one is too large", async () => {
     test.app.reload({ maxFileBytes: 10 });
     const page = await test.open("#/c/people/cyd/files");
+    await panel(page).getByLabel("Field", { exact: true }).selectOption("Another field…");
     const data = await page.evaluateHandle(`(() => {
       const data = new DataTransfer();
       data.items.add(new File(["small"], "small.txt", { type: "text/plain" }));

@@ -3,8 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Definition, StoredFile } from "../api/types.ts";
 import { readFile } from "../api/upload.ts";
-import { Button } from "../ui/button.tsx";
-import { Icon } from "../ui/icon.tsx";
+import { Button } from "./button.tsx";
+import { Icon } from "./icon.tsx";
 
 /** What a browser shows as a picture without running anything. SVG is a document. */
 const pictures = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
@@ -67,8 +67,9 @@ function useBlob(path: string | undefined, range?: string): Blob | undefined {
   return blob;
 }
 
-function useBlobUrl(path: string | undefined): string | undefined {
-  const blob = useBlob(path);
+const useBlobUrl = (path: string | undefined): string | undefined => useObjectUrl(useBlob(path));
+
+function useObjectUrl(blob: Blob | undefined): string | undefined {
   const [url, setUrl] = useState<string>();
   useEffect(() => {
     if (blob === undefined) return;
@@ -77,6 +78,20 @@ function useBlobUrl(path: string | undefined): string | undefined {
     return () => URL.revokeObjectURL(made);
   }, [blob]);
   return url;
+}
+
+/** A picture that was chosen and is not sent yet. */
+export function ChosenPicture({ file }: { file: File }) {
+  const url = useObjectUrl(file);
+  return pictures.test(file.type) && url !== undefined ? (
+    <span class="preview">
+      <img src={url} alt={`Preview of ${file.name}`} />
+    </span>
+  ) : (
+    <span class="preview none">
+      <Icon name="file" />
+    </span>
+  );
 }
 
 function Picture({ path, name }: { path: string; name: string }) {
