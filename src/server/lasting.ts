@@ -62,7 +62,7 @@ export function openLasting(
   const stopMeasuring = measureProcess(metrics);
   const uploads = new Uploads(store, files, fileLimits, (keys) => pictures.forget(keys));
   const resumableUploads = new ResumableUploads(files.partial, uploadLimits);
-  measureServices(metrics, { memory, slowQueries, backups, uploads, resumableUploads });
+  measureServices(metrics, { memory, slowQueries, backups, uploads, resumableUploads, store });
   const requests = new RequestLog(lineWriter(log));
   const collect: CollectMetrics = () => metrics.read();
   return {

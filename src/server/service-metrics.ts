@@ -8,6 +8,7 @@ import type { MemoryBudget } from "../lib/memory-budget.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
+import type { Store } from "../store/store.ts";
 
 export interface MeasuredServices {
   readonly memory: MemoryBudget;
@@ -15,6 +16,7 @@ export interface MeasuredServices {
   readonly backups: Backups;
   readonly uploads: Pick<Uploads, "counts">;
   readonly resumableUploads: Pick<ResumableUploads, "counts">;
+  readonly store: Pick<Store, "fileBytes">;
 }
 
 export function measureServices(metrics: Metrics, services: MeasuredServices): void {
@@ -30,6 +32,12 @@ export function measureServices(metrics: Metrics, services: MeasuredServices): v
     () => slowQueries.count,
   );
   measureFiles(metrics, services);
+  metrics.gauge(
+    "restante_stored_file_bytes",
+    "The bytes of all files of resources, at most a minute old.",
+    storedBytes(services.store),
+    "max",
+  );
   measureBackups(metrics, backups);
 }
 
@@ -62,6 +70,26 @@ function measureFiles(
     ],
   ];
   for (const [name, help, read] of counts) metrics.count(`restante_${name}_total`, help, read);
+}
+
+const minuteMs = 60_000;
+
+/** Adding up all files takes a moment, so it is done once a minute at most, when someone asks. */
+function storedBytes(store: Pick<Store, "fileBytes">): () => number | undefined {
+  let bytes: number | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+  const keep = (found: number): void => {
+    bytes = found;
+  };
+  return () => {
+    if (performance.now() - readAt < minuteMs) return bytes;
+    readAt = performance.now();
+    const found = store.fileBytes();
+    if (typeof found === "number") keep(found);
+    // An outage is reported by what needs the store; the last value stays.
+    else void found.then(keep, () => undefined);
+    return bytes;
+  };
 }
 
 /** Every process shows the same backups, so the largest value is the value. */

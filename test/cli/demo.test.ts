@@ -1,7 +1,7 @@
 // `restante demo` as a real process: beside a server, killed in the middle, twice, and where something is already.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -101,6 +101,29 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
       assert.equal(await totalOf("orders"), orders);
     });
   });
+
+describe("restante demo on a terminal", () => {
+  const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
+
+  it("shows a bar for each collection", { skip: !hasScript }, async () => {
+    const cwd = await mkdtemp(join(tmpdir(), "restante-demo-"));
+    const server = await start(["--data", "data"], { cwd, environment });
+    const command = [...commandLine, "demo", "--data", "data", "--orders", "300"];
+    const line = command.map((word) => `'${word}'`).join(" ");
+    const env = { PATH: process.env.PATH, ...environment };
+    const child = spawn("script", ["-qec", line, "/dev/null"], { cwd, env });
+    let shown = "";
+    child.stdout.setEncoding("utf8").on("data", (part) => (shown += part));
+    await once(child, "close");
+    server.signal("SIGTERM");
+    await server.ended;
+    const text = shown.replaceAll("\x1b[K", "<clear>");
+    assert.match(text, /\rorders: \[[#-]+\] \d+ %, \d+ of 300 resources/);
+    assert.match(text, /\rproducts: 60 resources in [\d.]+ s.*<clear>\r\n/);
+    assert.match(text, /The shop has 60 products, 15 customers, 300 orders\./);
+    await rm(cwd, { recursive: true });
+  });
+});
 
 describe("restante demo", () => {
   it("says which flags are wrong", async () => {

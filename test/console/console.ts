@@ -20,7 +20,7 @@ export const desktop = { viewport: { width: 1280, height: 800 } } as const;
 
 export interface ConsoleTest {
   readonly app: TestApp;
-  /** Opens the console at an address such as `#/c/people`, signed in as the administrator. */
+  /** Opens the console at an address such as `#/c/people`, signed in as the administrator; a whole URL is another server's. */
   open(address?: string, options?: OpenOptions): Promise<Page>;
 }
 
@@ -47,7 +47,7 @@ export function useConsole(
       return running();
     },
     open: (address = "", { token = running().admin, ...options } = {}) =>
-      openPage(`${running().url}/-/console${address}`, { token, ...options }),
+      openPage(new URL(address, `${running().url}/-/console`).href, { token, ...options }),
   };
 }
 

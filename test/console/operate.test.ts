@@ -129,6 +129,8 @@ describe("tokens and the server in the console", { skip }, () => {
     await expectAccessible(page);
     await page.getByRole("link", { name: "Storage" }).click();
     await page.getByText("Database", { exact: true }).waitFor();
+    await page.getByRole("listitem").filter({ hasText: "of all resources" }).waitFor();
+    await page.getByRole("listitem").filter({ hasText: "space on the disk" }).waitFor();
     await expectAccessible(page);
     await expectNoSidewaysScroll(page);
     await page.getByRole("link", { name: "Backups" }).click();

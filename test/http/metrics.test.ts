@@ -68,6 +68,7 @@ describe("GET /-/metrics", () => {
       ...["restante_queries_running", "restante_queries_waiting", "restante_reader_threads"],
       ...["restante_commit_waiting_changes", "restante_slow_queries_total"],
       ...["restante_in_flight_bytes", "restante_event_loop_lag_seconds_count"],
+      ...["restante_disk_free_bytes", "restante_stored_file_bytes"],
       ...["process_resident_memory_bytes", "process_cpu_seconds_total"],
     ];
     for (const name of expected) {

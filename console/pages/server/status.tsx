@@ -14,6 +14,8 @@ import { Time } from "../../ui/time.tsx";
 import { ServerPage } from "./tabs.tsx";
 
 const everyMs = 5_000;
+/** A certificate that expires before this needs someone. */
+const soonSeconds = 14 * 86_400;
 
 interface Status {
   readonly ready: Ready;
@@ -85,9 +87,9 @@ function Facts({ ready, metrics }: Status) {
         {expires === undefined ? (
           <span class="faint">The server itself uses no TLS.</span>
         ) : (
-          <>
+          <Light isGood={timeOf(expires) > timeOf(Date.now() / 1000 + soonSeconds)}>
             expires <Time value={timeOf(expires)} />
-          </>
+          </Light>
         )}
       </Fact>
     </dl>

@@ -45,9 +45,9 @@ interface Bar {
 const parts = [
   ["restante_database_bytes", "Database", "resources, indexes and search"],
   ["restante_wal_bytes", "WAL", "what is not yet in the database file"],
-  ["restante_file_bytes_saved_total", "Files", "uploaded since the start of the server"],
-  ["restante_in_flight_bytes", "In memory", "requests and responses in progress"],
+  ["restante_stored_file_bytes", "Files", "of all resources"],
   ["restante_backup_last_bytes", "Last backup", "rows and files"],
+  ["restante_disk_free_bytes", "Free", "space on the disk of the database"],
 ] as const;
 
 const partsOf = (metrics: Metrics): readonly Bar[] =>

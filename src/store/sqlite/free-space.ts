@@ -33,14 +33,19 @@ export function unusedPart(source: Connection): number {
   return unused / all;
 }
 
+/** The free space of the disk that a file is on. */
+export function freeBytes(path: string): number {
+  const { bavail, bsize } = statfsSync(dirname(path));
+  return bavail * bsize;
+}
+
 export function assertFreeSpace(
   { path }: DatabaseFile,
   needed: number,
   otherwise = "",
   reason: Outage["reason"] = "suspect",
 ): void {
-  const { bavail, bsize } = statfsSync(dirname(path));
-  const free = bavail * bsize;
+  const free = freeBytes(path);
   if (free < needed)
     throw new Outage(
       reason,

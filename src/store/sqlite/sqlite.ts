@@ -1,6 +1,5 @@
 // Implements the store on one SQLite file, with a writer thread and synchronous reads.
 
-import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { threadUrl } from "../../lib/program.ts";
@@ -35,6 +34,7 @@ import { Connection } from "./connection.ts";
 import { CurrentReader } from "./current-reader.ts";
 import type { DatabaseOptions } from "./database.ts";
 import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
+import { measureFile } from "./file-metrics.ts";
 import { migrate } from "./migrate.ts";
 import { Reader, readerLimits } from "./reader.ts";
 import { ReaderPool } from "./reader-pool.ts";
@@ -93,16 +93,9 @@ function openWriter(file: DatabaseFile, options: SqliteOptions): WriterClient {
     "How often the WAL was copied into the database file.",
     () => Atomics.load(checkpointCount, 0),
   );
-  metrics?.gauge("restante_wal_bytes", "The size of the WAL.", () => sizeOf(`${file.path}-wal`));
-  metrics?.gauge("restante_database_bytes", "The size of the database file.", () =>
-    sizeOf(file.path),
-  );
+  if (metrics) measureFile(metrics, file);
   return new WriterClient(file, writerScript, { ...options, checkpointCount });
 }
-
-/** Undefined when there is no such file now. */
-const sizeOf = (path: string): number | undefined =>
-  statSync(path, { throwIfNoEntry: false })?.size;
 
 /** Creates the file when it does not exist, and migrates an old one. A process that only reads cannot. */
 async function openFile({ path, committer, report = () => undefined }: SqliteOptions) {
