@@ -24,7 +24,7 @@ interface SelectionBarProps {
   /** Undefined when nobody has counted all that match. */
   readonly count: number | undefined;
   /** The selected rows, as they are now; undefined when all that match are selected. */
-  readonly rows: readonly Row[] | undefined;
+  readonly rows: (() => readonly Row[]) | undefined;
   /** Reads what is selected; undefined when someone has cancelled it. */
   readonly targets: () => Promise<readonly Target[] | undefined>;
   readonly columns: readonly Column[];
@@ -54,7 +54,7 @@ export function SelectionBar(props: SelectionBarProps) {
       >
         Edit a field
       </Button>
-      {rows !== undefined && <CopyMenu rows={rows} columns={columns} />}
+      {rows !== undefined && <CopyMenu rowsNow={rows} columns={columns} />}
       <Button
         icon="trash"
         isDisabled={!mayDelete || isBusy}
@@ -83,15 +83,23 @@ export function SelectionBar(props: SelectionBarProps) {
   );
 }
 
-function CopyMenu({ rows, columns }: { rows: readonly Row[]; columns: readonly Column[] }) {
-  const copy = (text: string): void => void copyText(text, countText(rows.length));
+interface CopyMenuProps {
+  readonly rowsNow: () => readonly Row[];
+  readonly columns: readonly Column[];
+}
+
+function CopyMenu({ rowsNow, columns }: CopyMenuProps) {
+  const copy = (write: (rows: readonly Row[]) => string): void => {
+    const rows = rowsNow();
+    void copyText(write(rows), countText(rows.length));
+  };
   return (
     <Menu
       label="Copy"
       icon="copy"
       items={[
-        { label: "Copy as JSON", run: () => copy(rowsAsJson(rows)) },
-        { label: "Copy as CSV", run: () => copy(rowsAsCsv(rows, columns)) },
+        { label: "Copy as JSON", run: () => copy(rowsAsJson) },
+        { label: "Copy as CSV", run: () => copy((rows) => rowsAsCsv(rows, columns)) },
       ]}
     />
   );

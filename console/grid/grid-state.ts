@@ -32,6 +32,7 @@ export class GridState {
   private top = 0;
   private scroll = 0;
   private renderedFirst = 0;
+  private offset = Number.NaN;
   private scroller: HTMLElement | null = null;
   private body: HTMLElement | null = null;
   private opening: ReturnType<typeof setTimeout> | undefined;
@@ -54,10 +55,13 @@ export class GridState {
     return scrollHeight(this.extent);
   }
 
+  get mostRendered(): number {
+    return Math.ceil(this.height.value / rowHeight) + 1 + 2 * spareRows;
+  }
+
   /** One after the last row that is rendered. */
   get end(): number {
-    const shown = Math.ceil(this.height.value / rowHeight) + 1;
-    return Math.min(this.first.value + shown + 2 * spareRows, this.cache.rowCount);
+    return Math.min(this.first.value + this.mostRendered, this.cache.rowCount);
   }
 
   get pageRows(): number {
@@ -67,6 +71,7 @@ export class GridState {
   attach(scroller: HTMLElement | null, body: HTMLElement | null): void {
     this.scroller = scroller;
     this.body = body;
+    this.offset = Number.NaN;
     if (scroller === null) this.openSoon(undefined);
   }
 
@@ -113,8 +118,10 @@ export class GridState {
 
   setTop(top: number): void {
     this.top = clampTop(top, this.extent);
-    if (this.scroller) {
-      this.scroller.scrollTop = scrollOf(this.top, this.extent);
+    const wanted = scrollOf(this.top, this.extent);
+    // The browser rounds it, and to ask for it would lay out the page.
+    if (this.scroller && Math.abs(wanted - this.scroll) >= 1) {
+      this.scroller.scrollTop = wanted;
       this.scroll = this.scroller.scrollTop;
     }
     this.look();
@@ -132,9 +139,10 @@ export class GridState {
   activate(row: number, column: number): void {
     const last = this.cache.rowCount - 1;
     const next = { row: Math.min(Math.max(row, -1), last), column };
+    const isSameColumn = this.active.peek().column === column;
     this.active.value = next;
     if (next.row >= 0) this.setTop(topToShow(next.row, this.top, this.extent));
-    this.showColumn(column);
+    if (!isSameColumn) this.showColumn(column);
   }
 
   private showColumn(column: number): void {
@@ -151,6 +159,7 @@ export class GridState {
 
   private place(): void {
     const offset = this.renderedFirst * rowHeight - this.top;
-    if (this.body) this.body.style.transform = `translateY(${offset}px)`;
+    if (this.body && offset !== this.offset) this.body.style.transform = `translateY(${offset}px)`;
+    this.offset = offset;
   }
 }

@@ -3,10 +3,10 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Json } from "../api/json.ts";
 import { heldDeletions } from "../state/changes.ts";
-import { clickCell, startEdit } from "./click.ts";
+import { clickGrid, placeIn, startEdit } from "./click.ts";
 import type { Column, Row } from "./columns.ts";
 import type { GridState } from "./grid-state.ts";
-import { GridHeader, type Selected } from "./header.tsx";
+import { GridHeader, type HeaderActions, type Selected } from "./header.tsx";
 import { type GridKeys, pressKey } from "./keys.ts";
 import { cellId, GridRow, type RowActions } from "./row.tsx";
 import { rowHeight } from "./scroll.ts";
@@ -56,13 +56,16 @@ export function Grid(props: GridProps) {
   const latest = useRef(props);
   latest.current = props;
   const keys = useMemo(() => keysOf(latest), []);
-  const actions = useMemo(() => actionsOf(latest, keys), [props.collection]);
+  const actions = useMemo(() => actionsOf(latest), [props.collection]);
+  const headerActions = useMemo(() => headerActionsOf(latest, keys), []);
   useSize(scroller, body, state);
   // What is read here renders the grid again.
   const { row: activeRow, column: activeColumn } = state.active.value;
   const first = state.first.value;
   const edited = state.editing.value;
   const { end, scrollHeight } = state;
+  const slotOf = useSlots(first, state.mostRendered);
+  void cache.version.value;
   useLayoutEffect(() => state.rendered());
   useLayoutEffect(() => state.grown(), [state, cache.rowCount]);
   const sizes = columns.map((column) => widthOf(column, widths));
@@ -111,18 +114,25 @@ export function Grid(props: GridProps) {
               sort={sort}
               activeColumn={activeRow < 0 ? activeColumn : undefined}
               selected={selectedOf(cache.rowCount, selection)}
-              onSelectAll={props.onSelectAll}
-              onSort={keys.onSort}
-              onWidth={(at, width) => setWidth(latest.current, at, width)}
+              actions={headerActions}
             />
           </div>
-          <div role="rowgroup" ref={body} class="grid-body">
+          <div
+            role="rowgroup"
+            ref={body}
+            class="grid-body"
+            onClick={(event) => clickGrid(props, event, keys.onSelect)}
+            onDblClick={(event) => {
+              const place = placeIn(event, state);
+              if (place && place.column > 0) keys.onEdit(place.row, place.column);
+            }}
+          >
             {rows.map((index) => {
               const row = cache.rowAt(index);
               const isHeld = row !== undefined && held.has(`${props.collection}/${row.id}`);
               return (
                 <GridRow
-                  key={index}
+                  key={slotOf(index)}
                   index={index}
                   row={row}
                   columns={columns}
@@ -209,20 +219,16 @@ function keysOf(latest: Latest): Omit<GridKeys, "columns"> {
   };
 }
 
-function actionsOf(latest: Latest, keys: Omit<GridKeys, "columns">): RowActions {
+const headerActionsOf = (latest: Latest, keys: Omit<GridKeys, "columns">): HeaderActions => ({
+  onSelectAll: () => latest.current.onSelectAll(),
+  onSort: keys.onSort,
+  onWidth: (at, width) => setWidth(latest.current, at, width),
+});
+
+function actionsOf(latest: Latest): RowActions {
   return {
     collection: latest.current.collection,
     params: () => latest.current.params,
-    onOpen: keys.onOpen,
-    onEdit: keys.onEdit,
-    onCheck: (index, isRange) => {
-      latest.current.state.focus();
-      latest.current.state.activate(index, 0);
-      keys.onSelect(index, isRange);
-      const row = latest.current.state.cache.rowAt(index);
-      return row !== undefined && latest.current.selection.has(row.id);
-    },
-    onCell: (event, index, at) => clickCell(latest.current, event, index, at),
     onSave: (row, column, value) => latest.current.onSave(row, column, value),
     onLeave: (move) => {
       const { state, columns } = latest.current;
@@ -233,6 +239,16 @@ function actionsOf(latest: Latest, keys: Omit<GridKeys, "columns">): RowActions 
       if (move !== 0) state.activate(row, Math.min(Math.max(column + move, 1), columns.length));
     },
   };
+}
+
+/** The elements of a row that scrolled away serve the row that comes. After a jump they stay in their order. */
+function useSlots(first: number, count: number): (index: number) => number {
+  const former = useRef({ first, count, slot: 0 });
+  const moved = first - former.current.first;
+  const isFar = Math.abs(moved) >= count || count !== former.current.count;
+  const slot = (former.current.slot + (isFar ? 0 : moved) + count) % count;
+  former.current = { first, count, slot };
+  return (index) => (slot + index - first) % count;
 }
 
 function select({ state, selection }: GridProps, index: number, isRange: boolean): void {

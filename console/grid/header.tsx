@@ -1,6 +1,6 @@
 // The headers of the grid: a click sorts, dragging the edge changes the width.
 
-import { useState } from "preact/hooks";
+import { Component } from "preact";
 import type { IconName } from "../ui/icon.tsx";
 import { Icon } from "../ui/icon.tsx";
 import type { Column } from "./columns.ts";
@@ -9,42 +9,53 @@ import type { SortKey } from "./view.ts";
 
 export type Selected = "all" | "some" | "none";
 
-interface HeaderProps {
-  readonly columns: readonly Column[];
-  readonly sort: readonly SortKey[];
-  readonly activeColumn: number | undefined;
-  readonly selected: Selected;
+export interface HeaderActions {
   readonly onSelectAll: () => Promise<void>;
   readonly onSort: (column: number, isAdded: boolean) => void;
   readonly onWidth: (column: number, width: number) => void;
 }
 
-export function GridHeader(props: HeaderProps) {
-  const { columns, activeColumn, selected, onSelectAll } = props;
-  const [, draw] = useState({});
-  return (
-    <div role="row" class="grid-row grid-head" aria-rowindex={1}>
-      <div
-        role="columnheader"
-        id={cellId(-1, 0)}
-        class="cell check-cell"
-        aria-colindex={1}
-        data-active={activeColumn === 0 || undefined}
-        onClick={() => void onSelectAll().then(() => draw({}))}
-      >
-        <input
-          type="checkbox"
-          tabIndex={-1}
-          aria-label="Select all"
-          checked={selected === "all"}
-          indeterminate={selected === "some"}
-        />
+interface HeaderProps {
+  readonly columns: readonly Column[];
+  readonly sort: readonly SortKey[];
+  readonly activeColumn: number | undefined;
+  readonly selected: Selected;
+  readonly actions: HeaderActions;
+}
+
+/** It is not rendered again while rows scroll. */
+export class GridHeader extends Component<HeaderProps> {
+  override shouldComponentUpdate(next: HeaderProps): boolean {
+    const names = Object.keys(next) as (keyof HeaderProps)[];
+    return names.some((name) => next[name] !== this.props[name]);
+  }
+
+  override render(props: HeaderProps) {
+    const { columns, activeColumn, selected, actions } = props;
+    return (
+      <div role="row" class="grid-row grid-head" aria-rowindex={1}>
+        <div
+          role="columnheader"
+          id={cellId(-1, 0)}
+          class="cell check-cell"
+          aria-colindex={1}
+          data-active={activeColumn === 0 || undefined}
+          onClick={() => void actions.onSelectAll().then(() => this.forceUpdate())}
+        >
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label="Select all"
+            checked={selected === "all"}
+            indeterminate={selected === "some"}
+          />
+        </div>
+        {columns.map((column, at) => (
+          <HeaderCell key={column.path} {...props} column={column} at={at + 1} />
+        ))}
       </div>
-      {columns.map((column, at) => (
-        <HeaderCell key={column.path} {...props} column={column} at={at + 1} />
-      ))}
-    </div>
-  );
+    );
+  }
 }
 
 type HeaderCellProps = HeaderProps & { readonly column: Column; readonly at: number };
@@ -54,7 +65,7 @@ const words = { ascending: "arrow-up", descending: "arrow-down" } as const satis
   IconName
 >;
 
-function HeaderCell({ column, at, sort, activeColumn, onSort, onWidth }: HeaderCellProps) {
+function HeaderCell({ column, at, sort, activeColumn, actions }: HeaderCellProps) {
   const place = sort.findIndex(({ path }) => path === column.path);
   const key = sort[place];
   const order = key && (key.isDescending ? "descending" : "ascending");
@@ -69,7 +80,7 @@ function HeaderCell({ column, at, sort, activeColumn, onSort, onWidth }: HeaderC
       data-active={activeColumn === at || undefined}
       data-sortable={isSortable || undefined}
       title={isSortable ? `${column.path}\nClick to sort, with Shift to add` : column.path}
-      onClick={(event) => isSortable && onSort(at, event.shiftKey)}
+      onClick={(event) => isSortable && actions.onSort(at, event.shiftKey)}
     >
       <span class="cell-text">{column.label}</span>
       {order && <Icon name={words[order]} />}
@@ -77,7 +88,7 @@ function HeaderCell({ column, at, sort, activeColumn, onSort, onWidth }: HeaderC
       <span
         class="width-grip"
         onClick={(event) => event.stopPropagation()}
-        onPointerDown={(event) => dragWidth(event, (width) => onWidth(at, width))}
+        onPointerDown={(event) => dragWidth(event, (width) => actions.onWidth(at, width))}
       />
     </div>
   );

@@ -4,7 +4,7 @@ import { type ApiRequest, send } from "../api/client.ts";
 import { queryText } from "../api/query.ts";
 import type { Page } from "../api/types.ts";
 import type { Column, Row } from "./columns.ts";
-import { type ListPage, pageSize } from "./page-cache.ts";
+import { type ListPage, pageSize, type Summary } from "./page-cache.ts";
 import { queryParams, type View } from "./view.ts";
 
 const mostExpanded = 16;
@@ -46,7 +46,7 @@ export async function fetchPage(
 }
 
 /** `scan;desc="20015 resources checked";dur=81.3` */
-export function readScan(header: string | null): ListPage["scan"] {
+export function readScan(header: string | null): Summary["scan"] {
   const [, count, milliseconds] = /scan;desc="(\d+)[^"]*";dur=([\d.]+)/.exec(header ?? "") ?? [];
   if (count === undefined) return undefined;
   return { count: Number(count), milliseconds: Number(milliseconds) };

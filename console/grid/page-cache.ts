@@ -1,7 +1,7 @@
 // Holds the pages of a list that are near what is shown. It loads those that are missing, gives up those that
 // scrolled away, and reads again what someone has changed.
 
-import { asProblem, type Problem } from "../api/problem.ts";
+import { asProblem, Problem } from "../api/problem.ts";
 import type { Row } from "./columns.ts";
 
 export const pageSize = 100;
@@ -13,14 +13,18 @@ const settleMs = 50;
 /** But not later than this. */
 const longestWaitMs = 200;
 
-export interface ListPage {
-  readonly rows: readonly Row[];
-  readonly etag: string | undefined;
+/** What a page says of its whole list. */
+export interface Summary {
   /** Undefined when the server does not count so many. */
   readonly total: number | undefined;
   readonly totalAtLeast: number;
   /** How many resources were checked one by one, and how long it took. */
   readonly scan: { readonly count: number; readonly milliseconds: number } | undefined;
+}
+
+export interface ListPage extends Summary {
+  readonly rows: readonly Row[];
+  readonly etag: string | undefined;
 }
 
 /** Returns undefined when the page still has this ETag. */
@@ -30,49 +34,55 @@ export type LoadPage = (
   etag?: string,
 ) => Promise<ListPage | undefined>;
 
+/** What is known of the list. It is another object only when it says something else. */
+export interface ListFacts {
+  /** That of the answer that came last; undefined before the first one. */
+  readonly latest: Summary | undefined;
+  /** Why the last page did not come. */
+  readonly problem: Problem | undefined;
+  /** How many there are for sure: the server has counted, or the last page is there. */
+  readonly total: number | undefined;
+  /** How many rows there are, as far as is known. */
+  readonly rowCount: number;
+}
+
+export const nothingKnown: ListFacts = {
+  ...{ latest: undefined, problem: undefined, total: undefined, rowCount: expectedRows },
+};
+
 export class PageCache {
-  /** Changes whenever something else is to be shown. */
+  /** Changes whenever other rows are to be shown. */
   readonly version: { value: number };
-  private failure: Problem | undefined;
+  readonly facts: { value: ListFacts };
   private readonly load: LoadPage;
   private readonly pages = new Map<number, ListPage>();
   private readonly loading = new Map<number, AbortController>();
-  private newest: ListPage | undefined;
   private wanted: readonly number[] = [];
   private settle: ReturnType<typeof setTimeout> | undefined;
   private lastMove = 0;
   private lastLoad = 0;
 
-  /** `version` is a signal where a component shows the pages. */
-  constructor(load: LoadPage, version = { value: 0 }) {
+  /** `version` and `facts` are signals where a component shows the pages. */
+  constructor(load: LoadPage, version = { value: 0 }, facts = { value: nothingKnown }) {
     this.version = version;
+    this.facts = facts;
     this.load = load;
   }
 
-  /** The answer that came last; undefined before the first one. */
-  get latest(): ListPage | undefined {
-    return this.version.value < 0 ? undefined : this.newest;
+  get latest(): Summary | undefined {
+    return this.facts.value.latest;
   }
 
-  /** Why the last page did not come. */
   get problem(): Problem | undefined {
-    return this.version.value < 0 ? undefined : this.failure;
+    return this.facts.value.problem;
   }
 
-  /** How many rows there are, as far as is known. */
-  get rowCount(): number {
-    if (this.latest === undefined) return expectedRows;
-    // A full page may have another one after it.
-    const ends = [...this.pages.keys()].map((page) => (page + 2) * pageSize);
-    return this.total ?? Math.max(this.latest.totalAtLeast, ...ends);
-  }
-
-  /** How many there are for sure: the server has counted, or the last page is there. */
   get total(): number | undefined {
-    if (this.latest?.total !== undefined) return this.latest.total;
-    const ends = [...this.pages].filter(([, { rows }]) => rows.length < pageSize);
-    const counts = ends.map(([page, { rows }]) => page * pageSize + rows.length);
-    return counts.length === 0 ? undefined : Math.min(...counts);
+    return this.facts.value.total;
+  }
+
+  get rowCount(): number {
+    return this.facts.value.rowCount;
   }
 
   rowAt(index: number): Row | undefined {
@@ -103,7 +113,7 @@ export class PageCache {
     this.lastMove = now;
     clearTimeout(this.settle);
     const isEarly = now - this.lastLoad < longestWaitMs;
-    if (isFast && isEarly && this.newest)
+    if (isFast && isEarly && this.pages.size > 0)
       this.settle = setTimeout(() => this.loadWanted(), settleMs);
     else this.loadWanted();
   }
@@ -123,7 +133,7 @@ export class PageCache {
       // Its ETag is that of the former state.
       this.pages.set(page, { ...held, rows, etag: undefined });
     }
-    this.version.value += 1;
+    this.changed();
   }
 
   /** Reads what is shown again. Returns whether anything has changed. */
@@ -136,11 +146,10 @@ export class PageCache {
     const others = asked.filter((page) => page !== first);
     const rest = await Promise.all(others.map((page) => this.load(page, abort.signal)));
     this.pages.clear();
-    this.keep(first, head);
     for (const [index, page] of others.entries()) this.keep(page, rest[index]);
-    this.failure = undefined;
+    this.keep(first, head);
     this.loadWanted();
-    this.version.value += 1;
+    this.changed(head);
     return true;
   }
 
@@ -153,32 +162,88 @@ export class PageCache {
     if (loaded === undefined) return;
     this.pages.delete(page);
     this.pages.set(page, loaded);
-    this.newest = loaded;
     for (const old of this.pages.keys()) {
       if (this.pages.size <= keptPages) break;
       if (!this.wanted.includes(old)) this.pages.delete(old);
     }
   }
 
+  /** Those before and after what is shown, where they cost the server little. */
+  private get near(): readonly number[] {
+    const [first = 0] = this.wanted;
+    if (this.latest === undefined || this.latest.scan !== undefined) return [];
+    const after = first + this.wanted.length;
+    const isThere = after * pageSize < this.rowCount;
+    return [...(isThere ? [after] : []), ...(first > 0 ? [first - 1] : [])];
+  }
+
   private loadWanted(): void {
     this.lastLoad = performance.now();
-    for (const [page, abort] of this.loading) if (!this.wanted.includes(page)) abort.abort();
-    for (const page of this.wanted)
-      if (!this.pages.has(page) && !this.loading.has(page)) void this.loadPage(page);
+    const kept = [...this.wanted, ...this.near];
+    for (const [page, abort] of this.loading) if (!kept.includes(page)) abort.abort();
+    for (const page of this.wanted) this.loadMissing(page);
+    this.loadNear();
+  }
+
+  /** When all that is shown is there. */
+  private loadNear(): void {
+    if (this.wanted.every((page) => this.pages.has(page)))
+      for (const page of this.near) this.loadMissing(page);
+  }
+
+  private loadMissing(page: number): void {
+    if (!this.pages.has(page) && !this.loading.has(page)) void this.loadPage(page);
   }
 
   private async loadPage(page: number): Promise<void> {
     const abort = new AbortController();
     this.loading.set(page, abort);
+    let answer: ListPage | Problem | undefined;
     try {
-      this.keep(page, await this.load(page, abort.signal));
-      this.failure = undefined;
+      answer = await this.load(page, abort.signal);
+      this.keep(page, answer);
     } catch (error) {
-      if (!abort.signal.aborted) this.failure = asProblem(error);
+      answer = asProblem(error);
     } finally {
       if (this.loading.get(page) === abort) this.loading.delete(page);
     }
-    if (!abort.signal.aborted) this.version.value += 1;
-    else if (this.wanted.includes(page)) this.loadWanted();
+    const isWanted = this.wanted.includes(page);
+    if (abort.signal.aborted) {
+      if (isWanted) this.loadWanted();
+    } else if (isWanted || !(answer instanceof Problem)) {
+      this.changed(answer);
+      this.loadNear();
+    }
   }
+
+  private changed(answer?: ListPage | Problem): void {
+    const former = this.facts.value;
+    const isLoaded = answer !== undefined && "rows" in answer;
+    const latest = isLoaded ? summaryOf(answer, former.latest) : former.latest;
+    const problem = answer === undefined ? former.problem : isLoaded ? undefined : answer;
+    const total = latest?.total ?? this.seenEnd();
+    const rowCount = latest === undefined ? expectedRows : (total ?? this.seenRows(latest));
+    const facts = { latest, problem, total, rowCount };
+    const names = Object.keys(facts) as (keyof ListFacts)[];
+    if (names.some((name) => facts[name] !== former[name])) this.facts.value = facts;
+    this.version.value += 1;
+  }
+
+  /** The end of a page that is not full. */
+  private seenEnd(): number | undefined {
+    const ends = [...this.pages].filter(([, { rows }]) => rows.length < pageSize);
+    const counts = ends.map(([page, { rows }]) => page * pageSize + rows.length);
+    return counts.length === 0 ? undefined : Math.min(...counts);
+  }
+
+  /** A full page may have another one after it. */
+  private seenRows({ totalAtLeast }: Summary): number {
+    return Math.max(totalAtLeast, ...[...this.pages.keys()].map((page) => (page + 2) * pageSize));
+  }
+}
+
+/** The former one where it says the same. */
+function summaryOf({ total, totalAtLeast, scan }: ListPage, former: Summary | undefined): Summary {
+  const summary = { total, totalAtLeast, scan };
+  return former && JSON.stringify(former) === JSON.stringify(summary) ? former : summary;
 }

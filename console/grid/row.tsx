@@ -1,24 +1,21 @@
-// A row of the grid. It is rendered again only when something of it has changed.
+// A row of the grid. Its elements stay while rows scroll through it, and only what is another is changed.
 
-import { Component } from "preact";
+import { Component, createElement } from "preact";
 import type { Json } from "../api/json.ts";
 import { linkTo, resourcePath } from "../state/router.ts";
 import { titleOf } from "../state/titles.ts";
-import { CellContent } from "./cell.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { type CellText, cellText } from "./cell.ts";
 import { CellEditor } from "./cell-editor.tsx";
 import type { Column, Row } from "./columns.ts";
 import { lockOf } from "./edit.ts";
 import { valueAt } from "./paths.ts";
+import { Thumbnail } from "./thumbnail.tsx";
 
 /** What rows ask of the grid. It is the same object for all of them, so that none is rendered in vain. */
 export interface RowActions {
   readonly collection: string;
   readonly params: () => URLSearchParams;
-  readonly onCell: (event: MouseEvent, index: number, column: number) => void;
-  readonly onOpen: (index: number) => void;
-  readonly onEdit: (index: number, column: number) => void;
-  /** Returns whether the row is selected now. */
-  readonly onCheck: (index: number, isRange: boolean) => boolean;
   readonly onSave: (row: Row, column: Column, value: Json) => Promise<void>;
   readonly onLeave: (move: -1 | 0 | 1 | undefined) => void;
 }
@@ -45,7 +42,8 @@ export class GridRow extends Component<RowProps> {
     return names.some((name) => next[name] !== this.props[name]);
   }
 
-  override render({ row, index, columns, isSelected, isDeleted, isOpen }: RowProps) {
+  override render(props: RowProps) {
+    const { row, index, columns, editedColumn, isSelected, isDeleted, isOpen } = props;
     return (
       <div
         role="row"
@@ -55,119 +53,88 @@ export class GridRow extends Component<RowProps> {
         aria-busy={row === undefined || undefined}
         data-deleted={isDeleted || undefined}
         data-open={isOpen || undefined}
+        data-edited={editedColumn !== undefined || undefined}
       >
-        {row === undefined ? (
-          <PlaceholderCells columns={columns} />
-        ) : (
-          <>
-            <CheckCell {...this.props} row={row} />
-            {columns.map((column, at) => (
-              <DataCell key={column.path} {...this.props} row={row} column={column} at={at + 1} />
-            ))}
-          </>
-        )}
+        {checkCell(props)}
+        {columns.map((column, at) => dataCell(props, column, at + 1))}
       </div>
     );
   }
 }
 
-const PlaceholderCells = ({ columns }: { columns: readonly Column[] }) => (
-  <>
-    <div role="gridcell" class="cell check-cell" aria-colindex={1} />
-    {columns.map(({ path }, at) => (
-      <div key={path} role="gridcell" class="cell" aria-colindex={at + 2}>
-        <span class="placeholder" />
-      </div>
-    ))}
-  </>
+/** Only the active cell is referred to. */
+const activeMarks = ({ index, row, activeColumn }: RowProps, at: number) => ({
+  id: activeColumn === at && row !== undefined ? cellId(index, at) : undefined,
+  "data-active": activeColumn === at || undefined,
+});
+
+const checkCell = (props: RowProps) => (
+  <div role="gridcell" class="cell check-cell" aria-colindex={1} {...activeMarks(props, 0)}>
+    <input
+      type="checkbox"
+      tabIndex={-1}
+      aria-label={props.row === undefined ? "Loading" : `Select ${titleOf(props.row)}`}
+      disabled={props.row === undefined}
+      checked={props.isSelected}
+    />
+  </div>
 );
 
-type LoadedProps = RowProps & { readonly row: Row };
-
-function CheckCell({ row, index, actions, activeColumn, isSelected }: LoadedProps) {
+function dataCell(props: RowProps, column: Column, at: number) {
+  const { row, editedColumn } = props;
+  const lock = row && lockOf(row, column);
+  const isEdited = editedColumn === at && row !== undefined;
   return (
     <div
+      key={column.path}
       role="gridcell"
-      id={cellId(index, 0)}
-      class="cell check-cell"
-      aria-colindex={1}
-      data-active={activeColumn === 0 || undefined}
-      onClick={(event) => {
-        // The browser has ticked the box already, and a range may leave it as it was.
-        const box = event.currentTarget.querySelector("input");
-        const isTicked = actions.onCheck(index, event.shiftKey);
-        if (box) box.checked = isTicked;
-      }}
-    >
-      <input
-        type="checkbox"
-        tabIndex={-1}
-        aria-label={`Select ${titleOf(row)}`}
-        checked={isSelected}
-      />
-    </div>
-  );
-}
-
-interface DataCellProps extends LoadedProps {
-  readonly column: Column;
-  readonly at: number;
-}
-
-function DataCell({ row, index, column, at, actions, activeColumn, editedColumn }: DataCellProps) {
-  const isEdited = editedColumn === at;
-  const isNumber = column.kind === "number";
-  return (
-    <div
-      role="gridcell"
-      id={cellId(index, at)}
-      class={isNumber ? "cell number" : "cell"}
+      class={column.kind === "number" ? "cell number" : "cell"}
       aria-colindex={at + 1}
-      aria-readonly={lockOf(row, column) !== undefined || undefined}
-      data-active={activeColumn === at || undefined}
+      aria-readonly={lock !== undefined || undefined}
       data-edited={isEdited || undefined}
-      onClick={(event) => actions.onCell(event, index, at)}
-      onDblClick={() => isEdited || actions.onEdit(index, at)}
+      {...activeMarks(props, at)}
     >
-      {isEdited ? (
-        <CellEditor
-          column={column}
-          value={valueAt(row, column.path)}
-          onSave={(value) => actions.onSave(row, column, value)}
-          onLeave={actions.onLeave}
-        />
-      ) : (
-        <CellView row={row} column={column} isFirst={at === 1} actions={actions} />
-      )}
+      {isEdited ? editorOf(props, row, column) : contentOf(props, column, at === 1, lock)}
     </div>
   );
 }
 
-interface CellViewProps {
-  readonly row: Row;
-  readonly column: Column;
-  readonly isFirst: boolean;
-  readonly actions: RowActions;
-}
+const editorOf = ({ actions }: RowProps, row: Row, column: Column) => (
+  <CellEditor
+    column={column}
+    value={valueAt(row, column.path)}
+    onSave={(value) => actions.onSave(row, column, value)}
+    onLeave={actions.onLeave}
+  />
+);
 
-/** The first column opens the resource. */
-function CellView({ row, column, isFirst, actions }: CellViewProps) {
-  const content = <CellContent collection={actions.collection} row={row} column={column} />;
-  const lock = lockOf(row, column);
-  if (isFirst && column.refersTo === undefined)
-    return (
-      <a
-        class="row-link"
-        tabIndex={-1}
-        href={linkTo(resourcePath(actions.collection, row.id), actions.params())}
-        title={lock}
-      >
-        {content}
-      </a>
-    );
-  return (
-    <span class="cell-text" title={lock}>
-      {content}
-    </span>
+const noText: CellText = { text: "" };
+
+/** The first column opens the resource. The element of a column is always of the same kind. */
+function contentOf(props: RowProps, column: Column, isFirst: boolean, lock: string | undefined) {
+  const { row, actions } = props;
+  const cell = row ? cellText(actions.collection, row, column) : noText;
+  const { text, look, hint, href } = cell;
+  const isLink = isFirst || column.refersTo !== undefined;
+  const isTitle = isFirst && column.refersTo === undefined;
+  const name = isTitle ? "cell-text row-link" : "cell-text";
+  return createElement(
+    isLink ? "a" : "span",
+    {
+      class: look === undefined ? name : `${name} ${look}`,
+      title: hint === undefined || lock === undefined ? (hint ?? lock) : `${hint}\n${lock}`,
+      ...(isLink && { tabIndex: -1, href: isTitle ? hrefOf(props) : href }),
+    },
+    signOf(cell),
+    text,
   );
 }
+
+/** What stands before the text. */
+function signOf({ icon, picture }: CellText) {
+  if (picture !== undefined) return <Thumbnail {...picture} />;
+  return icon === undefined ? null : <Icon name={icon} />;
+}
+
+const hrefOf = ({ row, actions }: RowProps): string | undefined =>
+  row && linkTo(resourcePath(actions.collection, row.id), actions.params());

@@ -8,11 +8,11 @@ import { Button } from "../ui/button.tsx";
 import { countText, formatBytes, formatNumber, formatSeconds } from "../ui/format.ts";
 import { BatchProgress } from "./bulk-report.tsx";
 import { runningExport } from "./export.ts";
-import type { ListPage } from "./page-cache.ts";
+import type { Summary } from "./page-cache.ts";
 
 interface StatusProps {
   readonly collection: string;
-  readonly page: ListPage | undefined;
+  readonly page: Summary | undefined;
   /** Undefined when the server does not count so many, and the end was not seen. */
   readonly total: number | undefined;
   /** How many the collection has without filters, if known. */
@@ -38,7 +38,7 @@ export function StatusLine(props: StatusProps) {
   );
 }
 
-function countLine({ totalAtLeast }: ListPage, { total, whole, isFiltered }: StatusProps): string {
+function countLine({ totalAtLeast }: Summary, { total, whole, isFiltered }: StatusProps): string {
   if (total === undefined) return `More than ${countText(totalAtLeast)}`;
   const isPart = isFiltered && whole !== undefined;
   return isPart ? `${formatNumber(total)} of ${countText(whole)}` : countText(total);
@@ -55,7 +55,7 @@ function ScanHint({
   scan,
 }: {
   collection: string;
-  scan: NonNullable<ListPage["scan"]>;
+  scan: NonNullable<Summary["scan"]>;
 }) {
   return (
     <p class="scan-hint">

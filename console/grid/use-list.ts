@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Column } from "./columns.ts";
 import { GridState } from "./grid-state.ts";
 import { fetchPage, listPath, referencesIn } from "./list.ts";
-import { type LoadPage, PageCache } from "./page-cache.ts";
+import { type LoadPage, nothingKnown, PageCache } from "./page-cache.ts";
 import { queryParams, type View } from "./view.ts";
 
 export interface ShownList {
@@ -25,7 +25,7 @@ export function useList(collection: string, view: View, columns: readonly Column
   const shown = useRef<ShownList | undefined>(undefined);
   const wanted = useMemo(() => {
     const load: LoadPage = (page, abort, etag) => fetchPage(pathOf(page), abort, etag);
-    const cache = new PageCache(load, signal(0));
+    const cache = new PageCache(load, signal(0), signal(nothingKnown));
     const former = shown.current?.query === query ? shown.current.state : undefined;
     return new GridState(cache, former);
   }, [pathOf(0)]);

@@ -89,6 +89,8 @@ function neighbours(
   id: string | undefined,
   params: URLSearchParams,
 ) {
+  // Its place is known when its page is there.
+  if (id !== undefined) void cache.version.value;
   const index = id === undefined ? undefined : cache.latest && cache.indexOf(id);
   if (index === undefined) return {};
   const open = async (at: number): Promise<void> => {
@@ -126,7 +128,7 @@ function ListPart(props: ListPartProps) {
     // Other resources match now.
     if (selection.except.peek() !== undefined) selection.clear();
   }, [list.query]);
-  const rows = [...selection.rows.value.values()].map((row) => cache.find(row.id) ?? row);
+  const rows = [...selection.rows.value.values()];
   const isAll = selection.except.value !== undefined;
   const isEmpty = latest !== undefined && cache.rowCount === 0;
   return (
@@ -179,7 +181,7 @@ function ListPart(props: ListPartProps) {
           collection={name}
           {...{ selection, columns }}
           count={selection.countIn(cache.total)}
-          rows={isAll ? undefined : rows}
+          rows={isAll ? undefined : () => currentRows(list, rows)}
           targets={() => targetsOf(name, list, selection, rows)}
           mayUpdate={rights?.update !== false}
           mayDelete={rights?.delete !== false}
@@ -270,12 +272,16 @@ async function selectAll(name: string, list: ShownList, selection: Selection): P
   }
 }
 
+const currentRows = ({ state: { cache } }: ShownList, rows: readonly Row[]): readonly Row[] =>
+  rows.map((row) => cache.find(row.id) ?? row);
+
 async function targetsOf(
   name: string,
-  { view, state: { cache } }: ShownList,
+  list: ShownList,
   { except }: Selection,
   rows: readonly Row[],
 ): Promise<readonly Target[] | undefined> {
   const others = except.peek();
-  return others === undefined ? rows : gather(name, view, others, cache.total);
+  if (others === undefined) return currentRows(list, rows);
+  return gather(name, list.view, others, list.state.cache.total);
 }

@@ -57,6 +57,8 @@ export const formatMinute = (time: string): string => minutes.format(new Date(ti
 /** A day such as `1977-04-04`, the same everywhere. */
 export const formatDate = (day: string): string => days.format(new Date(day));
 
+const { timeZone } = local.resolvedOptions();
+
 /** Both zones, for a tooltip. */
 export const formatBothTimes = (time: string): string =>
-  `${formatTime(time)} (${Intl.DateTimeFormat().resolvedOptions().timeZone})\n${new Date(time).toISOString()} (UTC)`;
+  `${formatTime(time)} (${timeZone})\n${new Date(time).toISOString()} (UTC)`;

@@ -31,11 +31,11 @@ function serverOf(answer = async (page: number): Promise<ListPage> => pageOf(pag
 }
 
 describe("the pages of a grid", () => {
-  it("are those that are shown", async () => {
+  it("are those that are shown, then those beside them", async () => {
     const { cache, asked } = serverOf();
     cache.show(90, 120);
     await wait(1);
-    assert.deepEqual(asked, [0, 1]);
+    assert.deepEqual(asked, [0, 1, 2]);
     assert.equal(cache.rowAt(101)?.id, "r101");
     assert.equal(cache.indexOf("r101"), 101);
     assert.equal(cache.rowAt(5_000), undefined);
@@ -71,7 +71,7 @@ describe("the pages of a grid", () => {
     cache.show(0, 20);
     open();
     await wait(80);
-    assert.deepEqual(asked, [0, 10, 0]);
+    assert.deepEqual(asked, [0, 10, 11, 9, 0, 1]);
     assert.equal(cache.rowAt(3)?.id, "r3");
   });
 
@@ -84,7 +84,7 @@ describe("the pages of a grid", () => {
     etag = '"2"';
     assert.equal(await cache.refresh(), true);
     assert.equal(cache.rowAt(0)?._etag, '"2"');
-    assert.deepEqual(asked, [0, 0, 0]);
+    assert.deepEqual(asked, [0, 1, 0, 0, 1]);
   });
 
   it("take a row that was changed here", async () => {
@@ -110,10 +110,10 @@ describe("the pages of a grid", () => {
     });
     cache.show(0, 20);
     await wait(1);
-    assert.equal(cache.rowCount, 200);
+    assert.equal(cache.rowCount, 300);
     cache.show(150, 190);
     await wait(80);
-    assert.equal(cache.rowCount, 300);
+    assert.equal(cache.rowCount, 400);
     assert.equal(cache.total, undefined);
   });
 
@@ -124,9 +124,34 @@ describe("the pages of a grid", () => {
     });
     cache.show(150, 190);
     await wait(1);
-    assert.equal(cache.rowCount, 300);
-    cache.show(250, 290);
-    await wait(80);
     assert.deepEqual([cache.rowCount, cache.total], [200, 200]);
+  });
+
+  it("beside what is shown are left where each costs a scan, and fail unseen", async () => {
+    const scan = { count: 20_000, milliseconds: 80 };
+    const scanned = serverOf(async (page) => ({ ...pageOf(page), scan }));
+    scanned.cache.show(0, 20);
+    await wait(1);
+    assert.deepEqual(scanned.asked, [0]);
+    const { cache, asked } = serverOf(async (page) => {
+      if (page > 0) throw new Error("away");
+      return pageOf(page);
+    });
+    cache.show(0, 20);
+    await wait(1);
+    assert.deepEqual(asked, [0, 1]);
+    assert.equal(cache.problem, undefined);
+  });
+
+  it("say of the list only what is new", async () => {
+    const { cache } = serverOf();
+    cache.show(0, 20);
+    await wait(1);
+    const { facts, version } = cache;
+    const [known, seen] = [facts.value, version.value];
+    cache.show(5_000, 5_020);
+    await wait(80);
+    assert.equal(facts.value, known);
+    assert.ok(version.value > seen);
   });
 });
