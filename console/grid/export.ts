@@ -36,13 +36,32 @@ export async function exportList(
     const response = await send(request, abort.signal);
     const body = response.body?.pipeThrough(counter()) ?? new ReadableStream<Uint8Array>();
     if (target === undefined) download(await new Response(body).blob(), name);
-    else await body.pipeTo(target, { signal: abort.signal });
+    else await write(body, target, abort.signal);
     tellDone(`Exported ${name}.`);
   } catch (error) {
     if (abort.signal.aborted) tellDone("The export was cancelled.");
     else tellFailure(error);
   } finally {
     runningExport.value = undefined;
+  }
+}
+
+/** Unlike `pipeTo`, it can be cancelled until the last byte is written. */
+async function write(
+  body: ReadableStream<Uint8Array>,
+  target: WritableStream<Uint8Array>,
+  signal: AbortSignal,
+): Promise<void> {
+  const writer = target.getWriter();
+  try {
+    for await (const chunk of body) {
+      await writer.write(chunk);
+      signal.throwIfAborted();
+    }
+    await writer.close();
+  } catch (error) {
+    await writer.abort(error).catch(() => {});
+    throw error;
   }
 }
 
