@@ -78,9 +78,12 @@ export function FilterBar({ view, fields, problem, noun = "filter", onChange }: 
           />
         )}
       </Popover>
-      {noun === "filter" && isFiltered(view) && (
-        <Button kind="quiet" onClick={() => onChange({ filters: [], where: undefined, q: "" })}>
-          Clear all
+      {noun === "filter" && (isFiltered(view) || view.sort.length > 0) && (
+        <Button
+          kind="quiet"
+          onClick={() => onChange({ filters: [], where: undefined, q: "", sort: [] })}
+        >
+          {isFiltered(view) ? "Clear all" : "Clear the order"}
         </Button>
       )}
     </div>

@@ -1,6 +1,7 @@
 // What stands above the grid: the name of the collection, search, columns, export, and a new resource.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { isAdmin } from "../state/collections.ts";
 import { linkTo, screenPath } from "../state/router.ts";
 import { copyText } from "../ui/clipboard.ts";
 import { countText } from "../ui/format.ts";
@@ -8,7 +9,7 @@ import { Icon } from "../ui/icon.tsx";
 import { Menu } from "../ui/menu.tsx";
 import { ColumnChooser } from "./column-chooser.tsx";
 import type { Column } from "./columns.ts";
-import type { View } from "./view.ts";
+import { searchOf, searchText, type View } from "./view.ts";
 
 interface ToolbarProps {
   readonly collection: string;
@@ -21,7 +22,8 @@ interface ToolbarProps {
   readonly mayCreate: boolean;
   /** How many match; undefined when nobody has counted them. */
   readonly total: number | undefined;
-  readonly onChange: (change: Partial<View>) => void;
+  /** With `isReplaced` the browser's Back skips the former view. */
+  readonly onChange: (change: Partial<View>, isReplaced?: boolean) => void;
   readonly onExport: (format: ExportFormat) => void;
 }
 
@@ -43,7 +45,11 @@ export function Toolbar(props: ToolbarProps) {
         <h1>{collection}</h1>
         {props.description && <p class="faint">{props.description}</p>}
       </div>
-      {props.isSearchable && <SearchBox text={view.q} onSearch={(q) => onChange({ q })} />}
+      {props.isSearchable ? (
+        <SearchBox text={view.q} onSearch={(q) => onChange({ q }, view.q !== "")} />
+      ) : (
+        <NoSearch collection={collection} />
+      )}
       <ColumnChooser
         all={props.all}
         shown={props.shown}
@@ -73,21 +79,24 @@ export function Toolbar(props: ToolbarProps) {
 
 const typingMs = 250;
 
-function SearchBox({ text, onSearch }: { text: string; onSearch: (text: string) => void }) {
-  const [draft, setDraft] = useState(text);
+interface SearchBoxProps {
+  readonly text: string;
+  readonly onSearch: (text: string) => void;
+}
+
+function SearchBox({ text, onSearch }: SearchBoxProps) {
+  const [draft, setDraft] = useState(() => searchText(text));
   const sent = useRef(text);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
-    if (text !== sent.current) setDraft(text);
+    if (text !== sent.current) setDraft(searchText(text));
     sent.current = text;
   }, [text]);
-  useEffect(() => {
-    if (draft.trim() === sent.current) return;
-    const timer = setTimeout(() => {
-      sent.current = draft.trim();
-      onSearch(draft.trim());
-    }, typingMs);
-    return () => clearTimeout(timer);
-  }, [draft]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const search = (q: string): void => {
+    if (q !== sent.current) onSearch(q);
+    sent.current = q;
+  };
   return (
     <input
       type="search"
@@ -95,7 +104,19 @@ function SearchBox({ text, onSearch }: { text: string; onSearch: (text: string) 
       aria-label="Search"
       placeholder="Search"
       value={draft}
-      onInput={(event) => setDraft(event.currentTarget.value)}
+      onInput={({ currentTarget: { value } }) => {
+        setDraft(value);
+        clearTimeout(timer.current);
+        timer.current = setTimeout(() => search(searchOf(value)), typingMs);
+      }}
     />
   );
 }
+
+/** Stands where the search box would be. */
+const NoSearch = ({ collection }: { collection: string }) => (
+  <p class="no-search faint">
+    No field can be searched.{" "}
+    {isAdmin.value && <a href={linkTo(screenPath(collection, "definition"))}>Choose some</a>}
+  </p>
+);

@@ -102,6 +102,12 @@ export function viewParams(view: View): URLSearchParams {
   return params;
 }
 
+/** While someone types, the last word may go on. A space after it ends it. */
+export const searchOf = (text: string): string =>
+  /[\p{L}\p{N}]$/u.test(text) ? `${text.trim()}*` : text.trim();
+
+export const searchText = (q: string): string => q.replace(/\*$/, "");
+
 export const isFiltered = ({ filters, where, q }: View): boolean =>
   filters.length > 0 || where !== undefined || q !== "";
 

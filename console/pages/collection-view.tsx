@@ -151,7 +151,11 @@ function ListPart(props: ListPartProps) {
       {problem !== undefined || isEmpty ? (
         <EmptyList
           {...{ name, problem, mayCreate, params }}
-          isFiltered={isFiltered(view)}
+          view={list.view}
+          searched={(definition.searchable ?? []).map((one) =>
+            typeof one === "string" ? one : one.field,
+          )}
+          onClearSearch={() => change({ q: "" })}
           onClear={() =>
             change({ filters: [], where: undefined, q: "", sort: [], fields: undefined })
           }

@@ -1,6 +1,6 @@
 // A collection: its resources in a grid, with filters, and one of them in a panel beside it.
 
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { Definition, Page, Rights } from "../api/types.ts";
 import { chosenColumns, columnsOf, type Row } from "../grid/columns.ts";
@@ -8,6 +8,7 @@ import { parseView } from "../grid/view.ts";
 import { collections, findCollection, isAdmin } from "../state/collections.ts";
 import { useLoad } from "../state/load.ts";
 import { linkTo, route, screenPath } from "../state/router.ts";
+import { rememberView } from "../state/views.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Loading, Message, ProblemMessage } from "../ui/states.tsx";
 import { CollectionView } from "./collection-view.tsx";
@@ -39,6 +40,7 @@ export function CollectionScreen() {
   const definition = known?.definition ?? noDefinition;
   const query = params.toString();
   const view = useMemo(() => parseView(params), [query]);
+  useEffect(() => rememberView(name, params), [name, query]);
   const all = useMemo(
     () => columnsOf(definition, sample.value?.rows ?? []),
     [JSON.stringify(definition), sample.value],

@@ -2,6 +2,7 @@
 
 import { root } from "../api/client.ts";
 import type { Problem } from "../api/problem.ts";
+import { isFiltered, searchText, type View } from "../grid/view.ts";
 import { linkTo, screenPath } from "../state/router.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -11,14 +12,17 @@ interface EmptyListProps {
   readonly name: string;
   readonly problem: Problem | undefined;
   readonly params: URLSearchParams;
-  readonly isFiltered: boolean;
+  readonly view: View;
+  /** What a search looks at. */
+  readonly searched: readonly string[];
   readonly mayCreate: boolean;
   readonly onClear: () => void;
+  readonly onClearSearch: () => void;
   readonly onRetry: () => void;
 }
 
 export function EmptyList(props: EmptyListProps) {
-  const { name, problem, params, isFiltered, mayCreate, onClear, onRetry } = props;
+  const { name, problem, params, view, mayCreate, onClear, onRetry } = props;
   return (
     <div class="grid-empty">
       {problem?.status === 400 ? (
@@ -33,11 +37,8 @@ export function EmptyList(props: EmptyListProps) {
         </Message>
       ) : problem ? (
         <ProblemMessage problem={problem} retry={onRetry} />
-      ) : isFiltered ? (
-        <Message icon="search" title="Nothing matches">
-          <p>No resource of {name} has all that the filters ask for.</p>
-          <Button onClick={onClear}>Clear all filters</Button>
-        </Message>
+      ) : isFiltered(view) ? (
+        <NothingFound {...props} />
       ) : (
         <Message icon="database" title={`${name} has no resources yet`}>
           {mayCreate && (
@@ -54,5 +55,30 @@ export function EmptyList(props: EmptyListProps) {
         </Message>
       )}
     </div>
+  );
+}
+
+function NothingFound({ name, view, searched, onClear, onClearSearch }: EmptyListProps) {
+  const hasFilters = isFiltered({ ...view, q: "" });
+  const clear = <Button onClick={onClear}>Clear all filters</Button>;
+  if (view.q === "")
+    return (
+      <Message icon="funnel" title="Nothing matches">
+        <p>No resource of {name} has all that the filters ask for.</p>
+        {clear}
+      </Message>
+    );
+  const fields = searched.includes("*") ? "" : ` in ${searched.join(", ")}`;
+  return (
+    <Message icon="search" title={`Nothing contains “${searchText(view.q)}”`}>
+      <p>
+        No resource of {name}
+        {hasFilters && " that matches the filters"} has words that begin like this{fields}.
+      </p>
+      <div class="actions">
+        <Button onClick={onClearSearch}>Clear the search</Button>
+        {hasFilters && clear}
+      </div>
+    </Message>
   );
 }

@@ -1,7 +1,8 @@
 // The screens of a collection, side by side.
 
 import { isAdmin } from "../state/collections.ts";
-import { collectionPath, linkTo, route, screenPath } from "../state/router.ts";
+import { linkTo, route, screenPath } from "../state/router.ts";
+import { collectionLink } from "../state/views.ts";
 import { Icon } from "../ui/icon.tsx";
 import { collectionScreens, findScreen } from "./screens.ts";
 
@@ -20,7 +21,7 @@ export function CollectionTabs() {
         .map(({ name, label, icon }) => (
           <a
             key={name}
-            href={linkTo(name === "" ? collectionPath(collection) : screenPath(collection, name))}
+            href={name === "" ? collectionLink(collection) : linkTo(screenPath(collection, name))}
             aria-current={
               current === name || (name === "" && current === "new") ? "page" : undefined
             }

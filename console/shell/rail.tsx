@@ -2,7 +2,8 @@
 
 import { useSignal } from "@preact/signals";
 import { collections, isAdmin, type KnownCollection } from "../state/collections.ts";
-import { collectionPath, linkTo, route } from "../state/router.ts";
+import { linkTo, route } from "../state/router.ts";
+import { collectionLink } from "../state/views.ts";
 import { formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { type Screen, screens } from "./screens.ts";
@@ -54,7 +55,7 @@ function CollectionLink({ collection: { name, total } }: { collection: KnownColl
   const isCurrent = kind === "c" && current === name;
   return (
     <li>
-      <a href={linkTo(collectionPath(name))} aria-current={isCurrent ? "page" : undefined}>
+      <a href={collectionLink(name)} aria-current={isCurrent ? "page" : undefined}>
         <Icon name="table" />
         <span class="name" title={name}>
           {name}
