@@ -1,5 +1,6 @@
 // The definition as JSON, with its errors at their lines and the hints of the API.
 
+import { signal } from "@preact/signals";
 import type { ProblemDetail } from "../api/problem.ts";
 import { JsonEditor } from "../editor/json-editor.tsx";
 import { useLoad } from "../state/load.ts";
@@ -14,12 +15,24 @@ interface DefinitionTextProps {
   readonly onChange: (text: string) => void;
 }
 
+const key = "restante.definition-text";
+const isOpen = signal(localStorage.getItem(key) === "open");
+
+function remember(isWanted: boolean): void {
+  isOpen.value = isWanted;
+  localStorage.setItem(key, isWanted ? "open" : "closed");
+}
+
 export function DefinitionText({ text, isObject, errors, onChange }: DefinitionTextProps) {
   const hints = useLoad("hints for definitions", readHints);
   const isKnown = hints.value !== undefined || hints.problem !== undefined;
   return (
-    <section class="definition-text" aria-label="JSON">
-      <h2>JSON</h2>
+    <details
+      class="definition-text"
+      open={isOpen.value || !isObject}
+      onToggle={({ currentTarget }) => remember(currentTarget.open)}
+    >
+      <summary>As JSON</summary>
       <div class="definition-editor">
         {isKnown ? (
           <JsonEditor
@@ -33,9 +46,9 @@ export function DefinitionText({ text, isObject, errors, onChange }: DefinitionT
       </div>
       <p class={isObject ? "faint" : "errors"} role="status">
         {isObject
-          ? "The same as above, and everything else: limits, caching, pictures, boundary. Ctrl+Space shows what it can have."
+          ? "The same as above, and everything else: limits, caching, pictures, who sees what. Ctrl+Space shows what it can have."
           : "This is no JSON object yet."}
       </p>
-    </section>
+    </details>
   );
 }

@@ -2,6 +2,7 @@
 
 import type { Signal } from "@preact/signals";
 import { type ComponentType, createContext } from "preact";
+import { useContext } from "preact/hooks";
 import type { Json } from "../api/json.ts";
 import type { Problem } from "../api/problem.ts";
 import type { Reference, Schema, StoredFile } from "../api/types.ts";
@@ -27,6 +28,12 @@ export interface FormFiles {
   readonly choose: (field: string, files: readonly File[]) => void;
   /** How a file that the resource has is shown. */
   readonly Preview: ComponentType<{ file: StoredFile }>;
+}
+
+/** Why a field is locked, unless the whole form is and says it once. */
+export function useLockText(lock: string | undefined): string | undefined {
+  const whole = useContext(Form)?.lockOf("");
+  return lock === whole ? undefined : lock;
 }
 
 /** A field, whatever its kind. */

@@ -8,7 +8,7 @@ import { Field } from "../ui/field.tsx";
 import { formatBytes } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ChosenPicture } from "../ui/preview.tsx";
-import { type FieldProps, Form } from "./context.ts";
+import { type FieldProps, Form, useLockText } from "./context.ts";
 import { useErrors } from "./leaf.tsx";
 import { isFile, typesOf } from "./schema.ts";
 
@@ -22,7 +22,7 @@ export function FileField({ name, label, value, schema, pointer, lock, isRequire
   return (
     <Field
       label={label}
-      help={lock ?? schema.description}
+      help={useLockText(lock) ?? schema.description}
       errors={useErrors(pointer)}
       isRequired={isRequired ?? false}
     >

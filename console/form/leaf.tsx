@@ -5,7 +5,7 @@ import type { Json } from "../api/json.ts";
 import type { Schema } from "../api/types.ts";
 import { Field } from "../ui/field.tsx";
 import { Menu } from "../ui/menu.tsx";
-import { type FieldProps, Form } from "./context.ts";
+import { type FieldProps, Form, useLockText } from "./context.ts";
 import { type InputProps, inputFor } from "./inputs.tsx";
 import { allowsNull, type Kind, limitsOf, plainError } from "./schema.ts";
 import { numberHint, summaryOf } from "./values.ts";
@@ -31,7 +31,7 @@ export function Leaf({ kind, ...props }: LeafProps) {
       label={label}
       errors={errors}
       isRequired={isRequired}
-      help={helpOf(schema, lock, errors)}
+      help={helpOf(schema, useLockText(lock), errors)}
     >
       {(attributes) => (
         <div class="field-row" onKeyDown={openMenu}>

@@ -5,7 +5,7 @@ import { useContext, useId } from "preact/hooks";
 import { isObject, type Json } from "../api/json.ts";
 import { pointerTo } from "../api/patch.ts";
 import { Button, IconButton } from "../ui/button.tsx";
-import { type FieldProps, Form } from "./context.ts";
+import { type FieldProps, Form, useLockText } from "./context.ts";
 import { helpOf, ValueMenu } from "./leaf.tsx";
 import { Members } from "./members.tsx";
 import { emptyValue } from "./schema.ts";
@@ -27,7 +27,7 @@ interface GroupProps extends FieldProps {
 function Group({ children, ...props }: GroupProps) {
   const { label, isRequired, schema, lock, pointer } = props;
   const errors = useOwnErrors(pointer);
-  const help = helpOf(schema, lock);
+  const help = helpOf(schema, useLockText(lock));
   const id = useId();
   const isInvalid = errors.length > 0;
   return (

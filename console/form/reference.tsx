@@ -6,7 +6,7 @@ import { linkTo, resourcePath } from "../state/router.ts";
 import { useTitle } from "../state/titles.ts";
 import { Field } from "../ui/field.tsx";
 import { Icon } from "../ui/icon.tsx";
-import type { FieldProps } from "./context.ts";
+import { type FieldProps, useLockText } from "./context.ts";
 import { helpOf, useErrors, ValueMenu } from "./leaf.tsx";
 import { Picker } from "./picker.tsx";
 
@@ -21,7 +21,7 @@ export function ReferenceField({ reference, ...props }: ReferenceFieldProps) {
   return (
     <Field
       label={label}
-      help={helpOf(schema, lock)}
+      help={helpOf(schema, useLockText(lock))}
       errors={useErrors(pointer)}
       isRequired={isRequired}
     >

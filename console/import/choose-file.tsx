@@ -16,7 +16,13 @@ export function ChooseFile({ onFile }: { onFile: (file: File) => void }) {
     <label class="drop" {...drop}>
       <Icon name="upload" />
       <span>Drop a CSV, NDJSON or JSON file here, or choose one</span>
-      <input type="file" accept={accepted} onChange={(event) => take(event.currentTarget.files)} />
+      <span class="button primary">Choose a file</span>
+      <input
+        type="file"
+        class="hidden-text"
+        accept={accepted}
+        onChange={(event) => take(event.currentTarget.files)}
+      />
     </label>
   );
 }

@@ -34,7 +34,7 @@ export function DefinitionScreen() {
   const [, name = ""] = route.value.path;
   const loaded = useLoad(definitionPath(name), (signal) => readDefinition(name, signal));
   return (
-    <section class="page">
+    <section class="page designer">
       <h1>Definition of {name}</h1>
       <Shown loaded={loaded} what="the definition">
         {(definition) => <Designer key={name} name={name} saved={definition} />}
@@ -130,27 +130,12 @@ function Designer({ name, saved }: { name: string; saved: Tagged<JsonObject> }) 
         errors={problem?.errors}
         onChange={change}
       />
-      <div class="actions save-actions">
-        <Button
-          kind="primary"
-          isBusy={isBusy}
-          isDisabled={!isChanged || !draft}
-          onClick={() => void save()}
-        >
-          Save
-        </Button>
+      <div class="actions">
         <Button isDisabled={isBusy || !draft} onClick={() => void check()}>
           Check what would no longer fit
         </Button>
         <Button icon="wand-sparkles" isDisabled={isBusy || !draft} onClick={() => void suggest()}>
           Suggest a schema from what is there
-        </Button>
-        <Button
-          kind="quiet"
-          isDisabled={isBusy || !isChanged}
-          onClick={() => change(textOf(base.body))}
-        >
-          Discard changes
         </Button>
       </div>
       {problem && <ProblemMessage problem={problem} />}
@@ -169,6 +154,27 @@ function Designer({ name, saved }: { name: string; saved: Tagged<JsonObject> }) 
           onClose={() => setClash(undefined)}
         />
       )}
+      <footer class="save-bar">
+        <p class="faint" role="status">
+          {isChanged ? "Unsaved changes" : "No changes"}
+        </p>
+        <Button
+          kind="quiet"
+          isDisabled={isBusy || !isChanged}
+          onClick={() => change(textOf(base.body))}
+        >
+          Discard
+        </Button>
+        <Button
+          kind="primary"
+          icon="save"
+          isBusy={isBusy}
+          isDisabled={!isChanged || !draft}
+          onClick={() => void save()}
+        >
+          Save
+        </Button>
+      </footer>
       <LeaveDialog onLeave={() => change(textOf(base.body))}>
         The definition is not saved.
       </LeaveDialog>

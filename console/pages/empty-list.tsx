@@ -3,6 +3,7 @@
 import { root } from "../api/client.ts";
 import type { Problem } from "../api/problem.ts";
 import { isFiltered, searchText, type View } from "../grid/view.ts";
+import { isAdmin } from "../state/collections.ts";
 import { linkTo, screenPath } from "../state/router.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -47,6 +48,20 @@ export function EmptyList(props: EmptyListProps) {
               New resource
             </a>
           )}
+          <p class="tool-row">
+            {isAdmin.value && (
+              <a class="button" href={linkTo(screenPath(name, "definition"))}>
+                <Icon name="list-tree" />
+                Add fields
+              </a>
+            )}
+            {mayCreate && (
+              <a class="button" href={linkTo(screenPath(name, "import"))}>
+                <Icon name="upload" />
+                Import a file
+              </a>
+            )}
+          </p>
           <p>Or send one:</p>
           <pre class="code-block">{`curl ${new URL(name, root).href} \\
   -H "Authorization: Bearer $TOKEN" \\

@@ -17,9 +17,9 @@ export function NewCollection({ onClose }: { onClose: () => void }) {
     event.preventDefault();
     setIsBusy(true);
     try {
-      await define(name.trim());
+      await define(name);
       await loadCollections();
-      goTo(linkTo(collectionPath(name.trim())));
+      goTo(linkTo(collectionPath(name)));
     } catch (error) {
       setProblem(asProblem(error));
       setIsBusy(false);
@@ -42,7 +42,10 @@ export function NewCollection({ onClose }: { onClose: () => void }) {
               autocapitalize="none"
               spellcheck={false}
               value={name}
-              onInput={(event) => setName(event.currentTarget.value)}
+              onInput={(event) => {
+                setName(asCollectionName(event.currentTarget.value));
+                setProblem(undefined);
+              }}
             />
           )}
         </Field>
@@ -56,6 +59,17 @@ export function NewCollection({ onClose }: { onClose: () => void }) {
     </Dialog>
   );
 }
+
+/** What people type, as a name can be: `My Suppliers` becomes `my-suppliers`. */
+const asCollectionName = (text: string): string =>
+  text
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/\p{M}/gu, "")
+    .replace(/[^a-z0-9_]/g, "-")
+    .replace(/^[-_]+/, "")
+    .replace(/-{2,}/g, "-")
+    .slice(0, 63);
 
 /** A definition that is there already would be replaced, so a known name is refused. */
 async function define(name: string): Promise<void> {

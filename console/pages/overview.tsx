@@ -1,6 +1,7 @@
 // All collections with their counts, sizes and growth, and the first steps on an empty store.
 
 import { useRef } from "preact/hooks";
+import { signOut, token } from "../api/session.ts";
 import {
   collections,
   collectionsProblem,
@@ -31,7 +32,7 @@ export function Overview() {
   return (
     <section class="page">
       <header class="page-head">
-        <h1>Collections</h1>
+        <h1>Overview</h1>
         {isAdmin.value && (
           <Button kind={all.length === 0 ? "plain" : "primary"} icon="plus" onClick={openNew}>
             New collection
@@ -49,7 +50,16 @@ function Collections({ all }: { all: readonly KnownCollection[] }) {
   if (!isAdmin.value && all.length === 0)
     return (
       <Message icon="shield-check" title="No collection is open to you">
-        <p>Your token may use none of them, or there is none yet.</p>
+        {token.value ? (
+          <p>Your token may use none of them, or there is none yet.</p>
+        ) : (
+          <>
+            <p>Without a token you see what is open to everyone, and nothing is.</p>
+            <Button kind="primary" icon="key-round" onClick={signOut}>
+              Sign in with a token
+            </Button>
+          </>
+        )}
       </Message>
     );
   return (
@@ -60,40 +70,56 @@ function Collections({ all }: { all: readonly KnownCollection[] }) {
   );
 }
 
-const CollectionTable = ({ all }: { all: readonly KnownCollection[] }) => (
-  <table class="table overview">
-    <thead>
-      <tr>
-        <th scope="col">Name</th>
-        <th scope="col" class="number">
-          Resources
-        </th>
-        <th scope="col" class="wide-only-cell">
-          Growth
-        </th>
-        <th scope="col" class="number">
-          Size
-        </th>
-        <th scope="col" class="wide-only-cell">
-          Last change
-        </th>
-      </tr>
-    </thead>
-    <tbody>
-      {all.map(({ name, total, bytes, updatedAt, definition }) => (
-        <tr key={name}>
-          <th scope="row">
-            <a href={linkTo(collectionPath(name))}>{name}</a>
-            {definition.description && <p class="faint">{definition.description}</p>}
-          </th>
-          <td class="number">{total === undefined ? "" : formatNumber(total)}</td>
-          <td class="wide-only-cell">
-            <Growth name={name} total={total} />
-          </td>
-          <td class="number">{bytes === undefined ? "" : formatBytes(bytes)}</td>
-          <td class="wide-only-cell">{updatedAt && <Time value={updatedAt} />}</td>
+/** Without the right of an administrator there are names alone. */
+function CollectionTable({ all }: { all: readonly KnownCollection[] }) {
+  const isCounted = all.some(({ total }) => total !== undefined);
+  return (
+    <table class="table overview">
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          {isCounted && <FigureHeads />}
         </tr>
-      ))}
-    </tbody>
-  </table>
+      </thead>
+      <tbody>
+        {all.map((one) => (
+          <tr key={one.name}>
+            <th scope="row">
+              <a href={linkTo(collectionPath(one.name))}>{one.name}</a>
+              {one.definition.description && <p class="faint">{one.definition.description}</p>}
+            </th>
+            {isCounted && <Figures {...one} />}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+const FigureHeads = () => (
+  <>
+    <th scope="col" class="number">
+      Resources
+    </th>
+    <th scope="col" class="wide-only-cell">
+      Growth
+    </th>
+    <th scope="col" class="number">
+      Size
+    </th>
+    <th scope="col" class="wide-only-cell">
+      Last change
+    </th>
+  </>
+);
+
+const Figures = ({ name, total, bytes, updatedAt }: KnownCollection) => (
+  <>
+    <td class="number">{total === undefined ? "" : formatNumber(total)}</td>
+    <td class="wide-only-cell">
+      <Growth name={name} total={total} />
+    </td>
+    <td class="number">{bytes === undefined ? "" : formatBytes(bytes)}</td>
+    <td class="wide-only-cell">{updatedAt && <Time value={updatedAt} />}</td>
+  </>
 );

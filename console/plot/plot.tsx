@@ -12,6 +12,8 @@ export interface Series {
 
 interface PlotProps {
   readonly title: string;
+  /** What the names of the series mean. */
+  readonly help?: string;
   readonly series: readonly Series[];
   /** In seconds since 1970. */
   readonly times: readonly number[];
@@ -24,13 +26,18 @@ const heightPx = 160;
 const rowsShown = 30;
 
 export function Plot(props: PlotProps) {
-  const { title, series, values, times, format } = props;
+  const { title, help, series, values, times, format } = props;
   return (
     <figure class="plot card">
       <figcaption>
         <h2>{title}</h2>
+        {help && <p class="help faint">{help}</p>}
       </figcaption>
-      <Canvas {...props} />
+      {times.length > 1 ? (
+        <Canvas {...props} />
+      ) : (
+        <p class="plot-place plot-wait faint">Waiting for requests…</p>
+      )}
       <table class="table plot-legend">
         <thead>
           <tr>
@@ -147,6 +154,7 @@ function optionsOf(
     ...{ width: box.clientWidth, height: heightPx },
     legend: { show: false },
     cursor: { show: false },
+    padding: [8, 28, 0, 0],
     scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
       { ...axis, size: 28, space: 90, values: (_, ticks) => ticks.map(clock) },

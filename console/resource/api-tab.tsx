@@ -1,47 +1,28 @@
 // The requests that read, change and delete this resource, as commands and code.
 
-import { useState } from "preact/hooks";
 import type { ApiRequest } from "../api/client.ts";
-import { copyAs, type Language } from "../api/copy-as.ts";
+import { copyAs } from "../api/copy-as.ts";
 import type { JsonObject } from "../api/json.ts";
 import { changeRequest, createRequest, resourceUrl } from "../state/changes.ts";
 import { Button } from "../ui/button.tsx";
 import { copyText } from "../ui/clipboard.ts";
+import { LanguageChoice, language } from "../ui/request-code.tsx";
 import type { TabProps } from "./tab.ts";
 
-const languages: readonly (readonly [Language, string])[] = [
-  ["curl", "curl"],
-  ["fetch", "fetch"],
-  ["python", "Python"],
-];
-
 export function ApiTab(props: TabProps) {
-  const [language, setLanguage] = useState<Language>("curl");
   return (
     <div class="form">
-      <p class="radios" role="radiogroup" aria-label="Language">
-        {languages.map(([name, label]) => (
-          <label key={name} class="check">
-            <input
-              type="radio"
-              name="language"
-              checked={name === language}
-              onChange={() => setLanguage(name)}
-            />
-            {label}
-          </label>
-        ))}
-      </p>
+      <LanguageChoice />
       {requestsOf(props).map(([title, request]) => (
         <section key={title} class="request">
           <h2>{title}</h2>
           <Button
             icon="copy"
-            onClick={() => void copyText(copyAs(language, request), "the request")}
+            onClick={() => void copyText(copyAs(language.value, request), "the request")}
           >
             Copy<span class="hidden-text"> {title}</span>
           </Button>
-          <pre>{copyAs(language, request)}</pre>
+          <pre>{copyAs(language.value, request)}</pre>
         </section>
       ))}
     </div>

@@ -93,7 +93,7 @@ export function Panel(props: PanelProps) {
           >
             <current.Content {...tab} />
           </div>
-          {current.isEditor && <SaveBar {...tab} {...actions} />}
+          {current.isEditor && lockOf("") === undefined && <SaveBar {...tab} {...actions} />}
         </>
       ) : (
         <Shown loaded={draft.loaded} what="the resource">

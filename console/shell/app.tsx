@@ -8,12 +8,12 @@ import { asProblem } from "../api/problem.ts";
 import { token } from "../api/session.ts";
 import { ConflictDialog } from "../resource/conflict.tsx";
 import { conflict } from "../state/changes.ts";
-import { loadCollections } from "../state/collections.ts";
+import { collections, isAdmin, loadCollections } from "../state/collections.ts";
 import { isPaletteOpen, useCommands } from "../state/commands.ts";
 import { closeNotice, notices, pauseNotices, undoLast } from "../state/notices.ts";
 import { isWatched } from "../state/poll.ts";
 import { goTo, linkTo, route } from "../state/router.ts";
-import { nextTheme } from "../state/theme.ts";
+import { flipTheme } from "../state/theme.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Loading, Message, ProblemMessage } from "../ui/states.tsx";
 import { CollectionTabs } from "./collection-tabs.tsx";
@@ -38,7 +38,7 @@ function Frame() {
         run: () => goTo(linkTo(name === "" ? [] : [name])),
       })),
       { label: "Undo the last change", key: "ctrl+z", run: undoLast },
-      { label: "Change the theme", run: nextTheme },
+      { label: "Change the theme", run: flipTheme },
     ],
     "frame",
   );
@@ -102,7 +102,17 @@ function OpenScreen() {
         </p>
       </Message>
     );
+  if (!screen.isForAll && !isAdmin.value) return <NotForYou label={screen.label} />;
   return <LazyScreen key={`${path[0]} ${path[1]} ${screen.name}`} screen={screen} />;
+}
+
+/** Screens of administrators lead everyone else to the overview. */
+function NotForYou({ label }: { label: string }) {
+  const isKnown = collections.value !== undefined;
+  useEffect(() => {
+    if (isKnown) goTo(linkTo([]), true);
+  }, [isKnown]);
+  return <Loading what={label.toLowerCase()} />;
 }
 
 const known = new Map<Screen, ComponentType>();

@@ -20,6 +20,11 @@ export function Rail({ onChoose }: { onChoose: () => void }) {
   );
   return (
     <nav class="rail" aria-label="Main" onClick={(event) => isLink(event) && onChoose()}>
+      <ul>
+        {visible.filter(isHome).map((screen) => (
+          <ScreenLink key={screen.name} screen={screen} />
+        ))}
+      </ul>
       <h2>Collections</h2>
       {all.length > manyCollections && (
         <input
@@ -37,15 +42,19 @@ export function Rail({ onChoose }: { onChoose: () => void }) {
           <CollectionLink key={collection.name} collection={collection} />
         ))}
       </ul>
-      <h2>Server</h2>
+      <h2>Tools</h2>
       <ul>
-        {visible.map((screen) => (
-          <ScreenLink key={screen.name} screen={screen} />
-        ))}
+        {visible
+          .filter((screen) => !isHome(screen))
+          .map((screen) => (
+            <ScreenLink key={screen.name} screen={screen} />
+          ))}
       </ul>
     </nav>
   );
 }
+
+const isHome = ({ name }: Screen): boolean => name === "";
 
 const isLink = ({ target }: Event): boolean =>
   target instanceof Element && target.closest("a") !== null;

@@ -9,6 +9,10 @@ export const SignIn = () => (
     <div class="card">
       <img src="console/icon.svg" alt="" width="48" height="48" />
       <h1>Restante</h1>
+      <p>
+        Restante stores data and files and serves them to programs. This is where people look after
+        them.
+      </p>
       <TokenForm action="Sign in">
         <Button kind="quiet" onClick={() => signIn("", false)}>
           Look around without a token

@@ -50,12 +50,7 @@ export function TokenForm({ action, onSignedIn, children }: TokenFormProps) {
       <Field
         label="Token"
         errors={error === undefined ? [] : [error]}
-        help={
-          <>
-            The first admin token is in the file <code>admin-token</code> of the data folder, or was
-            shown when the server started. <code>npx restante token create</code> makes another one.
-          </>
-        }
+        help="Paste the token that you were given. Whoever runs this server can make you one."
       >
         {(attributes) => (
           <input
@@ -76,6 +71,13 @@ export function TokenForm({ action, onSignedIn, children }: TokenFormProps) {
         {action}
       </Button>
       {children}
+      <details class="help">
+        <summary>You run this server?</summary>
+        <p>
+          The first admin token is in the file <code>admin-token</code> of the data folder, or was
+          shown when the server started. <code>npx restante token create</code> makes another one.
+        </p>
+      </details>
     </form>
   );
 }

@@ -1,30 +1,25 @@
 // The bar at the top: where you are, the palette, "Copy as", the theme, and who you are.
 
-import { copyAs, type Language } from "../api/copy-as.ts";
+import { useState } from "preact/hooks";
 import { signOut, token } from "../api/session.ts";
 import { isAdmin } from "../state/collections.ts";
 import { isPaletteOpen } from "../state/commands.ts";
 import { currentRequest } from "../state/current-request.ts";
 import { linkTo, route } from "../state/router.ts";
-import { nextTheme, theme } from "../state/theme.ts";
+import { type Theme, theme, themes } from "../state/theme.ts";
 import { useTitle } from "../state/titles.ts";
-import { IconButton } from "../ui/button.tsx";
-import { copyText } from "../ui/clipboard.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { Menu } from "../ui/menu.tsx";
+import { RequestCode } from "../ui/request-code.tsx";
 import { findScreen } from "./screens.ts";
 
-const themeIcons: Readonly<Record<string, IconName>> = {
-  system: "monitor",
-  light: "sun",
-  dark: "moon",
+const themeLooks: Readonly<Record<Theme, readonly [IconName, string]>> = {
+  system: ["monitor", "As the system"],
+  light: ["sun", "Light"],
+  dark: ["moon", "Dark"],
 };
-
-const languages: readonly (readonly [Language, string])[] = [
-  ["curl", "Copy as curl"],
-  ["fetch", "Copy as fetch"],
-  ["python", "Copy as Python"],
-];
 
 export function TopBar({ onMenu }: { onMenu: () => void }) {
   return (
@@ -49,12 +44,8 @@ export function TopBar({ onMenu }: { onMenu: () => void }) {
         <kbd class="wide-only">Ctrl K</kbd>
         <span class="hidden-text">Commands</span>
       </button>
-      <CopyMenu />
-      <IconButton
-        icon={themeIcons[theme.value] ?? "monitor"}
-        label={`Theme: ${theme.value}`}
-        onClick={nextTheme}
-      />
+      <CopyAs />
+      <ThemeMenu />
       <span class="who wide-only">{whoIsIt()}</span>
       <IconButton
         icon={token.value ? "log-out" : "key-round"}
@@ -102,13 +93,36 @@ function Title({ collection, id }: { collection: string; id: string }) {
   return <span title={id}>{title ?? (title === null ? id : "…")}</span>;
 }
 
-function CopyMenu() {
+function ThemeMenu() {
+  const [icon, name] = themeLooks[theme.value];
+  const items = themes.map((one) => ({
+    label: themeLooks[one][1],
+    icon: themeLooks[one][0],
+    run: () => {
+      theme.value = one;
+    },
+  }));
+  return <Menu label={`Theme: ${name.toLowerCase()}`} icon={icon} isIconOnly items={items} />;
+}
+
+function CopyAs() {
+  const [isOpen, setOpen] = useState(false);
   const request = currentRequest.value;
   if (request === undefined) return null;
-  const items = languages.map(([language, label]) => ({
-    label,
-    icon: "copy" as const,
-    run: () => void copyText(copyAs(language, request), "the request of this screen"),
-  }));
-  return <Menu label="Copy as" icon="copy" items={items} />;
+  const title = "The request that this page sends, as curl, fetch or Python";
+  return (
+    <>
+      <Button icon="copy" title={title} onClick={() => setOpen(true)}>
+        <span class="menu-label">Copy as</span>
+      </Button>
+      {isOpen && (
+        <Dialog title="The request that this page sends" onClose={() => setOpen(false)}>
+          <RequestCode request={request} />
+          <p class="faint">
+            <code>TOKEN</code> stands for your token, which is never shown.
+          </p>
+        </Dialog>
+      )}
+    </>
+  );
 }

@@ -5,7 +5,7 @@ import { effect, signal } from "@preact/signals";
 export type Theme = "system" | "light" | "dark";
 
 const key = "restante.theme";
-const themes: readonly Theme[] = ["system", "light", "dark"];
+export const themes: readonly Theme[] = ["system", "light", "dark"];
 
 export const theme = signal<Theme>(
   themes.find((name) => name === localStorage.getItem(key)) ?? "system",
@@ -17,6 +17,12 @@ effect(() => {
   localStorage.setItem(key, theme.value);
 });
 
-export function nextTheme(): void {
-  theme.value = themes[(themes.indexOf(theme.value) + 1) % themes.length] ?? "system";
+const isDark = (): boolean =>
+  theme.peek() === "system"
+    ? matchMedia("(prefers-color-scheme: dark)").matches
+    : theme.peek() === "dark";
+
+/** The other one of what is seen. */
+export function flipTheme(): void {
+  theme.value = isDark() ? "light" : "dark";
 }

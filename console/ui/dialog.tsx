@@ -40,10 +40,10 @@ export function Dialog({ title, onClose, children, kind = "plain" }: DialogProps
       onClick={(event) => event.target === element.current && onClose()}
     >
       <div class="dialog-box">
-        <header class={kind === "palette" ? "hidden-text" : "dialog-head"}>
+        <div class={kind === "palette" ? "hidden-text" : "dialog-head"}>
           <h2 id={titleId}>{title}</h2>
           {kind !== "palette" && <IconButton icon="x" label="Close" onClick={onClose} />}
-        </header>
+        </div>
         {children}
       </div>
     </dialog>

@@ -29,7 +29,9 @@ describe("the designer", { skip }, () => {
 
   it("suggests a schema, shows what would no longer fit, and saves", async () => {
     const page = await test.open("#/c/people/-/definition");
+    await page.getByText("No changes").waitFor();
     await page.getByRole("button", { name: "Suggest a schema" }).click();
+    await page.getByText("Unsaved changes").waitFor();
     await page.getByRole("row", { name: "age" }).waitFor();
     await page.getByLabel("age is required").check();
     await page.getByLabel("name is indexed").check();
@@ -131,13 +133,14 @@ describe("the designer", { skip }, () => {
     assert.equal(await page.getByLabel("Who may create").inputValue(), "token");
     await page.getByRole("link", { name: "Try the rules" }).click();
     await page.getByRole("button", { name: "Stay" }).click();
-    await page.getByRole("button", { name: "Discard changes" }).click();
+    await page.getByRole("button", { name: "Discard", exact: true }).click();
     await creation.waitFor();
     await page.context().close();
   });
 
   it("shows the server's errors at their line, and what is no JSON", async () => {
     const page = await test.open("#/c/teams/-/definition");
+    await page.getByText("As JSON").click();
     await editor(page).fill('{"schema"');
     await page.getByText("This is no JSON object yet.").waitFor();
     await editor(page).fill('{"schema":{"properties":{\n"a":{"type":"strnig"}}}}');
@@ -152,6 +155,7 @@ describe("the designer", { skip }, () => {
   it("shows both versions when someone else has saved, and saves what is chosen", async () => {
     await define("teams", { description: "before" });
     const page = await test.open("#/c/teams/-/definition", { colorScheme: "dark" });
+    await page.getByText("As JSON").click();
     await editor(page).fill('{"description":"mine","maxBytes":5000}');
     await define("teams", { description: "theirs", cache: { maxAge: 60 } });
     await page.keyboard.press("Control+s");

@@ -27,7 +27,7 @@ describe("the frame of the console", { skip }, () => {
     await page.getByText("The token is wrong, expired or revoked.").waitFor();
     await page.getByLabel("Token").fill(test.app.admin);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Collections", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     const kept = await page.evaluate("[JSON.stringify(localStorage), location.href]");
     assert.ok(!JSON.stringify(kept).includes(test.app.admin));
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -46,6 +46,19 @@ describe("the frame of the console", { skip }, () => {
         await page.context().close();
       });
 
+  it("shows the request of the page as code, and three themes by their names", async () => {
+    const page = await test.open();
+    await page.getByRole("button", { name: "Copy as" }).click();
+    await page.getByRole("dialog").getByLabel("Python").check();
+    await page.getByText("requests.request(").waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Theme: as the system" }).click();
+    await page.getByRole("menuitem", { name: "Dark" }).click();
+    assert.equal(await page.evaluate("document.documentElement.dataset.theme"), "dark");
+    await page.context().close();
+  });
+
   it("opens any screen by the keyboard alone", async () => {
     const page = await test.open();
     await page.getByRole("row", { name: "people 2" }).waitFor();
@@ -58,11 +71,15 @@ describe("the frame of the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("shows a limited token the collections it may read", async () => {
+  it("shows a limited token what it may read, and nothing else", async () => {
     const token = await test.app.token("people:read");
-    const page = await test.open("", { token });
+    const page = await test.open("#/tokens", { token });
     await page.getByRole("row", { name: "people" }).waitFor();
     assert.equal(await page.getByRole("link", { name: "orders" }).count(), 0);
+    assert.deepEqual(await page.getByRole("columnheader").allTextContents(), ["Name"]);
+    await page.getByRole("row").getByRole("link", { name: "people" }).click();
+    await page.getByRole("link", { name: "Charts" }).waitFor();
+    assert.equal(await page.getByRole("link", { name: "Import" }).count(), 0);
     await page.context().close();
   });
 

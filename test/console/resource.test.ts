@@ -387,7 +387,8 @@ describe("one resource in the console", { skip }, () => {
   it("shows a token without the right to change why it cannot", async () => {
     const token = await test.app.token("people:read");
     const page = await test.open("#/c/people/cyd", { token });
-    await panel(page).getByText("Your token may not change this resource.").first().waitFor();
+    await panel(page).getByText("Your token may not change this resource.").waitFor();
+    assert.equal(await panel(page).getByRole("button", { name: "Save" }).count(), 0);
     await panel(page).getByRole("tab", { name: "Info" }).click();
     await panel(page).getByText("update: not allowed").waitFor();
     await panel(page).getByRole("tab", { name: "API" }).click();

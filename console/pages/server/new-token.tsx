@@ -178,8 +178,8 @@ function TokenForm({ onMade, onClose }: TokenFormProps) {
         )}
       </Field>
       <Field
-        label="Subject"
-        help="Whom it stands for: the owner of what it creates. Leave it empty for the token itself."
+        label="Acts for"
+        help="The person or program that owns what it creates. Leave it empty for the token itself."
         errors={errorsAt("/subject")}
       >
         {(attributes) => (

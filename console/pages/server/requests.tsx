@@ -89,6 +89,7 @@ function Plots({ points }: { points: readonly Point[] }) {
     <div class="plots">
       <Plot
         title="Requests per second"
+        help="2xx: done. 3xx: moved or unchanged. 4xx: the request was wrong. 5xx: the server failed."
         series={rateSeries}
         times={times}
         values={statusClasses.map((_, n) => points.map(({ rates }) => rates[n] ?? 0))}
@@ -96,13 +97,15 @@ function Plots({ points }: { points: readonly Point[] }) {
       />
       <Plot
         title="Time to respond"
+        help="p50: half of the requests were faster. p95: 95 of 100 were. p99: 99 of 100."
         series={latencySeries}
         times={times}
         values={latencySeries.map((_, n) => points.map(({ latency }) => latency[n] ?? null))}
         format={formatSeconds}
       />
       <Plot
-        title="Event loop lag"
+        title="Delay inside the server"
+        help="How long work waits until the server turns to it. It grows when the server is overloaded."
         series={[{ label: "p99", tone: "accent" }]}
         times={times}
         values={[points.map(({ lag }) => lag)]}
@@ -136,13 +139,20 @@ function Routes({ readings }: { readings: readonly Reading[] }) {
   );
 }
 
+const meanings: Readonly<Record<string, string>> = {
+  "4xx and 5xx": "Requests that were wrong or failed",
+  p50: "Half of the requests were faster",
+  p95: "95 of 100 requests were faster",
+  p99: "99 of 100 requests were faster",
+};
+
 const RouteTable = ({ rows }: { rows: readonly RouteRow[] }) => (
   <table class="table">
     <thead>
       <tr>
         <th scope="col">Route</th>
         {["Requests", "Per second", "4xx and 5xx", "p50", "p95", "p99"].map((name) => (
-          <th key={name} scope="col" class="number">
+          <th key={name} scope="col" class="number" title={meanings[name]}>
             {name}
           </th>
         ))}

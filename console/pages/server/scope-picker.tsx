@@ -28,9 +28,9 @@ export function ScopePicker({ collections, actions, ticks, onChange }: ScopePick
   );
   return (
     <fieldset class="scopes">
-      <legend>Scopes</legend>
+      <legend>Allowed to</legend>
       {single("admin", "everything, tokens and settings included", false)}
-      {single("metrics", "read the metrics")}
+      {single("metrics", "read the figures for monitoring")}
       {single("action:*", "run every action")}
       {actions.map((name) => single(`action:${name}`, "run this action"))}
       <ScrollBox label="Scopes of collections">

@@ -97,7 +97,7 @@ function TokenList({ all, onRevoke }: TokenListProps) {
   );
 }
 
-const columns = ["Name", "May", "Created", "Expires", "Last use"];
+const columns = ["Name", "Allowed to", "Created", "Expires", "Last use"];
 
 const TokenTable = ({
   tokens,
