@@ -20,7 +20,7 @@ export async function printTypes(config: Config): Promise<void> {
     return { name, schema, singular, references, hidesFields: hidesFields(definition) };
   });
   const references = new Map(collections.map((each) => [each.name, each.references]));
-  process.stdout.write(writeTypes(collectionComponents(collections), references));
+  process.stdout.write(writeTypes(collectionComponents(collections, ["Collections"]), references));
 }
 
 interface Defined {

@@ -20,7 +20,18 @@ export function writeTypes(
       return declaration(own, withExpanded(described, referring, typeNames));
     }),
   );
-  return `${["// Types of the collections, as `restante types` writes them.", ...texts].join("\n\n")}\n`;
+  const head = "// Types of the collections, as `restante types` writes them.";
+  return `${[head, ...texts, listOf(collections)].join("\n\n")}\n`;
+}
+
+/** The type that a client of `restante/client` takes. */
+function listOf(collections: readonly CollectionSchemas[]): string {
+  const members = collections.map(
+    ({ name, typeName }) =>
+      `  readonly ${keyOf(name)}: { readonly resource: ${typeName}; readonly draft: ${typeName}Draft };`,
+  );
+  const lines = ["/** All collections, for `restante/client`. */", "export interface Collections {"];
+  return [...lines, ...members, "}"].join("\n");
 }
 
 /** Adds the member that `expand` adds to a resource. */

@@ -1,0 +1,261 @@
+// One collection: reads, writes, lists, figures, changes and files.
+
+import type { Operation } from "./batch.ts";
+import { type ChangePage, type ChangesQuery, follow, readChanges } from "./changes.ts";
+import { CollectionFile } from "./file.ts";
+import { Conflict, Problem } from "./problem.ts";
+import { type AggregateQuery, type ListQuery, listRequest, type Selection } from "./query.ts";
+import type { RequestOptions, Sender } from "./send.ts";
+import { etagOf, remember } from "./tags.ts";
+import type { AnyCollection, CollectionTypes, ExpandPath, FieldPath, Patch } from "./types.ts";
+
+export interface Page<T> {
+  readonly data: readonly T[];
+  readonly page: number;
+  readonly limit: number;
+  /** Null when more than the server counts match; then `totalAtLeast` says how many at least. */
+  readonly total: number | null;
+  readonly pages: number | null;
+  readonly totalAtLeast?: number;
+  /** With `total: "none"`: whether there is another page. */
+  readonly more?: boolean;
+}
+
+interface CursorPage {
+  readonly data: readonly object[];
+  readonly next: string | null;
+}
+
+/** A resource that was read, whose ETag is sent; or an id, which changes whatever is there. */
+export type Target<T> = T | string;
+
+export interface ReadOptions<T> extends RequestOptions {
+  readonly fields?: readonly FieldPath<T>[];
+  readonly expand?: readonly ExpandPath<T>[];
+}
+
+export type Group = Readonly<Record<string, string | number | boolean | null>>;
+
+const mergePatch = { "Content-Type": "application/merge-patch+json" };
+const withTags = "fields=*,_etag";
+
+export class Collection<C extends CollectionTypes = AnyCollection> {
+  readonly name: string;
+  readonly #sender: Sender;
+
+  constructor(sender: Sender, name: string) {
+    this.#sender = sender;
+    this.name = name;
+  }
+
+  /** Creates a resource. It is on disk when this returns; a repetition after a failure creates no second one. */
+  async create(draft: C["draft"], options: RequestOptions = {}): Promise<C["resource"]> {
+    const path = `/${this.name}?${withTags}`;
+    return remember(await this.#sender.json({ method: "POST", path, body: draft, ...options }));
+  }
+
+  /** Throws a `Problem` of the kind `not-found` when there is none. */
+  async get(id: string, options: ReadOptions<C["resource"]> = {}): Promise<C["resource"]> {
+    const { fields, expand, ...rest } = options;
+    const query = { fields: fieldsWithTag(fields, expand), expand };
+    const { path } = listRequest(`${this.name}/${encodeURIComponent(id)}`, query, {});
+    const response = await this.#sender.send({ method: "GET", path, ...rest });
+    return remember(await response.json(), fields ? null : response.headers.get("etag"));
+  }
+
+  /** Undefined when there is none. */
+  find(id: string, options: ReadOptions<C["resource"]> = {}): Promise<C["resource"] | undefined> {
+    return this.get(id, options).catch((error: unknown) => {
+      if (error instanceof Problem && error.status === 404) return undefined;
+      throw error;
+    });
+  }
+
+  /** Returns the same object when nothing has changed. */
+  async refresh(resource: C["resource"], options: RequestOptions = {}): Promise<C["resource"]> {
+    const headers = { ...options.headers, "If-None-Match": etagOf(resource) };
+    const response = await this.#sender.send({
+      ...{ method: "GET", path: this.#path(resource.id), signal: options.signal, headers },
+    });
+    if (response.status === 304) return resource;
+    return remember(await response.json(), response.headers.get("etag"));
+  }
+
+  /** Changes the members of a merge patch. Throws a `Conflict` when someone else was faster. */
+  async update(
+    target: Target<C["resource"]>,
+    patch: Patch<C["draft"]>,
+    options: RequestOptions = {},
+  ): Promise<C["resource"]> {
+    const headers = { ...mergePatch, ...options.headers };
+    const response = await this.#write("PATCH", target, patch, { ...options, headers });
+    return remember(await response.json());
+  }
+
+  /** Replaces a resource, or creates it when the target is an id that does not exist. */
+  async replace(
+    target: Target<C["resource"]>,
+    draft: C["draft"],
+    options: RequestOptions = {},
+  ): Promise<C["resource"]> {
+    try {
+      return remember(await (await this.#write("PUT", target, draft, options)).json());
+    } catch (error) {
+      // The first answer was lost, and it was sent again.
+      const current = error instanceof Conflict ? error.current : undefined;
+      if (current && isStateOf(current, draft)) return current;
+      throw error;
+    }
+  }
+
+  /** Returns false when there was nothing to delete. */
+  async remove(target: Target<C["resource"]>, options: RequestOptions = {}): Promise<boolean> {
+    try {
+      await this.#write("DELETE", target, undefined, options);
+      return true;
+    } catch (error) {
+      if (error instanceof Problem && error.status === 404) return false;
+      throw error;
+    }
+  }
+
+  async list(query: ListQuery<C["resource"]> = {}): Promise<Page<C["resource"]>> {
+    const page = await this.#list<Page<object>>(query);
+    return { ...page, data: page.data.map((one) => remember<C["resource"]>(one)) };
+  }
+
+  /** All that match, read in pages of a cursor: each once, whatever is written meanwhile. */
+  async *all(
+    query: Selection<C["resource"]> & { readonly pageSize?: number } = {},
+  ): AsyncGenerator<C["resource"], void> {
+    const { pageSize: limit = 200, ...rest } = query;
+    let cursor: string | null = "";
+    while (cursor !== null) {
+      const page: CursorPage = await this.#list({ ...rest, limit, cursor, total: "none" });
+      for (const one of page.data) yield remember<C["resource"]>(one);
+      cursor = page.next;
+    }
+  }
+
+  /** How many match; null when more than the server counts. */
+  async count(query: Pick<Selection<C["resource"]>, "where" | "q" | "signal"> = {}) {
+    return (await this.#list<Page<object>>({ ...query, limit: 1 })).total;
+  }
+
+  /** Counts, sums, averages and so on, for all that match or for groups of them. */
+  async aggregate(query: AggregateQuery<C["resource"]>): Promise<readonly Group[]> {
+    const { signal, headers, ...rest } = query;
+    const request = listRequest(this.name, rest, { signal, headers });
+    return (await this.#sender.json<{ data: readonly Group[] }>(request)).data;
+  }
+
+  /** One page of what has changed since a position; `0` is the beginning. */
+  changes(query: ChangesQuery<C["resource"]> = {}): Promise<ChangePage<C["resource"]>> {
+    return readChanges(this.#sender, this.name, query);
+  }
+
+  /** All changes since a position, and then each new one, until the signal ends it. */
+  follow(
+    query: ChangesQuery<C["resource"]> & { readonly everyMs?: number } = {},
+  ): AsyncGenerator<ChangePage<C["resource"]>, void> {
+    return follow(this.#sender, this.name, query);
+  }
+
+  /** A file of a resource, by the name of its field, such as `photo`. */
+  file(target: Target<C["resource"]>, field: string): CollectionFile {
+    return new CollectionFile(
+      this.#sender,
+      `${this.#path(idOf(target))}/${encodeURIComponent(field)}`,
+    );
+  }
+
+  /** Operations for `batch`, which happen together or not at all. */
+  readonly in = {
+    create: (draft: C["draft"]): Operation<C["resource"]> => ({
+      ...{ method: "POST", path: `/${this.name}`, body: draft },
+    }),
+    update: (
+      target: Target<C["resource"]>,
+      patch: Patch<C["draft"]>,
+    ): Operation<C["resource"]> => ({
+      ...{ method: "PATCH", path: this.#path(idOf(target)), body: patch },
+      ...conditionOf(target),
+    }),
+    replace: (target: Target<C["resource"]>, draft: C["draft"]): Operation<C["resource"]> => ({
+      ...{ method: "PUT", path: this.#path(idOf(target)), body: draft },
+      ...conditionOf(target),
+    }),
+    remove: (target: Target<C["resource"]>): Operation<undefined> => ({
+      ...{ method: "DELETE", path: this.#path(idOf(target)) },
+      ...conditionOf(target),
+    }),
+  };
+
+  #path(id: string): string {
+    return `/${this.name}/${encodeURIComponent(id)}`;
+  }
+
+  #list<P>(query: ListQuery<C["resource"]> & { readonly cursor?: string }): Promise<P> {
+    const { signal, headers, ...rest } = query;
+    const { fields } = rest as { fields?: readonly string[] };
+    const request = listRequest(
+      this.name,
+      { ...rest, fields: [...(fields ?? ["*"]), "_etag"] },
+      {
+        ...{ signal, headers },
+      },
+    );
+    return this.#sender.json(request);
+  }
+
+  /** Sends If-Match for a resource that was read. */
+  async #write(
+    method: string,
+    target: Target<C["resource"]>,
+    body: unknown,
+    { signal, headers }: RequestOptions,
+  ): Promise<Response> {
+    const etag = typeof target === "string" ? undefined : etagOf(target);
+    const path = `${this.#path(idOf(target))}${method === "DELETE" ? "" : `?${withTags}`}`;
+    const fields = { ...(etag && { "If-Match": etag }), ...headers };
+    try {
+      return await this.#sender.send({ method, path, body, headers: fields, signal });
+    } catch (error) {
+      const isConflict = error instanceof Problem && error.status === 412;
+      if (!isConflict || typeof target === "string") throw error;
+      throw new Conflict(error, target, await this.find(target.id, { signal }), body);
+    }
+  }
+}
+
+const idOf = (target: Target<{ readonly id: string }>): string =>
+  typeof target === "string" ? target : target.id;
+
+function conditionOf(target: Target<{ readonly id: string }>): { readonly ifMatch?: string } {
+  const etag = typeof target === "string" ? undefined : etagOf(target);
+  return etag === undefined ? {} : { ifMatch: etag };
+}
+
+/** An expanded answer has another ETag than its resource, so that the one of the resource is asked for. */
+function fieldsWithTag(
+  fields: readonly string[] | undefined,
+  expand: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (fields === undefined && expand === undefined) return undefined;
+  return [...(fields ?? ["*"]), "_etag"];
+}
+
+const serverMembers = new Set(["id", "createdAt", "updatedAt", "_expanded"]);
+
+function isStateOf(current: object, draft: unknown): boolean {
+  const own = Object.entries(current).filter(([name]) => !serverMembers.has(name));
+  return canonical(Object.fromEntries(own)) === canonical(draft);
+}
+
+/** JSON with the members of each object in order. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) =>
+    typeof one === "object" && one !== null && !Array.isArray(one)
+      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : one,
+  );

@@ -1,0 +1,84 @@
+// What a request throws that did not succeed.
+
+export interface ProblemDetail {
+  /** Where in the body (RFC 6901). */
+  readonly pointer?: string;
+  readonly parameter?: string;
+  readonly detail: string;
+}
+
+interface ProblemBody {
+  readonly type?: string;
+  readonly title?: string;
+  readonly status?: number;
+  readonly detail?: string;
+  readonly requestId?: string;
+  readonly errors?: readonly ProblemDetail[];
+}
+
+/** The server refused a request, or failed (RFC 9457). */
+export class Problem extends Error {
+  override readonly name: string = "Problem";
+  /** Such as `not-found`: the last part of the problem's type. */
+  readonly kind: string;
+  readonly status: number;
+  readonly errors: readonly ProblemDetail[];
+  readonly requestId: string | undefined;
+  readonly headers: Headers;
+
+  constructor(status: number, body: ProblemBody, headers = new Headers()) {
+    super(messageOf(status, body));
+    this.kind = body.type?.split("/").at(-1) ?? "unknown";
+    this.status = status;
+    this.errors = body.errors ?? [];
+    this.requestId = body.requestId ?? headers.get("x-request-id") ?? undefined;
+    this.headers = headers;
+  }
+
+  /** The errors of a member of the body, such as `/address/city`, and of what is below it. */
+  at(pointer: string): readonly ProblemDetail[] {
+    return this.errors.filter(
+      (error) => error.pointer === pointer || error.pointer?.startsWith(`${pointer}/`),
+    );
+  }
+}
+
+/** With each error, so that a log says what is wrong. */
+function messageOf(status: number, { detail, title, errors = [] }: ProblemBody): string {
+  const text = detail ?? title ?? `The server answered ${status}.`;
+  const list = errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter}: ${detail}`);
+  return [text, ...list].join("\n");
+}
+
+/** Someone else has changed the resource. Both versions are here, to decide. */
+export class Conflict<T = unknown> extends Problem {
+  override readonly name = "Conflict";
+  /** The state that the change was made from. */
+  readonly base: T;
+  /** The state now; undefined when the resource is gone. */
+  readonly current: T | undefined;
+  /** What was sent. */
+  readonly sent: unknown;
+
+  constructor(problem: Problem, base: T, current: T | undefined, sent: unknown) {
+    super(problem.status, { detail: problem.message, type: problem.kind }, problem.headers);
+    this.base = base;
+    this.current = current;
+    this.sent = sent;
+  }
+}
+
+/** There was no answer: the network failed, or the server does not run. What was sent may have arrived. */
+export class NoAnswer extends Problem {
+  override readonly name = "NoAnswer";
+
+  constructor(cause: unknown) {
+    super(0, { type: "no-answer", detail: "The server does not answer." });
+    this.cause = cause;
+  }
+}
+
+export async function readProblem(response: Response): Promise<Problem> {
+  const body = await response.json().catch(() => ({}));
+  return new Problem(response.status, body as ProblemBody, response.headers);
+}
