@@ -22,9 +22,7 @@ export interface AnyCollection {
 export interface AnyResource extends Identified {
   readonly createdAt: string;
   readonly updatedAt: string;
-  // Anything can be read without a check, as in JSON.parse.
-  // biome-ignore lint/suspicious/noExplicitAny: the shape is not known.
-  readonly [name: string]: any;
+  readonly [name: string]: unknown;
 }
 
 type Scalar = string | number | boolean | null | undefined;

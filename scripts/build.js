@@ -10,8 +10,10 @@ const dist = join(root, "dist");
 
 rmSync(dist, { recursive: true, force: true });
 const tsc = join(root, "node_modules/.bin/tsc");
-const { status } = spawnSync(tsc, ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
-if (status !== 0) process.exit(1);
+for (const project of ["tsconfig.build.json", "client/tsconfig.build.json"]) {
+  const { status } = spawnSync(tsc, ["-p", project], { cwd: root, stdio: "inherit" });
+  if (status !== 0) process.exit(1);
+}
 
 const bun = join(root, "node_modules/.bin/bun");
 const built = spawnSync(bun, [join(root, "scripts/console.js")], { cwd: root, stdio: "inherit" });

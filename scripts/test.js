@@ -150,6 +150,10 @@ function jobsToRun() {
       ...{ step: "tsc", name: "console" },
       args: ["-p", "console", "--incremental", "--tsBuildInfoFile", `${typesCache}.console`],
     },
+    {
+      ...{ step: "tsc", name: "client" },
+      args: ["-p", "client", "--incremental", "--tsBuildInfoFile", `${typesCache}.client`],
+    },
     { step: "biome", name: "", args: ["check", "."] },
   ];
   const tests = chosen

@@ -30,7 +30,10 @@ function listOf(collections: readonly CollectionSchemas[]): string {
     ({ name, typeName }) =>
       `  readonly ${keyOf(name)}: { readonly resource: ${typeName}; readonly draft: ${typeName}Draft };`,
   );
-  const lines = ["/** All collections, for `restante/client`. */", "export interface Collections {"];
+  const lines = [
+    "/** All collections, for `restante/client`. */",
+    "export interface Collections {",
+  ];
   return [...lines, ...members, "}"].join("\n");
 }
 
