@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { restante } from "../src/index.ts";
 import { collectionComponents } from "../src/model/collection-components.ts";
-import { writeTypes } from "../src/model/typescript.ts";
+import { reservedNames, writeTypes } from "../src/model/typescript.ts";
 import { run } from "./process.ts";
 import { isLong } from "./seeds.ts";
 
@@ -189,13 +189,15 @@ describe("the types of a collection", { skip }, () => {
       "string",
       "array",
       "people-draft",
+      "collections",
     ];
-    const described = collectionComponents([...names, "people", "x-"].map((name) => ({ name })));
+    const all = [...names, "people", "x-"].map((name) => ({ name }));
+    const described = collectionComponents(all, reservedNames);
     const types = writeTypes(described);
     const exported = [...types.matchAll(/export (?:interface|type) (\w+)/g)].map(
       ([, name]) => name,
     );
-    assert.equal(new Set(exported).size, 2 * (names.length + 2));
+    assert.equal(new Set(exported).size, 2 * all.length + reservedNames.length);
     assert.equal(await compile(types), "", types);
   });
 });

@@ -6,7 +6,7 @@ import { collectionComponents } from "../model/collection-components.ts";
 import { definitionOf } from "../model/definition.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import { writeTypes } from "../model/typescript.ts";
+import { reservedNames, writeTypes } from "../model/typescript.ts";
 import type { Config } from "../server/config.ts";
 import { readDefinitionFiles } from "../server/definitions-folder.ts";
 import { withStoreToRead } from "./with-store.ts";
@@ -20,7 +20,7 @@ export async function printTypes(config: Config): Promise<void> {
     return { name, schema, singular, references, hidesFields: hidesFields(definition) };
   });
   const references = new Map(collections.map((each) => [each.name, each.references]));
-  process.stdout.write(writeTypes(collectionComponents(collections, ["Collections"]), references));
+  process.stdout.write(writeTypes(collectionComponents(collections, reservedNames), references));
 }
 
 interface Defined {

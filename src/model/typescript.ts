@@ -7,6 +7,9 @@ import { isOfElements } from "./field-kind.ts";
 import { type ListedReferences, type Reference, referencesOf } from "./reference.ts";
 import { expandedMember } from "./resource.ts";
 
+/** The names that the module has for itself. */
+export const reservedNames = ["Collections"] as const;
+
 /** The text of a module with an exported type for each schema. `references` are those of a collection. */
 export function writeTypes(
   collections: readonly CollectionSchemas[],

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompressSync } from "node:zlib";
 import { collectionComponents } from "../../src/model/collection-components.ts";
-import { writeTypes } from "../../src/model/typescript.ts";
+import { reservedNames, writeTypes } from "../../src/model/typescript.ts";
 import { startApp } from "../http/app.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -59,7 +59,7 @@ const references = new Map([["orders", definitions.orders.references]]);
 let folder: string;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), "restante-client-"));
-  const types = writeTypes(collectionComponents(collections, ["Collections"]), references);
+  const types = writeTypes(collectionComponents(collections, reservedNames), references);
   await writeFile(join(folder, "collections.ts"), types);
 });
 after(() => rm(folder, { recursive: true }));
