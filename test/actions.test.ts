@@ -17,6 +17,7 @@ import { loadActions } from "../src/server/actions-folder.ts";
 import { defaultConfig } from "../src/server/config.ts";
 import { childrenOf, commandLine, run, type ServerProcess, start } from "./process.ts";
 import { isLong } from "./seeds.ts";
+import { itLong } from "./short-run.ts";
 
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const actions = file("http/actions");
@@ -273,7 +274,7 @@ describe("a server with actions", () => {
     assert.equal(isEnded, false);
   });
 
-  it("has them in each of its processes", { skip: process.platform !== "linux" }, async () => {
+  itLong("has them in each of its processes", { skip: process.platform !== "linux" }, async () => {
     const { url, pid } = await serve("--actions", actions, "--workers", "2");
     const before = await childrenOf(pid);
     assert.equal(before.length, 2);
@@ -421,7 +422,7 @@ describe("the types of an action", { skip }, () => {
     assert.equal(found, "");
   });
 
-  it("reject wrong use", async () => {
+  itLong("reject wrong use", async () => {
     const wrong = [
       "input.nmae",
       "input.name.toFixed()",

@@ -94,7 +94,7 @@ describe("two nodes", () => {
     };
     for (const [index, roles] of [{}, { editor: ["admin"] }, {}, { editor: ["admin"] }].entries()) {
       const ask = asks[index % 2 === 0 ? 0 : 1];
-      const { status, headers } = await ask("/-/access", json("PUT", { roles }));
+      const { status, headers } = await ask("/-/access", json("PUT", { roles, sets: {} }));
       assert.equal(status, 200);
       // The document itself is current on every node at once.
       for (const each of asks)
@@ -105,7 +105,10 @@ describe("two nodes", () => {
 
   it("replace the access document once, for clients with the same If-Match", patience, async () => {
     for (let round = 0; round < 4; round++) {
-      const first = await asks[0]("/-/access", json("PUT", { roles: { [`r${round}`]: [] } }));
+      const first = await asks[0](
+        "/-/access",
+        json("PUT", { roles: { [`r${round}`]: [] }, sets: {} }),
+      );
       const tag = { "if-match": first.headers.get("etag") ?? "" };
       const puts = Array.from({ length: 4 }, (_, index) =>
         asks[index % 2 === 0 ? 0 : 1](

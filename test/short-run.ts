@@ -1,6 +1,6 @@
 // What `npm test` of all files leaves to `npm run test:long`: some combinations of runtime and engine.
 
-import { describe, it, type TestOptions } from "node:test";
+import { describe, it, type TestContext, type TestOptions } from "node:test";
 
 type Runtime = "bun" | "node";
 
@@ -17,7 +17,7 @@ export const describeOn = (one: Runtime, title: string, tests: () => void): void
   if (runsOn(one)) describe(title, tests);
 };
 
-type Act = () => void | Promise<void>;
+type Act = (context: TestContext) => void | Promise<void>;
 type Test = [title: string, act: Act] | [title: string, options: TestOptions, act: Act];
 
 /**
@@ -30,6 +30,11 @@ export function itOn(store: string | undefined): (...test: Test) => void {
     if (!isShort || turn++ % 2 === 0) it(...(test as [string, Act]));
   };
 }
+
+/** `it` for tests that a short run leaves out, because they take long and others find most of what they find. */
+export const itLong = (...test: Test): void => {
+  if (!isShort) it(...(test as [string, Act]));
+};
 
 /** The engines of tests that need each other: of all, a short run has one. */
 export const storesHere = <T>(one: T, all: readonly T[]): readonly T[] => (isShort ? [one] : all);

@@ -13,6 +13,7 @@ import { listenFor } from "../src/server/lifecycle.ts";
 import { certificateFolder, makeCertificate } from "./certificates.ts";
 import { captureLog } from "./http/captured-log.ts";
 import { run, start } from "./process.ts";
+import { itLong } from "./short-run.ts";
 import { openTls, reopenTls, type TlsConnection, untilShown } from "./tls-client.ts";
 
 /** Bun hands over to a new certificate within 15 s. */
@@ -59,7 +60,7 @@ describe("restante serve with TLS", () => {
     files.remove();
   });
 
-  it("renews its certificate while clients write, in all workers", patience, async () => {
+  itLong("renews its certificate while clients write, in all workers", patience, async () => {
     const files = certificateFolder(first);
     const base = ["--base-url", "https://localhost", "--allowed-hosts", "localhost"];
     const running = await start(["--workers", "2", ...files.flags, ...base], {

@@ -10,6 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { BucketLock } from "../../src/backup/bucket-lock.ts";
 import { S3Client } from "../../src/store/s3/client.ts";
 import { commandLine, firstToken, run, type ServerProcess, start } from "../process.ts";
+import { itLong } from "../short-run.ts";
 import { locationOf, quick } from "../store/s3/open.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";
 
@@ -80,7 +81,7 @@ describe("a backup in a bucket", () => {
     assert.match(checked.stdout, /is complete: 5 resources and 5 files/);
   });
 
-  it("goes on after it was killed, and leaves no upload in parts", async () => {
+  itLong("goes on after it was killed, and leaves no upload in parts", async () => {
     const [program, ...words] = commandLine;
     const args = ["backup", "--data", "data", "--to", s3.url("killed")];
     const child = spawn(program, [...words, ...args], {
@@ -109,7 +110,7 @@ describe("a backup in a bucket", () => {
     assert.equal((await check("killed")).code, 0);
   });
 
-  it("that is damaged is found, and mended by --verify", async () => {
+  itLong("that is damaged is found, and mended by --verify", async () => {
     assert.equal((await backUp("damaged")).code, 0);
     const keys = await s3.keys("damaged/objects/");
     const path = s3.pathOf(keys.find((key) => !key.endsWith(".zst")) ?? "");

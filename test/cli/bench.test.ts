@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import type { BenchReport } from "../../src/bench/bench.ts";
 import { childrenOf, commandLine, isRunning, run } from "../process.ts";
+import { itLong } from "../short-run.ts";
 
 describe("restante bench", () => {
   const cwd = mkdtempSync(join(tmpdir(), "restante-bench-test-"));
@@ -34,7 +35,7 @@ describe("restante bench", () => {
     assert.match(stdout, /^- One core answers about [\d,]+ GETs or [\d,]+ lists/m);
   });
 
-  it("removes its folder and ends its server when it is interrupted", async () => {
+  itLong("removes its folder and ends its server when it is interrupted", async () => {
     const [program, ...words] = commandLine;
     const child = spawn(program, [...words, "bench", "--data", "data"], { cwd, stdio: "ignore" });
     const exit = once(child, "exit");

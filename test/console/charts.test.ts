@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { barsOf, chartFields, chartPath } from "../../console/api/aggregate.ts";
+import { itLong } from "../short-run.ts";
 import { expectAccessible, expectNoSidewaysScroll, phone, skip, useConsole } from "./console.ts";
 
 describe("the query of a chart", () => {
@@ -79,7 +80,7 @@ describe("the charts of a collection", { skip }, () => {
     await page.context().close();
   });
 
-  it("fits a phone, and says when there is nothing", async () => {
+  itLong("fits a phone, and says when there is nothing", async () => {
     const dark = { ...phone, colorScheme: "dark" } as const;
     const page = await test.open("#/c/orders/-/charts?by=status&aggregate=count", dark);
     await page.getByRole("row", { name: "paid 2" }).waitFor();

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
+import { itLong } from "../short-run.ts";
 import { expectAccessible, expectNoSidewaysScroll, phone, skip, useConsole } from "./console.ts";
 
 describe("the designer", { skip }, () => {
@@ -53,7 +54,7 @@ describe("the designer", { skip }, () => {
     await page.context().close();
   });
 
-  it("designs a new collection with members by the keyboard alone, on a phone", async () => {
+  itLong("designs a new collection with members by the keyboard alone, on a phone", async () => {
     const page = await test.open("#/c/books/-/definition", { ...phone, colorScheme: "dark" });
     await page.getByLabel("Name of a new field").focus();
     await page.keyboard.type("title");

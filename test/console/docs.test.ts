@@ -5,6 +5,7 @@ import { describe, it } from "node:test";
 import { byTag, detailOf, type OpenApi, operationsOf } from "../../console/pages/docs/document.ts";
 import { missingIn, requestOf } from "../../console/pages/docs/request.ts";
 import { exampleOf, typeText } from "../../console/pages/docs/schema.ts";
+import { itLong } from "../short-run.ts";
 import {
   desktop,
   expectAccessible,
@@ -125,7 +126,7 @@ describe("the API page", { skip }, () => {
     await page.context().close();
   });
 
-  it("is at /-/docs, and works with the keyboard, on a phone and in the dark", async () => {
+  itLong("is at /-/docs, and works with the keyboard, on a phone and in the dark", async () => {
     const page = await test.open("", { ...phone, colorScheme: "dark" });
     await page.goto(`${test.app.url}/-/docs`);
     await page.getByLabel("Search operations").focus();

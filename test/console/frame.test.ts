@@ -2,14 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import {
-  desktop,
-  expectAccessible,
-  expectNoSidewaysScroll,
-  phone,
-  skip,
-  useConsole,
-} from "./console.ts";
+import { expectAccessible, expectNoSidewaysScroll, looks, skip, useConsole } from "./console.ts";
 
 describe("the frame of the console", { skip }, () => {
   const test = useConsole(async (app) => {
@@ -36,15 +29,14 @@ describe("the frame of the console", { skip }, () => {
     await page.context().close();
   });
 
-  for (const [size, options] of Object.entries({ phone, desktop }))
-    for (const colorScheme of ["light", "dark"] as const)
-      it(`shows all collections on a ${size}, ${colorScheme}`, async () => {
-        const page = await test.open("", { ...options, colorScheme });
-        await page.getByRole("row", { name: "people 2" }).waitFor();
-        await expectAccessible(page);
-        await expectNoSidewaysScroll(page);
-        await page.context().close();
-      });
+  for (const look of looks)
+    it(`shows all collections on ${look.name}`, async () => {
+      const page = await test.open("", look);
+      await page.getByRole("row", { name: "people 2" }).waitFor();
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+      await page.context().close();
+    });
 
   it("shows the request of the page as code, and three themes by their names", async () => {
     const page = await test.open();

@@ -5,14 +5,8 @@ import { readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import type { TestApp } from "../http/app.ts";
-import {
-  desktop,
-  expectAccessible,
-  expectNoSidewaysScroll,
-  phone,
-  skip,
-  useConsole,
-} from "./console.ts";
+import { itLong } from "../short-run.ts";
+import { expectAccessible, expectNoSidewaysScroll, looks, skip, useConsole } from "./console.ts";
 
 const hostile = `"><script>document.title='owned'</script>\u202eabc\u0007 😀 ${"long".repeat(50_000)}`;
 
@@ -138,7 +132,7 @@ describe("the grid of the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("shows what the server says against a filter at its chip, by keyboard alone", async () => {
+  itLong("shows what the server says against a filter at its chip, by keyboard alone", async () => {
     const page = await test.open("#/c/people?age[gte]=x&nme=1");
     await page.getByRole("group", { name: "Filters" }).getByText("must be a number").waitFor();
     await expectAccessible(page);
@@ -155,7 +149,7 @@ describe("the grid of the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("chooses, orders and widens columns, and keeps them in the address", async () => {
+  itLong("chooses, orders and widens columns, and keeps them in the address", async () => {
     const page = await test.open("#/c/people");
     await cell(page, "Ada").waitFor();
     await page.keyboard.press("c");
@@ -221,7 +215,7 @@ describe("the grid of the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("opens a resource beside the grid, its neighbours, and a reference", async () => {
+  itLong("opens a resource beside the grid, its neighbours, and a reference", async () => {
     const page = await test.open("#/c/people?sort=name");
     await cell(page, "Ada").waitFor();
     await page.getByRole("grid").focus();
@@ -245,23 +239,26 @@ describe("the grid of the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("has the focus after someone chose its collection, and keeps its first column in view", async () => {
-    const page = await test.open("#/c/nobody", { viewport: { width: 800, height: 600 } });
-    await page.getByText("nobody has no resources yet").waitFor();
-    await page.keyboard.press("Control+k");
-    await page.getByRole("combobox").fill("open people");
-    await page.keyboard.press("Enter");
-    await page.locator("[role=grid]:focus").waitFor();
-    const name = await cell(page, "Ada").boundingBox();
-    await page.keyboard.press("End");
-    await page.getByRole("columnheader", { name: "Updated" }).click({ trial: true });
-    assert.deepEqual(await cell(page, "Ada").boundingBox(), name);
-    await page.getByRole("link", { name: /^orders/ }).click();
-    await page.locator("[role=grid][aria-label=orders]:focus").waitFor();
-    await page.context().close();
-  });
+  itLong(
+    "has the focus after someone chose its collection, and keeps its first column in view",
+    async () => {
+      const page = await test.open("#/c/nobody", { viewport: { width: 800, height: 600 } });
+      await page.getByText("nobody has no resources yet").waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox").fill("open people");
+      await page.keyboard.press("Enter");
+      await page.locator("[role=grid]:focus").waitFor();
+      const name = await cell(page, "Ada").boundingBox();
+      await page.keyboard.press("End");
+      await page.getByRole("columnheader", { name: "Updated" }).click({ trial: true });
+      assert.deepEqual(await cell(page, "Ada").boundingBox(), name);
+      await page.getByRole("link", { name: /^orders/ }).click();
+      await page.locator("[role=grid][aria-label=orders]:focus").waitFor();
+      await page.context().close();
+    },
+  );
 
-  it("changes and deletes many as batches, with undo, and tells what failed", async () => {
+  itLong("changes and deletes many as batches, with undo, and tells what failed", async () => {
     await test.app.request("/-/collections/many", {
       method: "PUT",
       headers: { "Content-Type": "application/json" },
@@ -312,7 +309,7 @@ describe("the grid of the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("exports what is shown, and copies rows", async () => {
+  itLong("exports what is shown, and copies rows", async () => {
     const page = await test.open("#/c/people?fields=name&name=Cyd", {
       permissions: ["clipboard-read", "clipboard-write"],
     });
@@ -335,7 +332,7 @@ describe("the grid of the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("has an answer when there is nothing to show", async () => {
+  itLong("has an answer when there is nothing to show", async () => {
     const page = await test.open("#/c/nobody");
     await page.getByText("nobody has no resources yet").waitFor();
     await expectAccessible(page);
@@ -361,18 +358,17 @@ describe("the grid of the console", { skip }, () => {
     await page.context().close();
   });
 
-  for (const [size, options] of Object.entries({ phone, desktop }))
-    for (const colorScheme of ["light", "dark"] as const)
-      it(`is readable on a ${size}, ${colorScheme}`, async () => {
-        const page = await test.open("#/c/people?level=silver", { ...options, colorScheme });
-        await cell(page, "Cyd").waitFor();
-        await expectAccessible(page);
-        await expectNoSidewaysScroll(page);
-        if (size === "phone") {
-          await cell(page, "70").tap();
-          await page.getByRole("heading", { name: "Cyd" }).waitFor();
-          assert.equal(await page.getByRole("grid").isVisible(), false);
-        }
-        await page.context().close();
-      });
+  for (const look of looks)
+    it(`is readable on ${look.name}`, async () => {
+      const page = await test.open("#/c/people?level=silver", look);
+      await cell(page, "Cyd").waitFor();
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+      if (look.size === "phone") {
+        await cell(page, "70").tap();
+        await page.getByRole("heading", { name: "Cyd" }).waitFor();
+        assert.equal(await page.getByRole("grid").isVisible(), false);
+      }
+      await page.context().close();
+    });
 });

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { itLong } from "../short-run.ts";
 import { expectAccessible, expectNoSidewaysScroll, phone, skip, useConsole } from "./console.ts";
 
 const csv = "Name,Age,Notes\nAda,36,x\nBob,old,y\nCyd,20,z\n";
@@ -48,7 +49,7 @@ describe("an import in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("replaces by a unique field, by the keyboard alone, on a phone", async () => {
+  itLong("replaces by a unique field, by the keyboard alone, on a phone", async () => {
     const page = await test.open("#/c/people/-/import", phone);
     await page
       .locator("input[type=file]")

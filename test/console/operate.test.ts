@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
+import { itLong } from "../short-run.ts";
 import {
   desktop,
   expectAccessible,
@@ -70,7 +71,7 @@ describe("tokens and the server in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("creates and revokes a token by the keyboard alone, on a phone", async () => {
+  itLong("creates and revokes a token by the keyboard alone, on a phone", async () => {
     const page = await test.open("#/tokens", { ...phone, colorScheme: "dark" });
     await page.getByRole("row", { name: "first admin" }).waitFor();
     await expectNoSidewaysScroll(page);
@@ -106,7 +107,7 @@ describe("tokens and the server in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("plots requests, with a table of the same figures", async () => {
+  itLong("plots requests, with a table of the same figures", async () => {
     const page = await test.open("#/requests");
     await page.getByRole("row", { name: /GET \/-\/metrics/ }).waitFor({ timeout: 15_000 });
     await page.locator(".plot canvas").nth(3).waitFor();
@@ -160,7 +161,7 @@ describe("tokens and the server in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("shows scheduled backups that run, are done and have failed", async () => {
+  itLong("shows scheduled backups that run, are done and have failed", async () => {
     const page = await test.open("", { colorScheme: "dark" });
     // A schedule needs a process of its own, so its answer is given here.
     const run = { startedAt: "2026-11-16T20:00:00Z", seconds: 1.24, bytes: 5e6, writtenBytes: 900 };
@@ -206,7 +207,7 @@ describe("the first steps in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("creates a collection by its name, with the keyboard", async () => {
+  itLong("creates a collection by its name, with the keyboard", async () => {
     const page = await test.open();
     await page.getByRole("button", { name: "New collection" }).press("Enter");
     await page.keyboard.type("No such name");

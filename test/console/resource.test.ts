@@ -3,10 +3,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
+import { itLong } from "../short-run.ts";
 import {
-  desktop,
   expectAccessible,
   expectNoSidewaysScroll,
+  looks,
   phone,
   skip,
   useConsole,
@@ -156,27 +157,30 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("creates one after the other, and does not take its own change for someone else's", async () => {
-    const page = await test.open("#/c/people/-/new");
-    for (const name of ["Gil", "Hal"]) {
-      await input(page, "Name").fill(name);
-      await input(page, "email").fill(`${name}@example.org`);
-      await panel(page).getByRole("button", { name: "Save and create another" }).click();
-      await page.getByText(`Created ${name}.`).waitFor();
-    }
-    assert.equal(await input(page, "Name").inputValue(), "");
-    await input(page, "Name").fill("Ivy");
-    await input(page, "email").fill("ivy@example.org");
-    await panel(page).getByRole("button", { name: "Create", exact: true }).click();
-    await panel(page).getByRole("heading", { name: "Ivy" }).waitFor();
-    await input(page, "age").fill("20");
-    await save(page).click();
-    await page.getByText("Saved.", { exact: true }).waitFor();
-    await input(page, "age").fill("21");
-    assert.equal(await panel(page).getByText("Someone else").count(), 0);
-    await panel(page).getByRole("button", { name: "Discard", exact: true }).click();
-    await page.context().close();
-  });
+  itLong(
+    "creates one after the other, and does not take its own change for someone else's",
+    async () => {
+      const page = await test.open("#/c/people/-/new");
+      for (const name of ["Gil", "Hal"]) {
+        await input(page, "Name").fill(name);
+        await input(page, "email").fill(`${name}@example.org`);
+        await panel(page).getByRole("button", { name: "Save and create another" }).click();
+        await page.getByText(`Created ${name}.`).waitFor();
+      }
+      assert.equal(await input(page, "Name").inputValue(), "");
+      await input(page, "Name").fill("Ivy");
+      await input(page, "email").fill("ivy@example.org");
+      await panel(page).getByRole("button", { name: "Create", exact: true }).click();
+      await panel(page).getByRole("heading", { name: "Ivy" }).waitFor();
+      await input(page, "age").fill("20");
+      await save(page).click();
+      await page.getByText("Saved.", { exact: true }).waitFor();
+      await input(page, "age").fill("21");
+      assert.equal(await panel(page).getByText("Someone else").count(), 0);
+      await panel(page).getByRole("button", { name: "Discard", exact: true }).click();
+      await page.context().close();
+    },
+  );
 
   it("shows both versions after a change by someone else, and saves what is chosen", async () => {
     const page = await test.open("#/c/people/bob", phone);
@@ -196,31 +200,34 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("undoes what was saved, one after the other, unless someone else has changed it", async () => {
-    const page = await test.open("#/c/people/dan");
-    const change = async (name: string): Promise<void> => {
-      await input(page, "Name").fill(name);
-      await page.keyboard.press("Control+s");
-      await page.getByText("Saved.", { exact: true }).last().waitFor();
-      await panel(page).getByText("No changes").waitFor();
-    };
-    const shown = (name: string): Promise<void> =>
-      panel(page).getByRole("heading", { name, exact: true }).waitFor();
-    await change("Dan 1");
-    await change("Dan 2");
-    await page.getByRole("button", { name: "Undo" }).last().click();
-    await shown("Dan 1");
-    await panel(page).getByRole("heading").first().focus();
-    await page.keyboard.press("Control+z");
-    await shown("dan");
-    assert.equal((await read("dan")).name, "dan");
-    await change("Dan 3");
-    await patch("dan", { age: 50 });
-    await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByText("Not undone: someone else has changed it meanwhile.").waitFor();
-    assert.equal((await read("dan")).name, "Dan 3");
-    await page.context().close();
-  });
+  itLong(
+    "undoes what was saved, one after the other, unless someone else has changed it",
+    async () => {
+      const page = await test.open("#/c/people/dan");
+      const change = async (name: string): Promise<void> => {
+        await input(page, "Name").fill(name);
+        await page.keyboard.press("Control+s");
+        await page.getByText("Saved.", { exact: true }).last().waitFor();
+        await panel(page).getByText("No changes").waitFor();
+      };
+      const shown = (name: string): Promise<void> =>
+        panel(page).getByRole("heading", { name, exact: true }).waitFor();
+      await change("Dan 1");
+      await change("Dan 2");
+      await page.getByRole("button", { name: "Undo" }).last().click();
+      await shown("Dan 1");
+      await panel(page).getByRole("heading").first().focus();
+      await page.keyboard.press("Control+z");
+      await shown("dan");
+      assert.equal((await read("dan")).name, "dan");
+      await change("Dan 3");
+      await patch("dan", { age: 50 });
+      await page.getByRole("button", { name: "Undo" }).click();
+      await page.getByText("Not undone: someone else has changed it meanwhile.").waitFor();
+      assert.equal((await read("dan")).name, "Dan 3");
+      await page.context().close();
+    },
+  );
 
   it("deletes with undo, and asks before changes are lost", async () => {
     const page = await test.open("#/c/people/cyd");
@@ -238,18 +245,21 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("keeps the draft of a resource that someone else deletes, and creates it again", async () => {
-    const page = await test.open("#/c/people/dan");
-    await input(page, "Name").fill("Dan again");
-    await test.app.request("/people/dan", { method: "DELETE" });
-    await page.keyboard.press("Control+s");
-    await panel(page).getByRole("button", { name: "Create it again" }).click();
-    await panel(page).getByText("Someone else has deleted").waitFor({ state: "detached" });
-    assert.equal((await read("dan")).name, "Dan again");
-    await page.context().close();
-  });
+  itLong(
+    "keeps the draft of a resource that someone else deletes, and creates it again",
+    async () => {
+      const page = await test.open("#/c/people/dan");
+      await input(page, "Name").fill("Dan again");
+      await test.app.request("/people/dan", { method: "DELETE" });
+      await page.keyboard.press("Control+s");
+      await panel(page).getByRole("button", { name: "Create it again" }).click();
+      await panel(page).getByText("Someone else has deleted").waitFor({ state: "detached" });
+      assert.equal((await read("dan")).name, "Dan again");
+      await page.context().close();
+    },
+  );
 
-  it("edits the same draft as JSON, with the hints of the schema", async () => {
+  itLong("edits the same draft as JSON, with the hints of the schema", async () => {
     const page = await test.open("#/c/people/eve/json");
     const editor = panel(page).getByRole("textbox", { name: "The resource as JSON" });
     await editor.click();
@@ -278,7 +288,7 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("tells missing, null and empty apart, and edits lists by the keyboard", async () => {
+  itLong("tells missing, null and empty apart, and edits lists by the keyboard", async () => {
     const page = await test.open("#/c/people/eve");
     await panel(page).getByRole("button", { name: "Value of nothing" }).focus();
     await page.keyboard.press("Enter");
@@ -321,7 +331,7 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("adds, shows, replaces and removes files", async () => {
+  itLong("adds, shows, replaces and removes files", async () => {
     const page = await test.open("#/c/people/ada/files");
     assert.equal(await panel(page).getByLabel("Field", { exact: true }).inputValue(), "photo");
     await panel(page).getByLabel("Field", { exact: true }).selectOption("Another field…");
@@ -363,7 +373,7 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("takes dropped files, and says why one is too large", async () => {
+  itLong("takes dropped files, and says why one is too large", async () => {
     test.app.reload({ maxFileBytes: 10 });
     const page = await test.open("#/c/people/cyd/files");
     await panel(page).getByLabel("Field", { exact: true }).selectOption("Another field…");
@@ -384,7 +394,7 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("shows a token without the right to change why it cannot", async () => {
+  itLong("shows a token without the right to change why it cannot", async () => {
     const token = await test.app.token("people:read");
     const page = await test.open("#/c/people/cyd", { token });
     await panel(page).getByText("Your token may not change this resource.").waitFor();
@@ -397,13 +407,12 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
-  for (const [size, options] of Object.entries({ phone, desktop }))
-    for (const colorScheme of ["light", "dark"] as const)
-      it(`shows a form on a ${size}, ${colorScheme}`, async () => {
-        const page = await test.open("#/c/people/eve", { ...options, colorScheme });
-        await input(page, "Name").waitFor();
-        await expectAccessible(page);
-        await expectNoSidewaysScroll(page);
-        await page.context().close();
-      });
+  for (const look of looks)
+    it(`shows a form on ${look.name}`, async () => {
+      const page = await test.open("#/c/people/eve", look);
+      await input(page, "Name").waitFor();
+      await expectAccessible(page);
+      await expectNoSidewaysScroll(page);
+      await page.context().close();
+    });
 });

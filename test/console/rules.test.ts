@@ -1,6 +1,7 @@
 // Tries rules in the console: who may do what, which grant decides, and which condition fails.
 
 import { describe, it } from "node:test";
+import { itLong } from "../short-run.ts";
 import { expectAccessible, expectNoSidewaysScroll, phone, skip, useConsole } from "./console.ts";
 
 const definition = {
@@ -55,7 +56,7 @@ describe("the screen of rules", { skip }, () => {
     await page.context().close();
   });
 
-  it("works on a phone, for callers without a token", async () => {
+  itLong("works on a phone, for callers without a token", async () => {
     const page = await test.open("#/c/posts/-/rules?verb=read&id=hello", {
       ...phone,
       colorScheme: "dark",

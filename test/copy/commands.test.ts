@@ -22,6 +22,7 @@ import {
   start,
 } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itLong } from "../short-run.ts";
 
 let folder: string;
 let server: ServerProcess;
@@ -102,7 +103,7 @@ async function filesIn(path: string): Promise<readonly string[]> {
 }
 
 describe("restante copy", () => {
-  it("goes on after it was killed at any moment, there and back", async () => {
+  itLong("goes on after it was killed at any moment, there and back", async () => {
     const random = randomNumbers(newSeed("killed copies"));
     const url = await postgres.database();
     const back = join(folder, "back");
@@ -159,7 +160,7 @@ describe("restante copy", () => {
 
   const hasScript = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
   const skip = !hasScript && "there is no util-linux script";
-  it("shows a bar on a terminal, and follows Postgres until Enter", { skip }, async () => {
+  itLong("shows a bar on a terminal, and follows Postgres until Enter", { skip }, async () => {
     const url = await postgres.database();
     const there = await restante("copy", "--from", data(), "--to", url, "--to-files", "there");
     assert.equal(there.code, 0, there.stderr);
@@ -183,7 +184,7 @@ describe("restante copy", () => {
     await postgres.drop(url);
   });
 
-  it("announces and measures how long writes wait", async () => {
+  itLong("announces and measures how long writes wait", async () => {
     const made = await restante("copy", "--from", data(), "--to", "announced");
     assert.equal(made.code, 0, made.stderr);
     assert.match(made.stderr, /^Writes wait now\.$/m);

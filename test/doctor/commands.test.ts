@@ -24,6 +24,7 @@ import {
   start,
 } from "../process.ts";
 import { isLong, newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itLong } from "../short-run.ts";
 import { withSql } from "./damage.ts";
 
 let folder: string;
@@ -124,7 +125,7 @@ describe("restante doctor", () => {
     assert.equal((await stat(copy)).mode & 0o777, 0o750);
   });
 
-  it("repairs after it was killed at any moment", async () => {
+  itLong("repairs after it was killed at any moment", async () => {
     const copy = await copyData("killed");
     const config = configOf(copy);
     await withSql(config, async (sql) => {
@@ -147,7 +148,7 @@ describe("restante doctor", () => {
     assert.deepEqual([code, state], [0, "ok"], JSON.stringify(findings));
   });
 
-  it("changes nothing on a full disk", async () => {
+  itLong("changes nothing on a full disk", async () => {
     const copy = await copyData("full");
     await withSql(configOf(copy), (sql) => sql("DELETE FROM words WHERE seq % 2 = 0"));
     const args = ["doctor", "--data", copy, "--repair"];

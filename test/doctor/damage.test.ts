@@ -9,7 +9,7 @@ import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { describeApp, fill, noTrack, Place, type Secrets, withApp } from "../backup/stores.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { isShort } from "../short-run.ts";
+import { isShort, storesHere } from "../short-run.ts";
 import { define, put } from "../store/contract/change-helpers.ts";
 import { Chooser, type Damage, damages, withSql } from "./damage.ts";
 
@@ -43,7 +43,7 @@ function assertFound(findings: readonly Finding[], damage: Damage): void {
   assert.deepEqual(problems.filter(isOther), [], damage.about);
 }
 
-for (const engine of ["sqlite", "postgres"] as const)
+for (const engine of storesHere("sqlite", ["sqlite", "postgres"] as const))
   describe(`a damaged store on ${engine}`, () => {
     it("is found, and repaired where that is possible", () =>
       Place.run(server, async (place) => {

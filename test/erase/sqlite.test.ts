@@ -12,6 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../../src/model/token.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itLong } from "../short-run.ts";
 import { Client, History, tracesIn } from "./history.ts";
 
 const adminToken = newSecret();
@@ -141,7 +142,7 @@ describe("restante erase", () => {
     }
   });
 
-  it("goes on after it was killed at any moment", async () => {
+  itLong("goes on after it was killed at any moment", async () => {
     const random = randomNumbers(newSeed("erase, killed"));
     const histories = await serving(async (client) => {
       const all = Array.from({ length: runs(1, 20) }, () => new History(client, random));

@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { send } from "../runtime/raw-connection.ts";
+import { itLong } from "../short-run.ts";
 import { seen } from "./actions/_ledger.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { captureLog } from "./captured-log.ts";
@@ -521,7 +522,7 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(bodies, [false, true]);
   });
 
-  it("passes the linter for any collection names", async () => {
+  itLong("passes the linter for any collection names", async () => {
     for (const name of ["action", "actions", "action-echo-input", "echo"])
       await admin.put(`/-/collections/${name}`, {});
     const document = await read(app.admin);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itLong } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { answerOf } from "./expect.ts";
 
@@ -137,7 +138,7 @@ async function runAll(apps: readonly TestApp[], name: string): Promise<void> {
 }
 
 describe("a clock that jumps", () => {
-  it("the embedded engine", { timeout: 600_000 }, async () => {
+  itLong("the embedded engine", { timeout: 600_000 }, async () => {
     const app = await startApp();
     try {
       await runAll([app], "clocks on the embedded engine");

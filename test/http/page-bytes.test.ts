@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isLong } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
+import { itLong, storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";
@@ -135,7 +135,7 @@ for (const store of storesHere("postgres", [undefined, "postgres"]))
       assert.deepEqual(seen, ids);
     });
 
-    it("only what is shown counts for a caller from whom fields are hidden", async () => {
+    itLong("only what is shown counts for a caller from whom fields are hidden", async () => {
       const anyone = new Client(app, null);
       const reader = new Client(app, await app.token("large:read"));
       for (const query of some(["", "sort=-n&"], ["n[gte]=0&", "cursor=&", "cursor=&sort=n&"]))

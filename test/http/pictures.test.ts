@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import sharp, { type Metadata } from "sharp";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itLong } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";
@@ -344,7 +345,7 @@ describe("a broken picture", () => {
     assert.equal(await statusOf(samples[0] ?? Buffer.alloc(0)), 200);
   });
 
-  it("does not make the server use more memory", async () => {
+  itLong("does not make the server use more memory", async () => {
     const large = await flag(7_000, 7_000).jpeg({ progressive: true }).toBuffer();
     const before = process.memoryUsage.rss();
     assert.equal(await statusOf(large), 200);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import type { Answer } from "./expect.ts";
@@ -17,7 +18,7 @@ interface Operation {
 const collections = ["alone", "together"] as const;
 const operationsType = "application/vnd.restante.operations+json";
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("postgres", ["sqlite", "postgres"]))
   describe(`random batches on ${store}`, () => {
     let app: TestApp;
     let client: Client;

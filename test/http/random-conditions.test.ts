@@ -12,6 +12,7 @@ import {
   schema,
 } from "../random-where.ts";
 import { newSeed, runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { idsOf, parameters, QueryClient } from "./query-client.ts";
 
@@ -21,7 +22,7 @@ const maxUrl = 8_000;
 const byNumber = (one: Fields, other: Fields): number =>
   Number(one.n ?? Number.NEGATIVE_INFINITY) - Number(other.n ?? Number.NEGATIVE_INFINITY) || 0;
 
-for (const store of [undefined, "postgres"]) {
+for (const store of storesHere("postgres", [undefined, "postgres"])) {
   describe(`random conditions on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     let asker: QueryClient;

@@ -8,6 +8,7 @@ import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresServer } from "../postgres-server.ts";
 import { isLong, newSeed, randomNumbers, runs } from "../seeds.ts";
+import { isShort } from "../short-run.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";
 import { answerOf } from "./expect.ts";
 import { filesIn, hashOf } from "./multipart.ts";
@@ -82,7 +83,7 @@ const places = [
   ...(isLong ? ([["disk, with Postgres", withPostgres]] as const) : []),
 ];
 
-for (const [name, open] of places)
+for (const [name, open] of isShort ? places.slice(0, 1) : places)
   describe(`random writes of files on ${name}`, () => {
     let daemon: Daemon | undefined;
     let place: Place | undefined;

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type Fields, matches, type Where } from "../random-where.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type Caller, type Grant, type Ruled, RulesModel, type Stored } from "./rules-model.ts";
 
@@ -397,7 +398,7 @@ class Questions {
 const [thingCount, rulesPerWorld] = [12, 6];
 const decisionsPerWorld = thingCount * rulesPerWorld * Object.keys(people).length;
 
-for (const store of [undefined, "postgres"])
+for (const store of storesHere("postgres", [undefined, "postgres"]))
   describe(`random rules, on ${store ?? "sqlite"}`, () => {
     let app: TestApp;
     let server: Server;

@@ -116,7 +116,7 @@ describe("two servers on one store", () => {
     const clients: readonly Client[] = apps.map((app) => new Client(app, token));
     for (let round = 0; round < 10; round++) {
       const roles = round % 2 === 0 ? { editor: ["posts:*"] } : {};
-      const replaced = await either(round).put("/-/access", { roles });
+      const replaced = await either(round).put("/-/access", { roles, sets: {} });
       assert.equal(replaced.status, 200, replaced.body);
       const expected = round % 2 === 0 ? 200 : 403;
       for (const client of [...clients, ...clients])
@@ -128,7 +128,7 @@ describe("two servers on one store", () => {
 
   it("replace the access document once, for concurrent clients with the same If-Match", async () => {
     for (let round = 0; round < 5; round++) {
-      const tag = await one.putAndReadTag("/-/access", { roles: { [`r${round}`]: [] } });
+      const tag = await one.putAndReadTag("/-/access", { roles: { [`r${round}`]: [] }, sets: {} });
       const answers = await concurrently(4, (index) =>
         either(index).put("/-/access", { roles: { [`c${index}`]: [] } }, { "if-match": tag }),
       );

@@ -8,6 +8,7 @@ import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../../src/model/token.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itLong } from "../short-run.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";
 import { captureLog } from "./captured-log.ts";
 import type { Answer } from "./expect.ts";
@@ -163,7 +164,7 @@ describe("requests for one upload at the same time", () => {
     assert.equal(left.length, made);
   });
 
-  it("have one winner at most, with files on S3", async () => {
+  itLong("have one winner at most, with files on S3", async () => {
     s3 = await S3Server.start();
     Object.assign(process.env, secrets);
     const made = await race(s3.url("races/"), runs(8, 200));

@@ -7,6 +7,7 @@ import { type PatternNode, parsePattern } from "../../src/lib/regex/pattern.ts";
 import { type Growth, redosGrowth } from "../../src/lib/regex/redos.ts";
 import fc from "../fast-check.ts";
 import { isLong, newSeed, randomNumbers } from "../seeds.ts";
+import { itLong } from "../short-run.ts";
 
 const patterns: Readonly<Record<Growth, readonly string[]>> = {
   linear: [
@@ -76,7 +77,7 @@ describe("the growth of the matching time", () => {
     for (const source of sources)
       it(`${source.slice(0, 40)} is ${growth}`, () => assert.equal(redosGrowth(source), growth));
 
-  it("grows no faster than the analysis says", () => {
+  itLong("grows no faster than the analysis says", () => {
     fc.assert(
       fc.property(
         anyPattern,

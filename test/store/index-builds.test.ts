@@ -12,6 +12,7 @@ import { Problem } from "../../src/model/problem.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { BuildProgress, Change, Store } from "../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itOn } from "../short-run.ts";
 import { define, found, kinds, put, remove } from "./contract/change-helpers.ts";
 import { ask, by, is, wordsLike } from "./contract/query-helpers.ts";
 import { TestDatabases } from "./postgres/test-databases.ts";
@@ -82,6 +83,7 @@ const last = { sortings: [by("n", "number", true)], limit: 2 };
 
 for (const [name, engine] of Object.entries(engines))
   describe(`a new index on ${name}`, () => {
+    const itHere = itOn(name);
     it("is built beside writes, and queries are right meanwhile", { timeout: 120_000 }, () =>
       engine(async (open) => {
         const store = await open();
@@ -114,7 +116,7 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    it("is completed after a restart", { timeout: 120_000 }, () =>
+    itHere("is completed after a restart", { timeout: 120_000 }, () =>
       engine(async (open) => {
         const store = await open();
         await fill(store);
@@ -127,7 +129,7 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    it("is reported when it takes longer than a client waits", { timeout: 120_000 }, () =>
+    itHere("is reported when it takes longer than a client waits", { timeout: 120_000 }, () =>
       engine(async (open) => {
         const store = await open();
         await fill(store);
@@ -147,7 +149,7 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    it("holds for new writes at once when it is unique", { timeout: 120_000 }, () =>
+    itHere("holds for new writes at once when it is unique", { timeout: 120_000 }, () =>
       engine(async (open) => {
         const store = await open();
         await fill(store);
@@ -159,7 +161,7 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    it("is undone when stored values are not unique", { timeout: 120_000 }, () =>
+    itHere("is undone when stored values are not unique", { timeout: 120_000 }, () =>
       engine(async (open) => {
         const store = await open();
         await fill(store);
@@ -188,7 +190,7 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    it("can change again and again before it is complete", { timeout: 240_000 }, () =>
+    itHere("can change again and again before it is complete", { timeout: 240_000 }, () =>
       engine(async (open) => {
         const random = randomNumbers(newSeed(`definitions on ${name}`));
         const store = await open();

@@ -45,7 +45,7 @@ async function engine(): Promise<ReusedEngine> {
   });
 }
 
-storeContractVariant("sqlite, handed over", "node", engine);
+storeContractVariant("sqlite, handed over", "bun", engine);
 
 describe("a remote commit", () => {
   const changes: readonly Change[] = [{ kind: "create-collection", collection: "people", at: 1 }];

@@ -191,7 +191,7 @@ export function aggregatesOfGroups(contractTest: ContractTest): void {
         }
       },
     );
-    await fc.assert(check, { numRuns: runs(25, 3_000), seed });
+    await fc.assert(check, { numRuns: runs(10, 3_000), seed });
   });
 
   contractTest("of indexes alone look at no resource", async ({ store }) => {

@@ -65,7 +65,7 @@ export function formerStates(contractTest: ContractTest): void {
     await store.commit([found(), define(ruled)]);
     const history = new History();
     const ids = ["a", "b", "c", "d"];
-    for (let commit = 0; commit < runs(15, 300); commit++) {
+    for (let commit = 0; commit < runs(10, 300); commit++) {
       const id = pick(ids);
       const team = random() < 0.25 ? undefined : pick(["red", "blue", "green"]);
       const change = team === undefined ? remove(id) : put(id, { fields: fieldsOf(team) });

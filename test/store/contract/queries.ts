@@ -13,6 +13,7 @@ import {
   upTo,
   type ValueKind,
 } from "../../../src/model/query/sort-key.ts";
+import { isShort } from "../../short-run.ts";
 import { define, found, put, remove } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 import { answerTo, ask, assertFinds, by, is, keep, like, not, where } from "./query-helpers.ts";
@@ -149,10 +150,10 @@ export function queries(contractTest: ContractTest): void {
         const expected = ids === "" ? [] : ids.split(" ");
         const text = `${collection}: ${JSON.stringify(conditions)}`;
         const reversed = { conditions, isNewestFirst: true };
-        await Promise.all([
-          assertFinds(store, expected, { conditions }, { collection, text }),
-          assertFinds(store, expected.toReversed(), reversed, { collection, text }),
-        ]);
+        await assertFinds(store, expected, { conditions }, { collection, text });
+        // The other direction is another scan, not another condition.
+        if (!isShort || collection === "indexed")
+          await assertFinds(store, expected.toReversed(), reversed, { collection, text });
       }
     }
   });

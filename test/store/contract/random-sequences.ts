@@ -308,7 +308,7 @@ export function randomSequences(contractTest: ContractTest): void {
           }
           await sequence.assertListedBy(engine.store);
         }),
-        { numRuns: runs(4, 80) },
+        { numRuns: runs(2, 80) },
       );
       const unseen = everyOutcome.filter((kind) => !seen.has(kind));
       if (isLong) assert.deepEqual(unseen, []);

@@ -143,6 +143,6 @@ export function scans(contractTest: ContractTest): void {
         }
       },
     );
-    await fc.assert(check, { numRuns: runs(8, 3_000), seed });
+    await fc.assert(check, { numRuns: runs(4, 3_000), seed });
   });
 }

@@ -11,6 +11,7 @@ import { Outage } from "../../../src/model/outage.ts";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { runs } from "../../seeds.ts";
+import { itLong } from "../../short-run.ts";
 import {
   all,
   found,
@@ -156,7 +157,7 @@ describe("under load", () => {
     }),
   );
 
-  it(
+  itLong(
     "nodes are killed: everything acknowledged is stored, and the others continue",
     { timeout: 120_000 },
     () =>

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Outcome, Store } from "../../../src/store/store.ts";
+import { itLong } from "../../short-run.ts";
 import { feedSince } from "../contract/change-helpers.ts";
 import { attempt } from "./retried-request.ts";
 import {
@@ -82,7 +83,7 @@ const deaths = [
 ] as const;
 
 describe("a retry with the same key", () => {
-  it("after kill -9 under load is never executed twice", { timeout: 60_000 }, () =>
+  itLong("after kill -9 under load is never executed twice", { timeout: 60_000 }, () =>
     inDirectory(async (path) => {
       const journal = new Journal();
       for (let round = 0; round < 4; round++) {

@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
+import { itLong } from "../../short-run.ts";
 import { define, found, put, remove } from "../contract/change-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
@@ -43,7 +44,7 @@ describe("the file shrinks", () => {
     }),
   );
 
-  it("after an index was removed from a definition", { timeout }, () =>
+  itLong("after an index was removed from a definition", { timeout }, () =>
     inDirectory(async (path) => {
       const store = await openSqlite({ path, eraseAfterMs: 0 });
       await store.commit([define('{"searchable":["text"],"indexed":["text"]}')]);

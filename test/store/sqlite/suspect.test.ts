@@ -11,6 +11,7 @@ import { Outage } from "../../../src/model/outage.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
+import { itLong } from "../../short-run.ts";
 import {
   canInject,
   inDirectory,
@@ -186,7 +187,7 @@ describe("a database that is marked as suspect", () => {
       await store.close();
     }));
 
-  it(
+  itLong(
     "that is killed at any step of its repair is the old one or the new one",
     patience,
     (context) =>

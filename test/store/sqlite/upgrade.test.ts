@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
+import { itLong } from "../../short-run.ts";
 import { all, doneIn, feedSince, kinds, once, put, token } from "../contract/change-helpers.ts";
 import { ask, is, wordsLike } from "../contract/query-helpers.ts";
 import { inDirectory, startChild } from "./test-directory.ts";
@@ -165,10 +166,13 @@ describe("a database of version 7", () => {
     }),
   );
 
-  it("gets new search words, also when the process is killed meanwhile", { timeout: 120_000 }, () =>
-    inOldFolder(async (path) => {
-      const database = new DatabaseSync(join(path, "restante.db"));
-      database.exec(`
+  itLong(
+    "gets new search words, also when the process is killed meanwhile",
+    { timeout: 120_000 },
+    () =>
+      inOldFolder(async (path) => {
+        const database = new DatabaseSync(join(path, "restante.db"));
+        database.exec(`
         INSERT INTO words SELECT part, 'outdated', 1, 1000 FROM collections WHERE name = 'books';
         WITH RECURSIVE numbers (n) AS (SELECT 100 UNION ALL SELECT n + 1 FROM numbers WHERE n < 9999)
         INSERT INTO resources
@@ -176,29 +180,29 @@ describe("a database of version 7", () => {
           FROM numbers, collections WHERE name = 'books';
         UPDATE heads SET seq = 9999, revision = 9999, total = total + 9900 WHERE part =
           (SELECT part FROM collections WHERE name = 'books')`);
-      database.close();
-      for (let round = 0; round < 2; round++) {
-        const child = startChild("open-old", path);
-        child.onLine((line) => {
-          if (line.includes("version 9")) child.kill();
+        database.close();
+        for (let round = 0; round < 2; round++) {
+          const child = startChild("open-old", path);
+          child.onLine((line) => {
+            if (line.includes("version 9")) child.kill();
+          });
+          await child.gone;
+        }
+        const store = await openSqlite({ path });
+        const totalOf = async (text: string) => {
+          const found = await store.query("books", ask({ words: wordsLike(text), limit: 0 }));
+          assert.ok(found);
+          return found.total;
+        };
+        const texts = ["many", "ma*", "of", "title", "9999", "outdated"];
+        const totals = await Promise.all(texts.map(totalOf));
+        assert.deepEqual(totals, [9_900, 9_900, 9_907, 7, 1, 0]);
+        await store.close();
+        await inDirectory(async (fresh) => {
+          await (await openSqlite({ path: fresh })).close();
+          assert.deepEqual(structureOf(path), structureOf(fresh));
         });
-        await child.gone;
-      }
-      const store = await openSqlite({ path });
-      const totalOf = async (text: string) => {
-        const found = await store.query("books", ask({ words: wordsLike(text), limit: 0 }));
-        assert.ok(found);
-        return found.total;
-      };
-      const texts = ["many", "ma*", "of", "title", "9999", "outdated"];
-      const totals = await Promise.all(texts.map(totalOf));
-      assert.deepEqual(totals, [9_900, 9_900, 9_907, 7, 1, 0]);
-      await store.close();
-      await inDirectory(async (fresh) => {
-        await (await openSqlite({ path: fresh })).close();
-        assert.deepEqual(structureOf(path), structureOf(fresh));
-      });
-    }),
+      }),
   );
 
   it("is copied and then upgraded when its disk has failed", () =>
