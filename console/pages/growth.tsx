@@ -44,7 +44,7 @@ function GrowthLine({ name, total }: { name: string; total: number }) {
 
 /** One request: how many were created on each day. */
 async function readDays(name: string, signal: AbortSignal): Promise<readonly GrowthPoint[]> {
-  const path = `/${name}?aggregate=count,min(createdAt)&by=${byDay}&limit=${largeTotal}`;
+  const path = `/${name}?aggregate=count,min(createdAt),max(createdAt)&by=${byDay}&limit=${largeTotal}`;
   const { data } = await get<Page<JsonObject>>(path, signal);
   return growthOf(data);
 }

@@ -28,7 +28,12 @@ export function Storage() {
       />
       <h2>On disk</h2>
       <Shown loaded={loaded} what="sizes">
-        {(metrics) => <Bars bars={partsOf(metrics)} />}
+        {(metrics) => (
+          <>
+            <Bars bars={partsOf(metrics)} />
+            <FreeSpace metrics={metrics} />
+          </>
+        )}
       </Shown>
     </ServerPage>
   );
@@ -47,7 +52,6 @@ const parts = [
   ["restante_wal_bytes", "WAL", "what is not yet in the database file"],
   ["restante_stored_file_bytes", "Files", "of all resources"],
   ["restante_backup_last_bytes", "Last backup", "rows and files"],
-  ["restante_disk_free_bytes", "Free", "space on the disk of the database"],
 ] as const;
 
 const partsOf = (metrics: Metrics): readonly Bar[] =>
@@ -55,6 +59,12 @@ const partsOf = (metrics: Metrics): readonly Bar[] =>
     const size = totalOf(metrics, metric);
     return size === undefined ? [] : [{ name, size, note }];
   });
+
+function FreeSpace({ metrics }: { metrics: Metrics }) {
+  const free = totalOf(metrics, "restante_disk_free_bytes");
+  if (free === undefined) return null;
+  return <p>{formatBytes(free)} are free on the disk of the database.</p>;
+}
 
 function Bars({ bars }: { bars: readonly Bar[] }) {
   const most = Math.max(...bars.map(({ size }) => size), 1);
