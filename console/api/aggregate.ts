@@ -80,3 +80,28 @@ export function chartFields(schema: Schema | undefined): ChartFields {
     values: names((property) => !isTime(property) && !isOneOf(property, ["object"])),
   };
 }
+
+const dayMs = 86_400_000;
+const spans: readonly (readonly [days: number, unit: (typeof timeUnits)[number]])[] = [
+  [2, "hour"],
+  [62, "day"],
+  [370, "week"],
+  [3_700, "month"],
+];
+
+/** An interval that makes some dozens of bars. */
+export function unitFor(first: string, last: string): (typeof timeUnits)[number] {
+  const days = (Date.parse(last) - Date.parse(first)) / dayMs;
+  return spans.find(([most]) => days <= most)?.[1] ?? "year";
+}
+
+/** The field that a chart begins with: a time that people have set, or else when resources were created. */
+export const firstTime = (schema: Schema | undefined): string =>
+  chartFields(schema).times[2] ?? "createdAt";
+
+/** A round number that is not less: the end of an axis. */
+export function roundUp(value: number): number {
+  if (value <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return ([1, 2, 4, 5, 10].find((step) => step * power >= value) ?? 10) * power;
+}

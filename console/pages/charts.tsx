@@ -6,13 +6,16 @@ import {
   type ChartQuery,
   chartFields,
   chartPath,
+  firstTime,
   isTimeGroup,
   timeUnits,
+  unitFor,
 } from "../api/aggregate.ts";
 import { get } from "../api/client.ts";
 import type { JsonObject } from "../api/json.ts";
 import type { Page } from "../api/types.ts";
-import { findCollection } from "../state/collections.ts";
+import { Columns } from "../plot/columns.tsx";
+import { collections, findCollection } from "../state/collections.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
 import { useLoad } from "../state/load.ts";
 import { collectionPath, goTo, linkTo, route, screenPath } from "../state/router.ts";
@@ -26,10 +29,38 @@ const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 export function Charts() {
   const { path, params } = route.value;
   const [, name = ""] = path;
-  const query = {
-    figure: params.get("aggregate") ?? "count",
-    by: params.get("by") ?? "day(createdAt)",
-  };
+  const given = params.get("by") ?? undefined;
+  const field = firstTime(findCollection(name)?.definition.schema);
+  const isReady = given !== undefined || collections.value !== undefined;
+  const first = useLoad<string>(`${name} ${given ?? field} ${isReady}`, async (signal) =>
+    isReady ? (given ?? firstGroup(name, field, signal)) : new Promise(() => {}),
+  );
+  return (
+    <section class="page">
+      <h1>Charts of {name}</h1>
+      <Shown loaded={first} what="the figures">
+        {(by) => <ChartPage name={name} by={given ?? by} params={params} />}
+      </Shown>
+    </section>
+  );
+}
+
+/** With an interval that fits the times that are there. */
+async function firstGroup(name: string, field: string, signal: AbortSignal): Promise<string> {
+  const path = `/${name}?aggregate=min(${field}),max(${field})`;
+  const { data } = await get<Page<JsonObject>>(path, signal);
+  const [from, to] = [data[0]?.[`min(${field})`], data[0]?.[`max(${field})`]];
+  return `${unitFor(String(from), String(to))}(${field})`;
+}
+
+interface ChartPageProps {
+  readonly name: string;
+  readonly by: string;
+  readonly params: URLSearchParams;
+}
+
+function ChartPage({ name, by, params }: ChartPageProps) {
+  const query = { figure: params.get("aggregate") ?? "count", by };
   const filter = new URLSearchParams(params);
   for (const key of ["aggregate", "by", "sort", "page", "limit"]) filter.delete(key);
   const request = { method: "GET", path: chartPath(name, query, filter, timeZone) };
@@ -42,15 +73,14 @@ export function Charts() {
     goTo(linkTo(screenPath(name, "charts"), chosen), true);
   };
   return (
-    <section class="page">
-      <h1>Charts of {name}</h1>
+    <>
       <Choices name={name} query={query} onChange={change} />
       <Shown loaded={loaded} what="the figures">
         {({ data }) => (
           <Chart name={name} query={query} filter={filter} bars={barsOf(data, query)} />
         )}
       </Shown>
-    </section>
+    </>
   );
 }
 
@@ -123,54 +153,9 @@ function Chart({ name, query, filter, bars }: ChartProps) {
   const largest = Math.max(...bars.map(({ size }) => size), 0);
   return (
     <>
-      {isTimeGroup(query.by) && <Columns query={query} bars={bars} largest={largest} />}
+      {isTimeGroup(query.by) && <Columns key={query.by} query={query} bars={bars} />}
       <BarTable name={name} query={query} filter={filter} bars={bars} largest={largest} />
     </>
-  );
-}
-
-const columnPx = 12;
-const heightPx = 180;
-
-/** The table below has the same figures. */
-function Columns({
-  query,
-  bars,
-  largest,
-}: {
-  query: ChartQuery;
-  bars: readonly Bar[];
-  largest: number;
-}) {
-  const width = bars.length * columnPx;
-  return (
-    <figure class="columns card">
-      <svg
-        viewBox={`0 0 ${width} ${heightPx}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${query.figure} by ${query.by}, from ${bars[0]?.label} to ${bars.at(-1)?.label}, at most ${formatNumber(largest)}`}
-      >
-        {bars.map(({ label, size }, index) => {
-          const height = largest > 0 ? Math.max(0, (size / largest) * heightPx) : 0;
-          return (
-            <rect
-              key={label}
-              x={index * columnPx + 1}
-              y={heightPx - height}
-              width={columnPx - 2}
-              height={height}
-            >
-              <title>{`${label}: ${formatNumber(size)}`}</title>
-            </rect>
-          );
-        })}
-      </svg>
-      <figcaption>
-        <span>{bars[0]?.label}</span>
-        <span>{bars.at(-1)?.label}</span>
-      </figcaption>
-    </figure>
   );
 }
 

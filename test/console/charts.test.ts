@@ -2,7 +2,14 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { barsOf, chartFields, chartPath } from "../../console/api/aggregate.ts";
+import {
+  barsOf,
+  chartFields,
+  chartPath,
+  firstTime,
+  roundUp,
+  unitFor,
+} from "../../console/api/aggregate.ts";
 import { itLong } from "../short-run.ts";
 import { expectAccessible, expectNoSidewaysScroll, phone, skip, useConsole } from "./console.ts";
 
@@ -33,6 +40,18 @@ describe("the query of a chart", () => {
       times: ["createdAt", "updatedAt", "placed"],
       values: ["total", "status"],
     });
+  });
+
+  it("begins with a time of the data, an interval that fits, and a round axis", () => {
+    const placed = { type: "string", format: "date" };
+    assert.equal(firstTime({ properties: { placed } }), "placed");
+    assert.equal(firstTime(undefined), "createdAt");
+    const units = ["2026-01-01", "2026-02-01", "2026-09-01", "2029-01-01", "2040-01-01"];
+    assert.deepEqual(
+      units.map((last) => unitFor("2026-01-01", last)),
+      ["hour", "day", "week", "month", "year"],
+    );
+    assert.deepEqual([0, 7, 622, 0.3, 1000].map(roundUp), [1, 10, 1000, 0.4, 1000]);
   });
 
   it("has bars in the order of time, without those that are no number", () => {
@@ -68,10 +87,12 @@ describe("the charts of a collection", { skip }, () => {
 
   it("counts over time, and sums by value", async () => {
     const page = await test.open("#/c/orders/-/charts");
-    await page.getByRole("img", { name: "count by day(createdAt)" }).waitFor();
+    const plot = page.getByRole("slider", { name: "count by hour(createdAt)" });
+    await plot.press("Home");
+    assert.match((await plot.getAttribute("aria-valuetext")) ?? "", /: \d$/);
     await expectAccessible(page);
     await page.getByLabel("By", { exact: true }).selectOption("status");
-    await page.getByLabel("Figure").selectOption("sum(total)");
+    await page.getByLabel("Figure", { exact: true }).selectOption("sum(total)");
     await page.getByRole("row", { name: "paid 15" }).waitFor();
     await page.getByRole("row", { name: "<b>open</b> 1" }).waitFor();
     assert.ok(decodeURIComponent(page.url()).endsWith("aggregate=sum(total)&by=status"));

@@ -1,11 +1,13 @@
 // The API page: every operation of the live OpenAPI document, with "try it". Only what is open is rendered.
 
 import { useMemo, useState } from "preact/hooks";
-import { get } from "../../api/client.ts";
+import { get, root } from "../../api/client.ts";
+import { collectionNames, isAdmin } from "../../state/collections.ts";
 import { useCurrentRequest } from "../../state/current-request.ts";
 import { useLoad } from "../../state/load.ts";
 import { paramOf, setParam } from "../../state/params.ts";
 import { linkTo } from "../../state/router.ts";
+import { RequestCode } from "../../ui/request-code.tsx";
 import { Message, Shown } from "../../ui/states.tsx";
 import {
   byTag,
@@ -59,6 +61,8 @@ function Start({ document, count }: { document: OpenApi; count: number }) {
   return (
     <section class="page prose">
       <h1>API</h1>
+      <HowTo first={collectionNames.value[0] ?? "people"} />
+      <h2>All operations</h2>
       <p>
         {count} operations, from the document that describes this server as it is now. Choose one to
         read about it and to try it.
@@ -69,6 +73,35 @@ function Start({ document, count }: { document: OpenApi; count: number }) {
     </section>
   );
 }
+
+/** What a person needs to send the first request. */
+const HowTo = ({ first }: { first: string }) => (
+  <>
+    <p>
+      Programs reach this server at <code>{root.href}</code>. They send their token in the header{" "}
+      <code>Authorization: Bearer …</code>
+      {isAdmin.value && (
+        <>
+          ; <a href={linkTo(["tokens"])}>Tokens</a> makes one
+        </>
+      )}
+      . This reads the newest of {first}:
+    </p>
+    <RequestCode request={{ method: "GET", path: `/${first}?sort=-createdAt&limit=5` }} />
+  </>
+);
+
+/** Words that no operation has, but the start of this page explains. */
+const explained = [
+  "python",
+  "curl",
+  "fetch",
+  "javascript",
+  "token",
+  "bearer",
+  "authorization",
+  "url",
+];
 
 interface OperationListProps {
   readonly all: readonly Operation[];
@@ -82,6 +115,8 @@ function OperationList({ all, open }: OperationListProps) {
     const text = `${method} ${path} ${summary}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
+  const isExplained =
+    search !== "" && words.some((word) => explained.some((one) => one.startsWith(word)));
   return (
     <nav class="api-list" aria-label="Operations">
       <input
@@ -96,7 +131,12 @@ function OperationList({ all, open }: OperationListProps) {
       ) : (
         <Links list={found.slice(0, foundAtMost)} open={open} />
       )}
-      {found.length === 0 && <Message icon="search" title="No operation fits" />}
+      {isExplained && (
+        <p>
+          <a href={linkTo(["docs"])}>How to send a request: address, token, curl, fetch, Python</a>
+        </p>
+      )}
+      {found.length === 0 && !isExplained && <Message icon="search" title="No operation fits" />}
       {search !== "" && found.length > foundAtMost && (
         <p class="faint">{found.length - foundAtMost} more. Search for more words.</p>
       )}

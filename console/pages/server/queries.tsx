@@ -64,15 +64,16 @@ function QueryCard({ query }: { query: SlowQuery }) {
         <a href={linkTo(collectionPath(collection))}>{collection}</a>{" "}
         <code>{parts.filter(Boolean).join(", ") || "everything"}</code>
       </h2>
+      <p class="faint">{reasonOf(query)}</p>
       <dl class="figures">
         <Figure name="Longest">{formatNumber(query.longestMs)} ms</Figure>
         <Figure name="Recorded">{formatNumber(query.count)} times</Figure>
         <Figure name="Stopped">{formatNumber(query.stopped)}</Figure>
-        <Figure name="Checked one by one">{formatNumber(query.checked)}</Figure>
+        <Figure name="Looked at one by one">{formatNumber(query.checked)}</Figure>
         <Figure name="Last">
           <Time value={query.lastAt} />
         </Figure>
-        <Figure name="Plan">{plan}</Figure>
+        <Figure name="How it was found">{plan}</Figure>
       </dl>
       {missingIndexes.length === 0 ? (
         <p class="faint">No index would help this query.</p>
@@ -83,6 +84,15 @@ function QueryCard({ query }: { query: SlowQuery }) {
       )}
     </li>
   );
+}
+
+const slowMs = 1_000;
+
+/** Why the server has recorded it. */
+function reasonOf({ longestMs, stopped, checked }: SlowQuery): string {
+  if (stopped > 0) return "Listed because it was stopped: it took too long.";
+  if (longestMs >= slowMs) return "Listed because it took a second or more.";
+  return `Listed because it looked at ${formatNumber(checked)} resources one by one: it gets slower as the collection grows.`;
 }
 
 const Figure = ({ name, children }: { name: string; children: preact.ComponentChildren }) => (
