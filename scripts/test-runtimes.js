@@ -56,6 +56,7 @@ const onNode = [
 const onNone = [
   "/console/grid-lists.test",
   "/console/grid-many.test",
+  "/console/grid-walk.test",
   "/console/session.test",
   "/console/uploads.test",
   "/console/walks.test",
