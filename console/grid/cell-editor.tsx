@@ -1,6 +1,6 @@
 // Edits a value in its cell: Enter saves, Escape leaves.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isEqual, type Json } from "../api/json.ts";
 import { asProblem } from "../api/problem.ts";
 import type { Column } from "./columns.ts";
@@ -22,7 +22,8 @@ export function CellEditor({ column, value, onSave, onLeave }: CellEditorProps) 
   const [error, setError] = useState<string>();
   const isDone = useRef(false);
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // At once: what is typed next belongs into it.
+  useLayoutEffect(() => {
     const input = box.current?.querySelector<HTMLInputElement>("input, select");
     input?.focus();
     if (input?.type === "text") input.select();

@@ -20,6 +20,8 @@ export interface Position {
 }
 
 const spareRows = 4;
+/** So long a wheel moves the scroll bar. */
+const wheelMs = 300;
 const doubleClickMs = 200;
 
 export class GridState {
@@ -32,6 +34,7 @@ export class GridState {
   private top = 0;
   private scroll = 0;
   private renderedFirst = 0;
+  private lastWheel = Number.NEGATIVE_INFINITY;
   private offset = Number.NaN;
   private scroller: HTMLElement | null = null;
   private body: HTMLElement | null = null;
@@ -96,11 +99,17 @@ export class GridState {
     this.setTop(this.top);
   }
 
+  /** A movement of the scroll bar follows. */
+  wheeled(): void {
+    this.lastWheel = performance.now();
+  }
+
   /** The person has moved the scroll bar, the wheel or a finger. */
   scrolled(): void {
     const to = this.scroller?.scrollTop ?? 0;
     if (to === this.scroll) return;
-    this.top = topAfter(this.top, this.scroll, to, this.extent);
+    const isWheel = performance.now() - this.lastWheel < wheelMs;
+    this.top = topAfter(this.top, this.scroll, to, this.extent, isWheel);
     this.scroll = to;
     this.look();
   }

@@ -88,6 +88,7 @@ export function Grid(props: GridProps) {
       aria-rowcount={cache.total === undefined ? -1 : cache.total + 1}
       aria-colcount={columns.length + 1}
       aria-activedescendant={isActiveShown ? cellId(activeRow, activeColumn) : undefined}
+      onWheel={() => state.wheeled()}
       onScroll={() => state.scrolled()}
       onScrollEnd={() => state.settled()}
       onKeyDown={(event) => {

@@ -27,12 +27,18 @@ export function scrollOf(top: number, extent: Extent): number {
   return last === 0 ? 0 : (clampTop(top, extent) / last) * lastScroll(extent);
 }
 
-/** The position after the scroll bar went from one place to another. */
-export function topAfter(top: number, from: number, to: number, extent: Extent): number {
+/** The position after the scroll bar went from one place to another. A wheel moves by pixels of rows, however far. */
+export function topAfter(
+  top: number,
+  from: number,
+  to: number,
+  extent: Extent,
+  isWheel = false,
+): number {
   const end = lastScroll(extent);
   if (to <= 0) return 0;
   if (to >= end - 1) return lastTop(extent);
-  const isSmall = Math.abs(to - from) < extent.height;
+  const isSmall = isWheel || Math.abs(to - from) < extent.height;
   return clampTop(isSmall ? top + to - from : (to / end) * lastTop(extent), extent);
 }
 

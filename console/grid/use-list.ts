@@ -33,9 +33,10 @@ export function useList(collection: string, view: View, columns: readonly Column
   const { latest, problem } = wanted.cache;
   const isReady = latest !== undefined || problem !== undefined || shown.current === undefined;
   const former = shown.current;
-  // With other columns, the active cell stays.
-  if (isReady && former && former.state !== wanted && former.query === query)
-    wanted.active.value = former.state.active.peek();
+  // With other columns the active cell stays, and someone in the headers is not sent to the first row.
+  const active = former?.state.active.peek();
+  const isKept = former?.query === query || (active !== undefined && active.row < 0);
+  if (isReady && active && former?.state !== wanted && isKept) wanted.active.value = active;
   if (isReady)
     shown.current = { state: wanted, columns, view, query, isLoading: latest === undefined };
   const list = shown.current ?? { state: wanted, columns, view, query, isLoading: true };

@@ -220,6 +220,7 @@ describe("the scroll bar of a long list", () => {
     const top = 1_000_000_000;
     const from = scrollOf(top, extent);
     assert.equal(topAfter(top, from, from + 100, extent), top + 100);
+    assert.equal(topAfter(top, from, from + 900, extent, true), top + 900);
     const far = topAfter(top, from, from + 700_000, extent);
     assert.ok(far > top + 100_000_000);
   });
