@@ -4,6 +4,7 @@ import { isObject, type Json } from "../api/json.ts";
 import { pictureSize as pictureSizeOf } from "../api/pictures.ts";
 import { resolveSchema } from "../api/schema.ts";
 import type { Definition, Resource, Schema, StoredFile } from "../api/types.ts";
+import { titleFields } from "../state/title.ts";
 import { escapeName, valueAt } from "./paths.ts";
 import { type NumberForm, numberFormOf } from "./texts.ts";
 
@@ -31,6 +32,8 @@ export interface Column {
   readonly locked?: string;
   /** The collection that it refers to. */
   readonly refersTo?: string;
+  /** Whether the first resources have the same value, or none. */
+  readonly isAlike?: boolean;
   /** The parameters of a small picture, if the definition declares sizes. */
   readonly pictureSize?: string;
   /** How its numbers are written. */
@@ -75,13 +78,19 @@ export function columnsOf(definition: Definition, rows: readonly Row[]): readonl
 
 const thumbnailEdge = 48;
 
+/** Adds what the first resources tell of the values. */
 function withForm(definition: Definition, column: Column, rows: readonly Row[]): Column {
   const { unique = [] } = definition;
+  const { path, kind } = column;
+  const values = rows.map((row) => valueAt(row, path));
   const pictureSize = pictureSizeOf(definition, thumbnailEdge);
-  if (column.kind !== "number")
-    return pictureSize === undefined ? column : { ...column, pictureSize };
-  const values = rows.map((row) => valueAt(row, column.path));
-  return { ...column, form: numberFormOf(column.path, unique.includes(column.path), values) };
+  const isAlike = rows.length > 1 && new Set(values.map((one) => JSON.stringify(one))).size === 1;
+  return {
+    ...column,
+    ...(isAlike && { isAlike }),
+    ...(pictureSize !== undefined && { pictureSize }),
+    ...(kind === "number" && { form: numberFormOf(path, unique.includes(path), values) }),
+  };
 }
 
 /** The members that a schema declares, whatever its references lead to. */
@@ -94,18 +103,30 @@ export function declaredIn(root: Schema): readonly (readonly [string, Schema])[]
 export function chosenColumns(
   all: readonly Column[],
   paths: readonly string[] | undefined,
+  isNarrow = false,
 ): readonly Column[] {
-  if (paths === undefined) return firstColumns(all);
+  if (paths === undefined) return firstColumns(all, isNarrow);
   return paths.map((path) => all.find((one) => one.path === path) ?? strangeColumn(path));
 }
 
-function firstColumns(all: readonly Column[]): readonly Column[] {
-  const own = all.filter(({ path }) => !isOwn(path)).slice(0, shownAtFirst);
+/** The title comes first. Where only some fit, those follow that tell resources apart. */
+function firstColumns(all: readonly Column[], isNarrow: boolean): readonly Column[] {
+  const usual = all.filter(({ path }) => !isOwn(path)).slice(0, shownAtFirst);
+  const title = titleFields
+    .map((name) => usual.find(({ path }) => path === name))
+    .find((column) => column?.kind === "text" || column?.kind === "number");
+  const others = usual.filter((column) => column !== title);
+  const ordered = isNarrow ? others.toSorted((one, other) => rankOf(one) - rankOf(other)) : others;
+  const own = title === undefined ? ordered : [title, ...ordered];
   const last = all.filter(
     ({ path }) => path === "updatedAt" || (path === "id" && own.length === 0),
   );
   return [...own, ...last];
 }
+
+const ranks: Partial<Record<Kind, number>> = { number: 0, time: 1, date: 1, choice: 2 };
+
+const rankOf = ({ kind, isAlike }: Column): number => (isAlike ? 9 : (ranks[kind] ?? 3));
 
 /** A path of the address that neither the schema nor the first resources have. */
 const strangeColumn = (path: string): Column => ({ path, label: path, kind: "any", options: [] });

@@ -8,6 +8,7 @@ import type { Column, Row } from "./columns.ts";
 import type { GridState } from "./grid-state.ts";
 import { GridHeader, type HeaderActions, type Selected } from "./header.tsx";
 import { type GridKeys, pressKey } from "./keys.ts";
+import { isNarrow } from "./narrow.ts";
 import { cellId, GridRow, type RowActions } from "./row.tsx";
 import { rowHeight } from "./scroll.ts";
 import type { Selection } from "./selection.ts";
@@ -33,12 +34,12 @@ export interface GridProps {
   readonly onSelectAll: () => Promise<void>;
 }
 
-const checkWidth = 40;
+const checkWidth = isNarrow ? 44 : 40;
 const usualWidths: Partial<Record<Column["kind"], number>> = {
-  ...{ number: 110, boolean: 100, date: 130, time: 200, choice: 120 },
+  ...{ number: isNarrow ? 90 : 110, boolean: 100, date: 130, time: 200, choice: 120 },
 };
 
-const usualWidth = 190;
+const usualWidth = isNarrow ? 150 : 190;
 const letterWidth = 8.5;
 
 /** Wide enough for its header, unless that is long. */
@@ -82,7 +83,11 @@ export function Grid(props: GridProps) {
       class="grid"
       tabIndex={0}
       data-locked={props.locked && true}
-      style={{ scrollPaddingInlineStart: `${checkWidth + (sizes[0] ?? 0)}px` }}
+      style={{
+        scrollPaddingInlineStart: `${checkWidth + (sizes[0] ?? 0)}px`,
+        "--check": `${checkWidth}px`,
+        "--row": `${rowHeight}px`,
+      }}
       aria-label={props.collection}
       aria-multiselectable="true"
       aria-rowcount={cache.total === undefined ? -1 : cache.total + 1}

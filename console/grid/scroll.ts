@@ -1,7 +1,10 @@
 // Maps the position of a scroll bar to rows. A browser ends an element at some 33 million pixels, so a
 // long list has a shorter scroll bar, and small movements still move by pixels of rows.
 
-export const rowHeight = 34;
+import { isNarrow } from "./narrow.ts";
+
+/** Fingers need more than pointers. */
+export const rowHeight = isNarrow ? 44 : 34;
 const tallest = 8_000_000;
 
 export interface Extent {

@@ -70,7 +70,7 @@ export function Toolbar(props: ToolbarProps) {
       {props.mayCreate && (
         <a class="button primary" href={linkTo(screenPath(collection, "new"), props.params)}>
           <Icon name="plus" />
-          New resource
+          <span class="button-text">New resource</span>
         </a>
       )}
     </div>

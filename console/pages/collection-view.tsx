@@ -133,21 +133,23 @@ function ListPart(props: ListPartProps) {
   const isEmpty = latest !== undefined && cache.rowCount === 0;
   return (
     <section class="list-part" aria-label={`Resources of ${name}`}>
-      <Toolbar
-        collection={name}
-        description={definition.description}
-        {...{ all, view, params, isSearchable, mayCreate }}
-        shown={columns}
-        total={cache.total}
-        onChange={change}
-        onExport={save}
-      />
-      <FilterBar
-        view={view}
-        fields={useMemo(() => filterFields(definition, all), [all])}
-        problem={problem}
-        onChange={change}
-      />
+      <div class="list-head">
+        <Toolbar
+          collection={name}
+          description={definition.description}
+          {...{ all, view, params, isSearchable, mayCreate }}
+          shown={columns}
+          total={cache.total}
+          onChange={change}
+          onExport={save}
+        />
+        <FilterBar
+          view={view}
+          fields={useMemo(() => filterFields(definition, all), [all])}
+          problem={problem}
+          onChange={change}
+        />
+      </div>
       {problem !== undefined || isEmpty ? (
         <EmptyList
           {...{ name, problem, mayCreate, params }}

@@ -4,6 +4,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { Definition, Page, Rights } from "../api/types.ts";
 import { chosenColumns, columnsOf, type Row } from "../grid/columns.ts";
+import { isNarrow } from "../grid/narrow.ts";
 import { parseView } from "../grid/view.ts";
 import { collections, findCollection, isAdmin } from "../state/collections.ts";
 import { useLoad } from "../state/load.ts";
@@ -45,7 +46,7 @@ export function CollectionScreen() {
     () => columnsOf(definition, sample.value?.rows ?? []),
     [JSON.stringify(definition), sample.value],
   );
-  const columns = useMemo(() => chosenColumns(all, view.fields), [all, view]);
+  const columns = useMemo(() => chosenColumns(all, view.fields, isNarrow), [all, view]);
   const { value, problem, reload } = sample;
   if (problem?.status === 404 && !isNew) return <UnknownCollection name={name} />;
   if (problem !== undefined && !isNew) return <ProblemMessage problem={problem} retry={reload} />;

@@ -48,6 +48,7 @@ function Frame() {
         Skip to content
       </button>
       <TopBar
+        isMenuOpen={isRailOpen.value}
         onMenu={() => {
           isRailOpen.value = !isRailOpen.value;
         }}

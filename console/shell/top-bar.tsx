@@ -21,11 +21,20 @@ const themeLooks: Readonly<Record<Theme, readonly [IconName, string]>> = {
   dark: ["moon", "Dark"],
 };
 
-export function TopBar({ onMenu }: { onMenu: () => void }) {
+interface TopBarProps {
+  readonly isMenuOpen: boolean;
+  readonly onMenu: () => void;
+}
+
+export function TopBar({ isMenuOpen, onMenu }: TopBarProps) {
   return (
     <header class="top-bar">
       <span class="narrow-only">
-        <IconButton icon="menu" label="Navigation" onClick={onMenu} />
+        <IconButton
+          icon={isMenuOpen ? "x" : "menu"}
+          label={isMenuOpen ? "Close the navigation" : "Navigation"}
+          onClick={onMenu}
+        />
       </span>
       <a class="brand" href={linkTo([])} aria-label="Restante">
         <img src="console/icon.svg" alt="" width="24" height="24" />

@@ -110,6 +110,7 @@ describe("lists in the console", { skip }, () => {
 
   it("name the index that would help a filter", async () => {
     const page = await test.open("#/c/customers");
+    await cell(page, "Ada").waitFor();
     // A collection that takes long to look through.
     await page.route("**/orders?*", async (route) => {
       const response = await route.fetch();

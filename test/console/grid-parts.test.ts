@@ -136,6 +136,20 @@ describe("the columns of a collection", () => {
     assert.equal(chosenColumns(columnsOf({}, []), undefined)[0]?.path, "id");
   });
 
+  it("begin with the title, and on a phone with what tells resources apart", () => {
+    const names = ["status", "note", "placedAt", "total", "number"];
+    const orders = ["1", "2"].map((id, number) =>
+      row({ id, status: "open", note: id, placedAt: `2026-01-0${id}`, total: number, number }),
+    );
+    const found = columnsOf({}, orders);
+    const pathsOf = (isNarrow: boolean) =>
+      chosenColumns(found, undefined, isNarrow).map(({ path }) => path);
+    assert.deepEqual(pathsOf(false), ["number", ...names.slice(0, -1), "updatedAt"]);
+    assert.deepEqual(pathsOf(true), [
+      ...["number", "total", "placedAt", "note", "status", "updatedAt"],
+    ]);
+  });
+
   it("offer the fields inside of objects and lists to filters", () => {
     const fields = filterFields(definition, all);
     const kinds = Object.fromEntries(fields.map(({ path, kind }) => [path, kind]));

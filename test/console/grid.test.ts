@@ -365,6 +365,15 @@ describe("the grid of the console", { skip }, () => {
       await expectAccessible(page);
       await expectNoSidewaysScroll(page);
       if (look.size === "phone") {
+        const tools = page.locator(".list-head :is(.grid-toolbar, .filter-bar) > .button");
+        const boxes = (await tools.all()).slice(0, 4).map((tool) => tool.boundingBox());
+        const [search, ...others] = await Promise.all([
+          ...[page.getByLabel("Search", { exact: true }).boundingBox(), ...boxes],
+        ]);
+        for (const box of [search, ...others]) assert.equal(box?.y, search?.y);
+        for (const box of others) assert.deepEqual([box?.width, box?.height], [44, 44]);
+        await page.getByRole("button", { name: "Navigation" }).tap();
+        await page.getByRole("button", { name: "Close the navigation" }).tap();
         await cell(page, "70").tap();
         await page.getByRole("heading", { name: "Cyd" }).waitFor();
         assert.equal(await page.getByRole("grid").isVisible(), false);
