@@ -13,9 +13,9 @@ import { accessWord, changeAccess, firstGrant, grantsOf, type Verb, verbs } from
 import { GrantEditor } from "./grant-editor.tsx";
 
 const words: Readonly<Record<string, string>> = {
-  token: "tokens with the scope",
+  token: "tokens that have the right",
   public: "everyone",
-  owner: "owners, with the scope",
+  owner: "owners whose token has the right",
   grants: "rules by value and field",
 };
 

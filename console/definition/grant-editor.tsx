@@ -69,8 +69,8 @@ export function GrantEditor(props: GrantEditorProps) {
 
 const audienceWords: Readonly<Record<Audience, string>> = {
   everyone: "everyone",
-  token: "tokens with the scope",
-  owner: "owners, with the scope",
+  token: "tokens that have the right",
+  owner: "owners whose token has the right",
   role: "tokens with the role",
   scope: "tokens with another scope",
 };

@@ -2,7 +2,8 @@
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "../api/client.ts";
-import type { Definition, Rights } from "../api/types.ts";
+import type { Definition, Page, Resource, Rights } from "../api/types.ts";
+import { isFiltered, parseView, queryParams } from "../grid/view.ts";
 import { createRequest, deleteSoon, resourceUrl, tellSaved } from "../state/changes.ts";
 import { collections, collectionsProblem, findCollection } from "../state/collections.ts";
 import { isTyping, useCommands } from "../state/commands.ts";
@@ -158,7 +159,7 @@ function actionsOf(props: PanelProps, draft: Draft): Actions {
     const saved = await draft.save();
     if (saved === undefined) return undefined;
     setGuard(undefined);
-    if (id === undefined) tellDone(`Created ${titleOf(saved.body)}.`);
+    if (id === undefined) void tellCreated(collection, saved.body);
     else tellSaved(collection, id, draft.base, saved);
     return saved.body.id;
   };
@@ -186,6 +187,18 @@ function actionsOf(props: PanelProps, draft: Draft): Actions {
     next: onNext,
     previous: onPrevious,
   };
+}
+
+/** A list with a filter may not have it. */
+async function tellCreated(collection: string, resource: Resource): Promise<void> {
+  const done = `Created ${titleOf(resource)}.`;
+  const view = parseView(route.peek().params);
+  if (!isFiltered(view)) return tellDone(done);
+  const params = queryParams(view);
+  params.append("id[eq]", resource.id);
+  params.set("limit", "1");
+  const found = await get<Page<Resource>>(`/${collection}?${params}`).catch(() => undefined);
+  tellDone(found?.data.length === 0 ? `${done} The filter of the list hides it.` : done);
 }
 
 const focusFirst = (): void =>

@@ -129,7 +129,7 @@ describe("one resource in the console", { skip }, () => {
   });
 
   it("says what to do, and creates one with its picture by Enter", async () => {
-    const page = await test.open("#/c/people/-/new");
+    const page = await test.open("#/c/people/-/new?name=Ada");
     await input(page, "age").fill("1,200");
     await page.keyboard.press("Enter");
     await panel(page).getByText("Not saved: 3 fields need attention.").waitFor();
@@ -152,6 +152,7 @@ describe("one resource in the console", { skip }, () => {
     await input(page, "email").fill("zoe@example.org");
     await page.keyboard.press("Enter");
     await panel(page).getByRole("heading", { name: "Zoe" }).waitFor();
+    await page.getByText("Created Zoe. The filter of the list hides it.").waitFor();
     await page.getByRole("navigation", { name: "Breadcrumb" }).getByText("Zoe").waitFor();
     await panel(page).getByRole("img", { name: "Preview of dot.png" }).waitFor();
     await page.context().close();
