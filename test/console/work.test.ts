@@ -100,6 +100,7 @@ describe("work that goes on in the console", { skip }, () => {
 
   it("shows how far an index is, in the designer", async () => {
     const page = await test.open("#/c/orders/-/definition");
+    await page.getByText("As JSON").click();
     const text = page.getByRole("textbox", { name: "The definition as JSON" });
     await text.fill('{"indexed":["n"]}');
     hold();
