@@ -111,6 +111,7 @@ describe("one resource in the console", { skip }, () => {
     await page.keyboard.type("Fay");
     await page.keyboard.press("Control+s");
     await panel(page).getByText("email is required").waitFor();
+    await input(page, "email").and(page.locator(":focus")).waitFor();
     await page.keyboard.type("fay@example.org");
     const lost = page.route("**/people", async (route) => {
       await route.fetch();
