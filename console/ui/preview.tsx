@@ -1,13 +1,12 @@
 // A preview of a file: a picture, the beginning of a text, or sound and film on demand. Documents are never rendered.
 
 import { useEffect, useState } from "preact/hooks";
+import { isPicture, pictureSize } from "../api/pictures.ts";
 import type { Definition, StoredFile } from "../api/types.ts";
 import { readFile } from "../api/upload.ts";
 import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 
-/** What a browser shows as a picture without running anything. SVG is a document. */
-const pictures = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 const texts = /^(text\/.*|application\/(json|.*\+json|xml|yaml))(;|$)/;
 const media = /^(audio|video)\/[\w.+-]+/;
 
@@ -23,8 +22,8 @@ interface PreviewProps {
 }
 
 export function Preview({ file, path, definition }: PreviewProps) {
-  const size = sizeOf(definition);
-  if (pictures.test(file.type) && (size !== undefined || file.size <= largestPicture))
+  const size = pictureSize(definition, enough);
+  if (isPicture(file.type) && (size !== undefined || file.size <= largestPicture))
     return <Picture name={file.name} path={size === undefined ? path : `${path}?${size}`} />;
   if (texts.test(file.type) && file.size > 0) return <TextStart path={path} />;
   if (media.test(file.type) && file.size <= largestMedia) return <Media path={path} file={file} />;
@@ -35,25 +34,7 @@ export function Preview({ file, path, definition }: PreviewProps) {
   );
 }
 
-interface Size {
-  readonly width?: number;
-  readonly height?: number;
-}
-
 const enough = 160;
-
-/** The smallest declared size that is large enough, otherwise the largest. */
-function sizeOf({ pictures: declared }: Definition): string | undefined {
-  const sizes = ((declared as { sizes?: readonly Size[] } | undefined)?.sizes ?? []).toSorted(
-    (one, other) => edgeOf(one) - edgeOf(other),
-  );
-  const best = sizes.find((size) => edgeOf(size) >= enough) ?? sizes.at(-1);
-  if (best === undefined) return undefined;
-  const entries = Object.entries(best).map(([name, value]) => [name, String(value)]);
-  return new URLSearchParams([...entries, ["fit", "inside"]]).toString();
-}
-
-const edgeOf = ({ width = 0, height = 0 }: Size): number => Math.max(width, height);
 
 /** The blob of a file, until it is shown no longer. */
 function useBlob(path: string | undefined, range?: string): Blob | undefined {
@@ -83,7 +64,7 @@ function useObjectUrl(blob: Blob | undefined): string | undefined {
 /** A picture that was chosen and is not sent yet. */
 export function ChosenPicture({ file }: { file: File }) {
   const url = useObjectUrl(file);
-  return pictures.test(file.type) && url !== undefined ? (
+  return isPicture(file.type) && url !== undefined ? (
     <span class="preview">
       <img src={url} alt={`Preview of ${file.name}`} />
     </span>
