@@ -174,10 +174,23 @@ function NewField({ parent, taken, onAdd, onClose }: NewFieldProps) {
     if (trimmed === "" || isTaken) return;
     onAdd(trimmed, type);
     setName("");
+    setType("text");
+  };
+  const addNext = (): void => {
+    add();
     input.current?.focus();
   };
+  // What was typed and not added would be lost when the definition is saved.
+  const onFocusOut = ({ currentTarget, relatedTarget }: FocusEvent): void => {
+    const isInside =
+      relatedTarget instanceof Node && (currentTarget as Node).contains(relatedTarget);
+    if (!isInside) add();
+  };
   return (
-    <tr onKeyDown={(event) => event.key === "Escape" && onClose?.()}>
+    <tr
+      onKeyDown={(event) => event.key === "Escape" && onClose?.()}
+      onFocusOut={(event) => onFocusOut(event)}
+    >
       <td>
         <input
           type="text"
@@ -193,7 +206,7 @@ function NewField({ parent, taken, onAdd, onClose }: NewFieldProps) {
           onKeyDown={(event) => {
             if (event.key !== "Enter") return;
             event.preventDefault();
-            add();
+            addNext();
           }}
         />
       </td>
@@ -209,7 +222,7 @@ function NewField({ parent, taken, onAdd, onClose }: NewFieldProps) {
         </select>
       </td>
       <td colSpan={6}>
-        <Button icon="plus" isDisabled={trimmed === "" || isTaken} onClick={add}>
+        <Button icon="plus" isDisabled={trimmed === "" || isTaken} onClick={addNext}>
           Add
         </Button>
         {onClose && (

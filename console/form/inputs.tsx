@@ -5,17 +5,11 @@ import { useContext, useRef, useState } from "preact/hooks";
 import { isEqual } from "../api/json.ts";
 import type { Schema } from "../api/types.ts";
 import type { FieldAttributes } from "../ui/field.tsx";
+import { parseNumber } from "../ui/number-text.ts";
 import { ChoiceInput } from "./choice.tsx";
 import { type FieldProps, Form, type FormContext } from "./context.ts";
 import type { Kind } from "./schema.ts";
-import {
-  fromLocalInput,
-  isDate,
-  parseJson,
-  parseNumber,
-  summaryOf,
-  toLocalInput,
-} from "./values.ts";
+import { fromLocalInput, isDate, parseJson, summaryOf, toLocalInput } from "./values.ts";
 
 export interface InputProps extends FieldProps {
   readonly attributes: FieldAttributes;

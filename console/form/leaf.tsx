@@ -5,10 +5,11 @@ import type { Json } from "../api/json.ts";
 import type { Schema } from "../api/types.ts";
 import { Field } from "../ui/field.tsx";
 import { Menu } from "../ui/menu.tsx";
+import { numberHint } from "../ui/number-text.ts";
 import { type FieldProps, Form, useLockText } from "./context.ts";
 import { type InputProps, inputFor } from "./inputs.tsx";
 import { allowsNull, type Kind, limitsOf, plainError } from "./schema.ts";
-import { numberHint, summaryOf } from "./values.ts";
+import { summaryOf } from "./values.ts";
 
 interface LeafProps extends FieldProps {
   readonly kind: Kind;

@@ -23,7 +23,7 @@ const idPattern = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
 function titleFieldOf(collection: string): string {
   const properties = findCollection(collection)?.definition.schema?.properties;
   if (properties === undefined) return "name";
-  const declared = titleFields.find((name) => Object.hasOwn(properties, name));
+  const declared = titleFields(Object.keys(properties))[0];
   const firstText = Object.entries(properties).find(([, { type }]) => type === "string");
   return declared ?? firstText?.[0] ?? "id";
 }

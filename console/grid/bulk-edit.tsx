@@ -5,6 +5,7 @@ import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Field } from "../ui/field.tsx";
 import { countText } from "../ui/format.ts";
+import { numberHint } from "../ui/number-text.ts";
 import { batchProgress, patchOf, runBatches, type Target } from "./batch.ts";
 import { BatchProgress, tellOutcome } from "./bulk-report.tsx";
 import type { Column } from "./columns.ts";
@@ -32,7 +33,7 @@ export function BulkEdit({ collection, columns, targets, onClose }: BulkEditProp
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const value = isRemoval ? null : readInput(kind, text, undefined);
-    if (value === undefined) return setError("This is no number.");
+    if (value === undefined) return setError(numberHint(text));
     setBusy(true);
     const outcome = await runBatches(targets, patchOf(collection, patchAt(path, value)));
     onClose();

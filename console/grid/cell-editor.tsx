@@ -3,6 +3,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isEqual, type Json } from "../api/json.ts";
 import { asProblem } from "../api/problem.ts";
+import { numberHint } from "../ui/number-text.ts";
 import type { Column } from "./columns.ts";
 import { inputKind, inputText, readInput } from "./edit.ts";
 import { ValueInput } from "./value-input.tsx";
@@ -36,7 +37,8 @@ export function CellEditor({ column, value, onSave, onLeave }: CellEditorProps) 
     if (isDone.current) return;
     const input = box.current?.querySelector<HTMLInputElement>("input");
     const next = input?.validity.badInput ? undefined : readInput(kind, text, value);
-    if (next === undefined) return setError("This is no number or time.");
+    if (next === undefined)
+      return setError(kind === "number" ? numberHint(text) : "This is no time.");
     if (text === inputText(kind, value) || isEqual(next, value)) return leave(move);
     isDone.current = true;
     try {

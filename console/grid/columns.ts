@@ -112,7 +112,7 @@ export function chosenColumns(
 /** The title comes first. Where only some fit, those follow that tell resources apart. */
 function firstColumns(all: readonly Column[], isNarrow: boolean): readonly Column[] {
   const usual = all.filter(({ path }) => !isOwn(path)).slice(0, shownAtFirst);
-  const title = titleFields
+  const title = titleFields(usual.map(({ path }) => path))
     .map((name) => usual.find(({ path }) => path === name))
     .find((column) => column?.kind === "text" || column?.kind === "number");
   const others = usual.filter((column) => column !== title);

@@ -1,6 +1,7 @@
 // Which cells can be edited in place, and how their text is read.
 
 import type { Json } from "../api/json.ts";
+import { parseNumber } from "../ui/number-text.ts";
 import { type Column, type Kind, kindOfValue, type Row } from "./columns.ts";
 import { valueAt } from "./paths.ts";
 
@@ -46,10 +47,16 @@ export function localInput(time: string): string {
   return local.toISOString().slice(0, 19);
 }
 
+/** Undefined for a text that is no number. */
+export function numberIn(text: string): number | undefined {
+  const value = parseNumber(text);
+  return typeof value === "number" ? value : undefined;
+}
+
 /** Returns null for "no value", which removes the field, and undefined for a text that is no value. */
 export function readInput(kind: Kind, text: string, former: Json | undefined): Json | undefined {
   if (text === "") return kind === "text" && typeof former === "string" ? "" : null;
-  if (kind === "number") return Number.isFinite(Number(text)) ? Number(text) : undefined;
+  if (kind === "number") return numberIn(text);
   if (kind === "choice" || kind === "boolean") return JSON.parse(text) as Json;
   return kind === "time" ? new Date(text).toISOString() : text;
 }

@@ -83,7 +83,7 @@ export function FilterBar({ view, fields, problem, noun = "filter", onChange }: 
           kind="quiet"
           onClick={() => onChange({ filters: [], where: undefined, q: "", sort: [] })}
         >
-          {isFiltered(view) ? "Clear all" : "Clear the order"}
+          {isFiltered(view) ? "Clear all" : "Clear the sorting"}
         </Button>
       )}
     </div>

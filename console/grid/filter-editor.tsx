@@ -3,8 +3,9 @@
 import { useState } from "preact/hooks";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
+import { numberHint } from "../ui/number-text.ts";
 import type { Kind } from "./columns.ts";
-import { localInput } from "./edit.ts";
+import { localInput, numberIn } from "./edit.ts";
 import { type FilterField, type Operator, operatorLabel, operatorsFor } from "./operators.ts";
 import { ValueInput } from "./value-input.tsx";
 import { type Filter, makeFilter } from "./view.ts";
@@ -25,6 +26,7 @@ export function FilterEditor({ fields, filter, errors = [], onApply }: FilterEdi
     filter?.operator ?? firstOperator(fields, first),
   );
   const [value, setValue] = useState(filter?.value ?? "");
+  const [hint, setHint] = useState<string>();
   const known = fields.find((field) => field.path === path);
   const kind = known?.kind ?? "any";
   const operators = operatorsFor(kind);
@@ -37,8 +39,10 @@ export function FilterEditor({ fields, filter, errors = [], onApply }: FilterEdi
   const submit = (event: Event): void => {
     event.preventDefault();
     if (path === "") return;
+    const isWrong = isNumber(value, operator, kind) && numberIn(value) === undefined;
     const isDeclared = known !== undefined;
-    onApply(makeFilter(path, operator, finalValue(value, operator, kind), isDeclared));
+    if (isWrong) setHint(numberHint(value));
+    else onApply(makeFilter(path, operator, finalValue(value, operator, kind), isDeclared));
   };
   return (
     <form class="filter-editor" onSubmit={submit}>
@@ -87,9 +91,12 @@ export function FilterEditor({ fields, filter, errors = [], onApply }: FilterEdi
         )}
       </Field>
       <FilterValue
-        {...{ kind, operator, value, errors }}
+        {...{ kind, operator, value, errors: hint === undefined ? errors : [hint] }}
         options={known?.options ?? []}
-        onValue={setValue}
+        onValue={(next) => {
+          setValue(next);
+          setHint(undefined);
+        }}
       />
       <Button type="submit" kind="primary">
         Apply
@@ -110,8 +117,12 @@ const takesText: readonly Operator[] = ["in", "like", "startsWith", "contains", 
 const valueKind = (kind: Kind, operator: Operator): Kind =>
   operator === "exists" ? "boolean" : takesText.includes(operator) ? "text" : kind;
 
+const isNumber = (value: string, operator: Operator, kind: Kind): boolean =>
+  valueKind(kind, operator) === "number" && value !== "";
+
 function finalValue(value: string, operator: Operator, kind: Kind): string {
   if (operator === "exists") return value === "false" ? "false" : "true";
+  if (isNumber(value, operator, kind)) return String(numberIn(value));
   const isTime = valueKind(kind, operator) === "time" && !value.endsWith("Z") && value !== "";
   return isTime ? new Date(value).toISOString() : value;
 }

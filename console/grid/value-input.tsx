@@ -15,7 +15,6 @@ interface ValueInputProps {
 }
 
 const types: Partial<Record<Kind, string>> = {
-  number: "number",
   date: "date",
   time: "datetime-local",
 };
@@ -48,8 +47,9 @@ export function ValueInput({
     <input
       {...attributes}
       {...typeOf(kind)}
-      step={kind === "number" ? "any" : kind === "time" ? 1 : undefined}
-      dir={types[kind] === undefined ? "auto" : undefined}
+      step={kind === "time" ? 1 : undefined}
+      inputMode={kind === "number" ? "decimal" : undefined}
+      dir={kind === "number" || types[kind] !== undefined ? undefined : "auto"}
       autocomplete="off"
       value={text}
       onInput={(event) => onText(event.currentTarget.value)}

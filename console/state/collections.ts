@@ -34,14 +34,19 @@ export async function loadCollections(): Promise<void> {
   }
 }
 
+/** The token that has not the scope `admin`, so that nothing is asked in vain. */
+let limited: string | undefined;
+
 async function readAll(): Promise<readonly KnownCollection[]> {
-  if (token.peek()) {
+  const secret = token.peek();
+  if (secret && secret !== limited) {
     try {
       const { data } = await get<Page<Collection>>("/-/collections");
       isAdmin.value = true;
       return data;
     } catch (error) {
       if (!(error instanceof Problem) || error.status !== 403) throw error;
+      limited = secret;
     }
   }
   isAdmin.value = false;

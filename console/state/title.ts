@@ -2,10 +2,14 @@
 
 import { type Json, type JsonObject, memberOf } from "../api/json.ts";
 
-/** The first that is a text counts. */
-export const titleFields: readonly string[] = [
-  ...["name", "title", "label", "displayName", "fullName", "subject", "email", "username"],
-  ...["number", "code", "sku", "slug", "key"],
+const names = ["name", "title", "label", "displayName", "fullName", "subject"];
+const otherNames = ["email", "username", "number", "code", "sku", "slug", "key"];
+
+/** Those of some fields that can be a title, the best one first. */
+export const titleFields = (fields: readonly string[]): readonly string[] => [
+  ...names.filter((name) => fields.includes(name)),
+  ...fields.filter((name) => /(?:name|title)$/i.test(name) && !names.includes(name)),
+  ...otherNames.filter((name) => fields.includes(name)),
 ];
 
 const longest = 200;
@@ -14,7 +18,7 @@ const isText = (value: Json | undefined): value is string =>
   typeof value === "string" && value.trim() !== "";
 
 export function titleOf(resource: JsonObject): string {
-  const wanted = titleFields.map((name) => memberOf(resource, name));
+  const wanted = titleFields(Object.keys(resource)).map((name) => memberOf(resource, name));
   const found = wanted.find((value) => isText(value) || typeof value === "number");
   return String(found ?? firstText(resource) ?? memberOf(resource, "id") ?? "").slice(0, longest);
 }

@@ -54,6 +54,21 @@ describe("the designer", { skip }, () => {
     await page.context().close();
   });
 
+  it("adds a field that was typed and not added when the person goes on", async () => {
+    const page = await test.open("#/c/typed/-/definition");
+    await page.getByLabel("Name of a new field").fill("rating");
+    await page.getByLabel("Type of a new field").selectOption("number");
+    await page.getByLabel("Who may read").focus();
+    await page.getByLabel("rating is required").waitFor();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved the definition of typed.").waitFor();
+    const saved = await test.app.request("/-/collections/typed/definition");
+    const { schema } = (await saved.json()) as { schema: { properties: object } };
+    assert.deepEqual(schema.properties, { rating: { type: "number" } });
+    assert.equal(await page.getByLabel("Type of a new field").inputValue(), "text");
+    await page.context().close();
+  });
+
   itLong("designs a new collection with members by the keyboard alone, on a phone", async () => {
     const page = await test.open("#/c/books/-/definition", { ...phone, colorScheme: "dark" });
     await page.getByLabel("Name of a new field").focus();

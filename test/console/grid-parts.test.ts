@@ -198,6 +198,9 @@ describe("values in cells", () => {
   it("are read as the kind that they have", () => {
     assert.equal(readInput("number", "1.5", 1), 1.5);
     assert.equal(readInput("number", "x", 1), undefined);
+    // What the form reads, a cell reads alike: a comma is never dropped.
+    assert.equal(readInput("number", "17,50", 1), 17.5);
+    assert.equal(readInput("number", "1,250", 1), undefined);
     assert.equal(readInput("number", "", 1), null);
     assert.equal(readInput("text", "", "a"), "");
     assert.equal(readInput("text", "", undefined), null);

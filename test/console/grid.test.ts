@@ -173,6 +173,9 @@ describe("the grid of the console", { skip }, () => {
     await page.getByLabel("age", { exact: true }).fill("-1");
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
+    await page.getByLabel("age", { exact: true }).fill("1,250");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").getByText("Write 1250 or 1.25.").waitFor();
     await page.getByLabel("age", { exact: true }).fill("37");
     await page.keyboard.press("Enter");
     await cell(page, "37").waitFor();

@@ -5,12 +5,7 @@ import { describe, it } from "node:test";
 import { conflictsOf, fieldsOf, patchOf, rebase } from "../../console/api/patch.ts";
 import { resolveSchema, schemaOf } from "../../console/api/schema.ts";
 import { isFileSchema, kindOf, limitsOf, plainError } from "../../console/form/schema.ts";
-import {
-  fromLocalInput,
-  numberHint,
-  parseNumber,
-  toLocalInput,
-} from "../../console/form/values.ts";
+import { fromLocalInput, toLocalInput } from "../../console/form/values.ts";
 import {
   dispositionOf,
   fieldProblem,
@@ -19,6 +14,8 @@ import {
   nextName,
   usualField,
 } from "../../console/resource/file-list.ts";
+import { titleOf } from "../../console/state/title.ts";
+import { numberHint, parseNumber } from "../../console/ui/number-text.ts";
 
 describe("a patch of a resource", () => {
   const merge = "application/merge-patch+json";
@@ -120,6 +117,16 @@ describe("the fields of a form", () => {
     for (const time of ["2026-11-15T02:39:07.000Z", "0042-01-02T03:04:05.006Z"])
       assert.equal(fromLocalInput(toLocalInput(time) ?? ""), time);
     assert.equal(toLocalInput("yesterday"), undefined);
+  });
+});
+
+describe("the title of a resource", () => {
+  it("is its name, what ends in name, or another text", () => {
+    assert.equal(titleOf({ id: "1", email: "a@b.c", name: "Ada" }), "Ada");
+    assert.equal(titleOf({ id: "1", email: "a@b.c", "Company name": "Oak" }), "Oak");
+    assert.equal(titleOf({ id: "1", email: "a@b.c", note: "x" }), "a@b.c");
+    assert.equal(titleOf({ id: "1", number: 7, note: "x" }), "7");
+    assert.equal(titleOf({ id: "1", count: 7 }), "1");
   });
 });
 
