@@ -8,6 +8,7 @@ const ofTheProject = ["/tidy.test", "/docs.test", "/scripts.test", "/test-runner
 /** Requests and responses as bytes: parsers, bodies, streams, connections, header fields. */
 const bytes = [
   "/runtime/",
+  "/client/client.test",
   "/http/action-responses.test",
   "/http/chunked.test",
   "/http/content-coding.test",
