@@ -81,6 +81,8 @@ function ImportSource({ collection, source, onReset }: ImportSourceProps) {
     abort.current = new AbortController();
     setStep(isDryRun ? "trying" : "importing");
     setProblem(undefined);
+    // The counts of a dry run would say that something was written.
+    setProgress(undefined);
     try {
       const done = await importSource(source, options(isDryRun), setProgress, abort.current.signal);
       setProgress(done);
