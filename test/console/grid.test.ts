@@ -178,6 +178,7 @@ describe("the grid of the console", { skip }, () => {
     await page.getByRole("alert").getByText("Write 1250 or 1.25.").waitFor();
     await page.getByLabel("age", { exact: true }).fill("37");
     await page.keyboard.press("Enter");
+    await page.locator("[role=grid]:focus").waitFor();
     await cell(page, "37").waitFor();
     await page.keyboard.press("F2");
     await page.getByLabel("age", { exact: true }).fill("99");
