@@ -140,3 +140,11 @@ export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   )) as [number, number];
   assert.ok(content <= window, `the page is ${content} pixels wide in a window of ${window}`);
 }
+
+/** Replaces the text of a JSON editor by keys. So the editor changes it, not the browser, which may add styles of its own. */
+export async function writeJson(page: Page, label: string, text: string): Promise<void> {
+  await page.getByRole("textbox", { name: label }).focus();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  await page.keyboard.insertText(text);
+}

@@ -4,7 +4,14 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { itLong } from "../short-run.ts";
-import { expectAccessible, expectNoSidewaysScroll, phone, skip, useConsole } from "./console.ts";
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  phone,
+  skip,
+  useConsole,
+  writeJson,
+} from "./console.ts";
 
 describe("the designer", { skip }, () => {
   const test = useConsole(async (app) => {
@@ -26,6 +33,7 @@ describe("the designer", { skip }, () => {
       body: JSON.stringify(definition),
     });
   const editor = (page: Page) => page.getByRole("textbox", { name: "The definition as JSON" });
+  const write = (page: Page, text: string) => writeJson(page, "The definition as JSON", text);
   const save = (page: Page) => page.getByRole("button", { name: "Save", exact: true });
 
   it("suggests a schema, shows what would no longer fit, and saves", async () => {
@@ -157,9 +165,9 @@ describe("the designer", { skip }, () => {
   it("shows the server's errors at their line, and what is no JSON", async () => {
     const page = await test.open("#/c/teams/-/definition");
     await page.getByText("As JSON").click();
-    await editor(page).fill('{"schema"');
+    await write(page, '{"schema"');
     await page.getByText("This is no JSON object yet.").waitFor();
-    await editor(page).fill('{"schema":{"properties":{\n"a":{"type":"strnig"}}}}');
+    await write(page, '{"schema":{"properties":{\n"a":{"type":"strnig"}}}}');
     await save(page).click();
     await page.getByText("/schema/properties/a/type").waitFor();
     await page.locator(".cm-lintRange-error").getByText('"strnig"').waitFor();
@@ -172,7 +180,7 @@ describe("the designer", { skip }, () => {
     await define("teams", { description: "before" });
     const page = await test.open("#/c/teams/-/definition", { colorScheme: "dark" });
     await page.getByText("As JSON").click();
-    await editor(page).fill('{"description":"mine","maxBytes":5000}');
+    await write(page, '{"description":"mine","maxBytes":5000}');
     await define("teams", { description: "theirs", cache: { maxAge: 60 } });
     await page.keyboard.press("Control+s");
     const dialog = page.getByRole("dialog", { name: "Someone else has changed this definition" });
@@ -183,7 +191,7 @@ describe("the designer", { skip }, () => {
     await page.getByText("Saved the definition of teams.").waitFor();
     const merged = { description: "theirs", cache: { maxAge: 60 }, maxBytes: 5000 };
     assert.deepEqual(await definitionOf("teams"), merged);
-    await editor(page).fill('{"description":"mine again"}');
+    await write(page, '{"description":"mine again"}');
     await define("teams", { description: "theirs again" });
     await save(page).click();
     await dialog.getByRole("button", { name: "Take all theirs" }).click();

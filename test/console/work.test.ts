@@ -11,7 +11,7 @@ import type { Page } from "playwright-core";
 import { newSecret } from "../../src/model/token.ts";
 import { certificateFolder, makeCertificate } from "../certificates.ts";
 import { start } from "../process.ts";
-import { expectAccessible, phone, skip, useConsole } from "./console.ts";
+import { expectAccessible, phone, skip, useConsole, writeJson } from "./console.ts";
 
 const data = mkdtempSync(join(tmpdir(), "restante-"));
 after(() => rm(data, { recursive: true }));
@@ -101,8 +101,7 @@ describe("work that goes on in the console", { skip }, () => {
   it("shows how far an index is, in the designer", async () => {
     const page = await test.open("#/c/orders/-/definition");
     await page.getByText("As JSON").click();
-    const text = page.getByRole("textbox", { name: "The definition as JSON" });
-    await text.fill('{"indexed":["n"]}');
+    await writeJson(page, "The definition as JSON", '{"indexed":["n"]}');
     hold();
     await page.keyboard.press("Control+s");
     await page.getByRole("progressbar", { name: "Indexes" }).waitFor();
