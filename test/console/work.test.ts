@@ -5,31 +5,19 @@ import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { after, describe, it } from "node:test";
 import type { Page } from "playwright-core";
 import { newSecret } from "../../src/model/token.ts";
 import { certificateFolder, makeCertificate } from "../certificates.ts";
+import { holdBuilds, releaseBuilds } from "../held-builds.ts";
 import { start } from "../process.ts";
 import { expectAccessible, phone, skip, useConsole, writeJson } from "./console.ts";
 
 const data = mkdtempSync(join(tmpdir(), "restante-"));
 after(() => rm(data, { recursive: true }));
 
-function run(sql: string): void {
-  const database = new DatabaseSync(join(data, "restante.db"));
-  database.exec(`PRAGMA busy_timeout = 60000; ${sql}`);
-  database.close();
-}
-
-/** While the progress of a build cannot be stored, its steps are repeated, and it does not end. */
-const hold = (): void =>
-  run(`
-    CREATE TRIGGER hold_insert BEFORE INSERT ON builds
-      WHEN EXISTS (SELECT 1 FROM builds WHERE part = NEW.part)
-      BEGIN SELECT RAISE(IGNORE); END;
-    CREATE TRIGGER hold_delete BEFORE DELETE ON builds BEGIN SELECT RAISE(IGNORE); END`);
-const release = (): void => run("DROP TRIGGER hold_insert; DROP TRIGGER hold_delete");
+const hold = (): void => holdBuilds(data);
+const release = (): void => releaseBuilds(data);
 
 describe("work that goes on in the console", { skip }, () => {
   const test = useConsole(

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { holdBuilds, releaseBuilds } from "../held-builds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 
@@ -34,20 +34,8 @@ after(async () => {
   await rm(data, { recursive: true });
 });
 
-function run(sql: string): void {
-  const database = new DatabaseSync(join(data, "restante.db"));
-  database.exec(`PRAGMA busy_timeout = 60000; ${sql}`);
-  database.close();
-}
-
-/** While the progress of a build cannot be stored, its steps are repeated, and it does not end. */
-const hold = (): void =>
-  run(`
-    CREATE TRIGGER hold_insert BEFORE INSERT ON builds
-      WHEN EXISTS (SELECT 1 FROM builds WHERE part = NEW.part)
-      BEGIN SELECT RAISE(IGNORE); END;
-    CREATE TRIGGER hold_delete BEFORE DELETE ON builds BEGIN SELECT RAISE(IGNORE); END`);
-const release = (): void => run("DROP TRIGGER hold_insert; DROP TRIGGER hold_delete");
+const hold = (): void => holdBuilds(data);
+const release = (): void => releaseBuilds(data);
 
 const count = 1_000;
 
