@@ -8,6 +8,8 @@ export interface Operation<Result> {
   readonly path: string;
   readonly body?: unknown;
   readonly ifMatch?: string;
+  /** `*` for a PUT that only creates. */
+  readonly ifNoneMatch?: string;
   /** Only a type: what the operation returns. */
   readonly result?: Result;
 }

@@ -12,7 +12,7 @@ export { CollectionFile, type UploadOptions } from "./file.ts";
 export { Conflict, NoAnswer, Problem, type ProblemDetail } from "./problem.ts";
 export type { AggregateQuery, ListQuery, Selection } from "./query.ts";
 export type { ApiRequest, ClientOptions, RequestOptions } from "./send.ts";
-export { etagOf } from "./tags.ts";
+export { etagOf, withEtag } from "./tags.ts";
 export type * from "./types.ts";
 
 export class Client<C extends { readonly [K in keyof C]: CollectionTypes } = AnyCollections> {
