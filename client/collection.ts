@@ -48,6 +48,10 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
     this.name = name;
   }
 
+  get url(): string {
+    return `${this.#sender.base}/${this.name}`;
+  }
+
   /** Creates a resource. It is on disk when this returns; a repetition after a failure creates no second one. */
   async create(draft: C["draft"], options: RequestOptions = {}): Promise<C["resource"]> {
     const path = `/${this.name}?${withTags}`;

@@ -52,11 +52,18 @@ export const mouse = (page: Page): Hands => ({
 
 const mostTabs = 120;
 
+interface Matching {
+  matches(selector: string): boolean;
+}
+
+const matches = (target: Locator, selector: string): Promise<boolean> =>
+  target.evaluate((element, one) => (element as unknown as Matching).matches(one), selector);
+
 /** Goes on with Tab until the target has the focus. */
 async function reach(page: Page, target: Locator): Promise<void> {
   await target.waitFor({ state: "attached" });
   for (let count = 0; count < mostTabs; count++) {
-    const hasFocus = await target.evaluate((element) => element.matches(":focus"));
+    const hasFocus = await matches(target, ":focus");
     if (hasFocus) return;
     await page.keyboard.press("Tab");
   }
@@ -69,7 +76,7 @@ export function keyboard(page: Page): Hands {
   return {
     async press(target) {
       await reach(page, target);
-      const isBox = await target.evaluate((element) => element.matches("[type=checkbox]"));
+      const isBox = await matches(target, "[type=checkbox]");
       await page.keyboard.press(isBox ? "Space" : "Enter");
     },
     async type(target, text) {
@@ -83,7 +90,7 @@ export function keyboard(page: Page): Hands {
     },
     async give(_place, opener, file) {
       await reach(page, opener);
-      const isInput = await opener.evaluate((element) => element.matches("input"));
+      const isInput = await matches(opener, "input");
       const [chooser] = await Promise.all([
         page.waitForEvent("filechooser"),
         page.keyboard.press(isInput ? "Space" : "Enter"),

@@ -1,0 +1,127 @@
+// Compiles and runs programs that use the client, with the types of a shop.
+
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { collectionComponents } from "../../src/model/collection-components.ts";
+import { reservedNames, writeTypes } from "../../src/model/typescript.ts";
+import { startApp, type TestApp } from "../http/app.ts";
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+export const tool = (name: string) => join(root, "node_modules/.bin", name);
+
+/** Where the packages are whose names the programs import. */
+const sources = {
+  "restante/client": join(root, "client/index.ts"),
+  "restante/react": join(root, "client/react/index.ts"),
+};
+
+const object = (required: readonly string[], properties: object) => ({
+  ...{ type: "object", required, properties, additionalProperties: false },
+});
+const text = { type: "string" };
+const number = { type: "number", minimum: 0 };
+
+export const definitions = {
+  customers: { schema: object(["name"], { name: text, country: text }) },
+  products: {
+    schema: object(["name", "price"], {
+      ...{
+        name: { ...text, minLength: 1 },
+        price: number,
+        stock: number,
+        photo: { type: "object" },
+      },
+      tags: { type: "array", items: text },
+    }),
+  },
+  orders: {
+    schema: object(["customer", "total"], {
+      ...{
+        customer: text,
+        total: number,
+        status: { enum: ["open", "paid"] },
+        isGift: { type: "boolean" },
+      },
+      address: object([], { city: text }),
+      lines: { type: "array", items: object(["product"], { product: text, count: number }) },
+    }),
+    references: { customer: { collection: "customers" } },
+  },
+};
+
+const collections = Object.entries(definitions).map(([name, { schema }]) => ({
+  ...{ name, schema, singular: name.slice(0, -1) },
+}));
+const references = new Map([["orders", definitions.orders.references]]);
+
+export interface Programs {
+  readonly folder: string;
+  /** Returns the errors of the compiler; empty when there are none. */
+  compile(name: string, program: string): Promise<string>;
+}
+
+/** Makes a folder for the programs of a file, with the types of the shop. */
+export function makePrograms(): Programs {
+  let folder = "";
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), "restante-client-"));
+    const types = writeTypes(collectionComponents(collections, reservedNames), references);
+    await writeFile(join(folder, "collections.ts"), types);
+    await symlink(join(root, "node_modules"), join(folder, "node_modules"));
+  });
+  after(() => rm(folder, { recursive: true }));
+  return {
+    get folder() {
+      return folder;
+    },
+    async compile(name, program) {
+      await writeFile(join(folder, name), withSources(program));
+      return compileFile(join(folder, name));
+    },
+  };
+}
+
+const withSources = (program: string): string =>
+  Object.entries(sources).reduce(
+    (text, [name, path]) => text.replaceAll(`"${name}"`, JSON.stringify(path)),
+    program,
+  );
+
+function compileFile(path: string): Promise<string> {
+  const flags = [
+    ...["--noEmit", "--ignoreConfig", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck"],
+    ...["--target", "esnext", "--module", "esnext", "--moduleResolution", "bundler"],
+    ...["--lib", "esnext,dom,dom.iterable", "--types", "", "--allowImportingTsExtensions"],
+    ...["--jsx", "react-jsx"],
+  ];
+  return promisify(execFile)(tool("tsc"), [...flags, path]).then(
+    () => "",
+    ({ stdout }: { stdout: string }) => stdout,
+  );
+}
+
+/** The examples of a page, one after the other. */
+export async function examplesOf(page: string, language: string): Promise<readonly string[]> {
+  const text = await readFile(join(root, "docs", page), "utf8");
+  const [open, close] = [`\`\`\`${language}\n`, "```"];
+  return text
+    .split(open)
+    .slice(1)
+    .map((part) => part.slice(0, part.indexOf(`\n${close}`) + 1));
+}
+
+/** A server with the collections of the shop. */
+export async function startShop(): Promise<TestApp> {
+  const app = await startApp();
+  for (const [name, definition] of Object.entries(definitions))
+    await app.request(`/-/collections/${name}`, {
+      ...{ method: "PUT", headers: { "content-type": "application/json" } },
+      body: JSON.stringify(definition),
+    });
+  return app;
+}
