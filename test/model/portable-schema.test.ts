@@ -113,14 +113,16 @@ describe("the portable form", () => {
   });
 
   it("has no default that is an object or an array", () => {
-    assert.deepEqual(request({ type: "array", default: [] }), { type: "array" });
+    assert.deepEqual(request({ type: "array", default: [] }), { type: "array", items: {} });
     assert.deepEqual(request({ type: "object", default: {} }), {
       type: "object",
       additionalProperties: {},
     });
   });
 
-  it("says nothing about a value that is an array or something else", () => {
+  it("says nothing about a value of several types", () => {
+    assert.deepEqual(request({ type: ["number", "string"], minimum: 1 }), {});
+    assert.deepEqual(request({ not: { type: ["number", "string"] } }), {});
     const items = { type: "string" };
     const described = { description: "One or several.", examples: ["a", ["b"]] };
     const schema = { type: ["string", "array", "null"], items, minLength: 1, ...described };
@@ -128,6 +130,12 @@ describe("the portable form", () => {
     assert.deepEqual(request({ not: schema }), {});
     const list = { type: ["array", "null"], items };
     assert.deepEqual(request(list), list);
+  });
+
+  it("says that an array has any items, unless that would count as evaluating them", () => {
+    assert.deepEqual(response({ type: "array" }), { type: "array", items: {} });
+    const closed = { type: "array", prefixItems: [{ type: "string" }], unevaluatedItems: false };
+    assert.equal(Object.hasOwn(request(closed), "items"), false);
   });
 
   it("has formats of 64 bits, and none of its own where there is one", () => {

@@ -105,7 +105,9 @@ function operationOf(route: DescribedRoute, problems: Readonly<Record<number, ob
 function requestBodyOf({ operation, maxBodyBytes }: DescribedRoute) {
   const { body, isBodyOptional = false } = operation;
   if (body === undefined) return {};
+  const required = !isBodyOptional;
+  if (Object.hasOwn(body, "*/*")) return { requestBody: { required, content: body } };
   const whenEmpty = isBodyOptional ? " No body is an empty object." : "";
   const description = `In UTF-8, at most ${maxBodyBytes} bytes.${whenEmpty}`;
-  return { requestBody: { description, required: !isBodyOptional, content: body } };
+  return { requestBody: { description, required, content: body } };
 }

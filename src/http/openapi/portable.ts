@@ -85,11 +85,21 @@ function portableItem(item: Node, version: OpenapiVersion): Node {
 }
 
 function portableOperation({ responses, ...operation }: Node): Node {
-  const listed = Object.entries(responses as Node).filter(
-    ([status]) => status < "4" || status === "default" || actedOn.has(status),
-  );
+  const listed = Object.entries(responses as Record<string, Node>)
+    .filter(([status]) => status < "4" || status === "default" || actedOn.has(status))
+    .map(([status, response]) => [
+      status,
+      status === "201" && isSilent(operation) ? withoutContent(response) : response,
+    ]);
   return { ...operation, responses: Object.fromEntries(listed) };
 }
+
+/** Whether the body of a response comes only when the client asks for it. */
+const isSilent = ({ parameters = [] }: Node): boolean =>
+  JSON.stringify(parameters).includes('"#/components/parameters/PreferResourceParameter"');
+
+/** A generated client fails when it expects a body and there is none. */
+const withoutContent = ({ content: _, ...response }: Node): Node => response;
 
 /** The members of a document that describe what a client sends. */
 const sentMembers = new Set(["requestBody", "parameters", formHeaderName]);

@@ -92,7 +92,8 @@ const uploadParameters = [parameters.beginUpload, parameters.uploadLength];
 /** JSON comes first, because code generators take the first. */
 const draftContent = ({ draft, form, isGeneric }: CollectionShapes) => ({
   ...jsonContent(draft),
-  "multipart/form-data": { schema: form },
+  // With the same type for both, a generated client would always send the form.
+  ...(form !== draft && { "multipart/form-data": { schema: form } }),
   ...bulkContent,
   ...(isGeneric && {
     "application/x-www-form-urlencoded": { schema: draft },

@@ -21,35 +21,45 @@ const requestKeywords = new Set(["default", "readOnly", "writeOnly", "unevaluate
 /**
  * Accepts at least the values that the given schema accepts, and the same ones as far as the generators
  * allow: they reject boolean schemas, enums without a type, enums of numbers, defaults that are objects
- * or arrays, and values that are an array or something else.
+ * or arrays, arrays that say nothing of their items, and values of several types.
  */
 export function portableSchema(schema: Schema, direction: Direction, find: Find): ObjectSchema {
-  // An explicit `additionalProperties` would count as evaluating all members.
-  const isExplicit =
-    direction === "response" || !JSON.stringify(schema).includes('"unevaluatedProperties"');
-  return new Conversion(direction, isExplicit, find).of(schema);
+  const text = JSON.stringify(schema);
+  // An explicit `additionalProperties` would count as evaluating all members, and `items` all items.
+  const explicit = {
+    members: direction === "response" || !text.includes('"unevaluatedProperties"'),
+    items: !text.includes('"unevaluatedItems"'),
+  };
+  return new Conversion(direction, explicit, find).of(schema);
+}
+
+/** What is said of other members and of items where the schema is silent. */
+interface Explicit {
+  readonly members: boolean;
+  readonly items: boolean;
 }
 
 class Conversion {
   readonly #direction: Direction;
-  readonly #isExplicit: boolean;
+  readonly #explicit: Explicit;
   readonly #find: Find;
 
-  constructor(direction: Direction, isExplicit: boolean, find: Find) {
+  constructor(direction: Direction, explicit: Explicit, find: Find) {
     this.#direction = direction;
-    this.#isExplicit = isExplicit;
+    this.#explicit = explicit;
     this.#find = find;
   }
 
   of(schema: Schema): ObjectSchema {
     if (typeof schema === "boolean") return schema ? {} : { not: {} };
-    if (isArrayOrOther(schema)) return annotationsOf(schema);
+    if (hasSeveralTypes(schema)) return annotationsOf(schema);
     const keywords = Object.entries(schema).filter(([keyword, value]) =>
       this.#isKept(keyword, value),
     );
     const kept = withoutNamesakes(this.#withoutLooseConditions(Object.fromEntries(keywords)));
     const inner = mapSchemas(kept, (one) => this.of(one));
-    const typed = withFormat(withTypedValues(this.#withOtherMembers(inner, schema)));
+    const open = this.#withItems(this.#withOtherMembers(inner, schema));
+    const typed = withFormat(withTypedValues(open));
     return this.#direction === "request" ? withSafeBounds(typed) : typed;
   }
 
@@ -94,7 +104,7 @@ class Conversion {
         additionalProperties === false || Object.hasOwn(schema, "unevaluatedProperties");
       return (
         hasInexactValues(schema) ||
-        isArrayOrOther(schema) ||
+        hasSeveralTypes(schema) ||
         (isOpened && this.#direction === "response") ||
         (typeof $ref === "string" && this.#isLoosened(this.#find($ref), seen))
       );
@@ -110,15 +120,22 @@ class Conversion {
       return { ...converted, additionalProperties: this.#direction === "request" ? false : {} };
     const isObject = [type].flat().includes("object") || isObjectSchema(properties);
     const isSilent = isObject && additionalProperties === undefined;
-    return isSilent && this.#isExplicit ? { ...converted, additionalProperties: {} } : converted;
+    return isSilent && this.#explicit.members
+      ? { ...converted, additionalProperties: {} }
+      : converted;
+  }
+
+  /** Says explicitly that an array may have any items. */
+  #withItems(schema: ObjectSchema): ObjectSchema {
+    const isArray = [schema.type].flat().includes("array");
+    const isSilent = isArray && schema.items === undefined && this.#explicit.items;
+    return isSilent ? { ...schema, items: {} } : schema;
   }
 }
 
-/** Whether the value is an array, or has another type. */
-function isArrayOrOther({ type }: ObjectSchema): boolean {
-  const types = [type].flat().filter((one) => one !== "null");
-  return types.length > 1 && types.includes("array");
-}
+/** Beside null. */
+const hasSeveralTypes = ({ type }: ObjectSchema): boolean =>
+  [type].flat().filter((one) => one !== "null").length > 1;
 
 const annotationsOf = ({ title, description, examples }: ObjectSchema): ObjectSchema => ({
   ...(title === undefined ? {} : { title }),
