@@ -80,7 +80,7 @@ export class Sender {
     if (secret) fields.set("Authorization", `Bearer ${secret}`);
     const isJson = body !== undefined && !isRaw(body);
     if (isJson) fields.set("Content-Type", "application/json");
-    if (withKey.has(method)) fields.set("Idempotency-Key", `"${crypto.randomUUID()}"`);
+    if (withKey.has(method)) fields.set("Idempotency-Key", newKey());
     for (const [name, value] of Object.entries(headers ?? {}))
       if (value === undefined) fields.delete(name);
       else fields.set(name, value);
@@ -98,6 +98,9 @@ export class Sender {
     return typeof token === "function" ? token() : token;
   }
 }
+
+/** `randomUUID` is missing in pages without TLS. */
+const newKey = (): string => `"${crypto.getRandomValues(new Uint32Array(4)).join("-")}"`;
 
 /** Without a key, a POST or PATCH is sent again only when the server has not begun with it. */
 const canRepeat = ({ status }: Problem, { method = "", headers }: Sent): boolean =>

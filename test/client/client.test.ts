@@ -224,6 +224,24 @@ describe("the client", () => {
     await assert.rejects(refused.list(), { status: 401 });
   });
 
+  it("sends another key with each call, also in pages without TLS, which have no randomUUID", async () => {
+    const keys = new Set<string | null>();
+    const noting = (async (input: string, init: RequestInit) => {
+      keys.add(new Headers(init.headers).get("idempotency-key"));
+      return fetch(input, init);
+    }) as typeof fetch;
+    const { randomUUID } = crypto;
+    Object.defineProperty(crypto, "randomUUID", { value: undefined, configurable: true });
+    try {
+      for (const price of [1, 2]) await products({ fetch: noting }).create({ name: "Key", price });
+    } finally {
+      Object.defineProperty(crypto, "randomUUID", { value: randomUUID, configurable: true });
+    }
+    assert.equal(keys.size, 2);
+    for (const key of keys) assert.match(key ?? "", /^"\d+-\d+-\d+-\d+"$/);
+    await clear();
+  });
+
   it("stops when its signal is aborted, also while it waits", async () => {
     const abort = new AbortController();
     const waiting = products({ fetch: failing("before") }).list({ signal: abort.signal });
