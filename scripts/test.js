@@ -21,6 +21,12 @@ const cache = join(root, "node_modules/.cache");
 const typesCache = join(cache, "tsc.tsbuildinfo");
 /** Several checkers find the same types again, each for itself. */
 const typeFlags = ["--singleThreaded", "--incremental", "--tsBuildInfoFile"];
+/** Bun's optimizing compilers take more time than they save in a test, so the last one is off, and the other one starts late. */
+const lessCompilation = {
+  BUN_JSC_useFTLJIT: "0",
+  BUN_JSC_thresholdForOptimizeAfterWarmUp: "10000",
+  BUN_JSC_thresholdForOptimizeSoon: "10000",
+};
 /** Loaded before the tests of a short run. */
 const preload = "./scripts/test-threads.js";
 const runtimes = ["node", "bun"];
@@ -90,8 +96,7 @@ async function runAll() {
     NODE_COMPILE_CACHE: join(cache, "node"),
     ...(isLong && { RESTANTE_TEST_LONG: "1" }),
     ...(isShort && { RESTANTE_TEST_SHORT: "1" }),
-    // Bun's last compiler takes more time than it saves in a test. The long run has it.
-    ...(isLong || { BUN_JSC_useFTLJIT: "0" }),
+    ...(isLong || lessCompilation),
   };
   // The long run and chosen files start the sources.
   if (isShort) env.RESTANTE_TEST_SERVERS = buildServers(folder);

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after, before } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { after, afterEach, before } from "node:test";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { Config } from "../../src/server/config.ts";
 import { startApp, type TestApp } from "../http/app.ts";
 import { findChromium, startChromium } from "../http/chromium.ts";
@@ -71,9 +71,14 @@ export function useConsole(
 /** Starts a browser. Returns a function that opens a page at a URL. */
 export function useBrowser(): (url: string, options: OpenOptions) => Promise<Page> {
   let browser: Browser | undefined;
+  const contexts: BrowserContext[] = [];
   const faults: string[] = [];
   before(async () => {
     browser = await startChromium(program ?? "");
+  });
+  // A page that stays open goes on asking the server.
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
   });
   after(async () => {
     await browser?.close();
@@ -81,7 +86,9 @@ export function useBrowser(): (url: string, options: OpenOptions) => Promise<Pag
   });
   return async (url, { token, ...options }) => {
     const context = await browser?.newContext({ ...desktop, ...options });
-    const page = (await context?.newPage()) ?? assert.fail("the browser has not started");
+    if (context === undefined) assert.fail("the browser has not started");
+    contexts.push(context);
+    const page = await context.newPage();
     page.on("pageerror", (error) => faults.push(error.message));
     page.on("console", (message) => {
       if (message.type() === "error" && !isAnswer(message.text())) faults.push(message.text());
