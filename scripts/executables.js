@@ -7,7 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { documentationPages } from "../src/lib/program.ts";
+import { documentationPages, templateFiles } from "../src/lib/program.ts";
 import { buildConsole, readConsole } from "./console.js";
 
 const targets = {
@@ -49,6 +49,7 @@ mkdirSync(values.out, { recursive: true });
 const consoleModules = await buildConsole();
 const licenses = await collectLicenses();
 const pages = Object.fromEntries(documentationPages());
+const template = Object.fromEntries(templateFiles());
 for (const name of positionals) await build(name);
 writeChecksums();
 
@@ -67,7 +68,13 @@ async function build(name) {
   const outfile = join(values.out, file);
   const target = targets[name];
   const result = await Bun.build({
-    ...optionsOf({ version, licenses, consoleFiles: readConsole(), pages }),
+    ...optionsOf({
+      version,
+      licenses,
+      consoleFiles: readConsole(),
+      pages,
+      templateFiles: template,
+    }),
     // Compiled in advance, it starts in a third of the time; whether that works for other machines is not tested.
     bytecode: target === undefined,
     compile: { ...(target && { target }), outfile, autoloadDotenv: false, autoloadBunfig: false },
@@ -95,7 +102,7 @@ function optionsOf(executable) {
 /** Returns the licenses of this package and of all packages whose modules are inside, and of Bun. */
 async function collectLicenses() {
   const { metafile } = await Bun.build(
-    optionsOf({ version, licenses: "", consoleFiles: {}, pages: {} }),
+    optionsOf({ version, licenses: "", consoleFiles: {}, pages: {}, templateFiles: {} }),
   );
   const inside = /node_modules\/((?:@[^/]+\/)?[^/]+)\//;
   const modules = [...Object.keys(metafile.inputs), ...consoleModules];

@@ -36,6 +36,7 @@ export function bundleServer(root, folder, runtime) {
   mkdirSync(dist, { recursive: true });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   symlinkSync(join(root, "dist/console"), join(dist, "console"));
+  symlinkSync(join(root, "templates"), join(folder, "templates"));
   cpSync(join(root, "package.json"), join(folder, "package.json"));
   for (const entry of entries) {
     const file = join(dist, `${entry}.js`);

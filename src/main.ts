@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { addAdminCommands } from "./cli/admin-commands.ts";
 import { configOf, sourcesOf, withSettings } from "./cli/config-options.ts";
+import type { NewOptions } from "./cli/new.ts";
 import { addStoreCommands } from "./cli/store-commands.ts";
 import { CliError } from "./lib/cli-error.ts";
 import { licenses, version } from "./lib/program.ts";
@@ -52,6 +53,17 @@ program
   .action(async (page?: string) => {
     const { printPage } = await import("./cli/docs.ts");
     printPage(page);
+  });
+
+program
+  .command("new")
+  .description("Write a small app with Vite and React, and its definitions, into a new folder.")
+  .argument("<folder>", "Where to write it, such as my-app.")
+  .option("--name <name>", "The name of its package (default: that of the folder).")
+  .option("--json", "Print the result as JSON.")
+  .action(async (folder: string, options: NewOptions) => {
+    const { writeApp } = await import("./cli/new.ts");
+    writeApp(folder, options);
   });
 
 addAdminCommands(program);

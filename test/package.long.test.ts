@@ -76,7 +76,15 @@ const check = (name: string, act: () => void | Promise<void>) => it(name, { skip
 describe("the packed package", () => {
   check("contains the program and its documentation, and nothing else", () => {
     const files = readdirSync(join(project, "node_modules/restante")).sort();
-    const allowed = ["CHANGELOG.md", "LICENSE", "README.md", "bin", "dist", "package.json"];
+    const allowed = [
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "bin",
+      "dist",
+      "package.json",
+      "templates",
+    ];
     assert.deepEqual(
       files.filter((file) => !allowed.includes(file)),
       [],

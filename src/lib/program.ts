@@ -1,7 +1,7 @@
 // Finds the files of this program and the command that starts it: from sources, built modules, or inside a single executable.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { extname } from "node:path";
+import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Defined by scripts/executables.js, which puts it into a single executable. */
@@ -11,6 +11,7 @@ declare const builtExecutable:
       readonly licenses: string;
       readonly consoleFiles: Readonly<Record<string, string>>;
       readonly pages: Readonly<Record<string, string>>;
+      readonly templateFiles: Readonly<Record<string, string>>;
     }
   | undefined;
 const executable = typeof builtExecutable === "undefined" ? undefined : builtExecutable;
@@ -55,6 +56,20 @@ const pagesIn = (folder: URL, at: string): readonly string[] =>
   readdirSync(new URL(`./${at}`, folder))
     .filter((file) => file.endsWith(".md"))
     .map((file) => at + file.slice(0, -3));
+
+const notOfTemplate = /^(?:node_modules|dist|data)\b|package-lock/;
+
+/** Returns the files of the app that `restante new` writes, by their paths. */
+export function templateFiles(): ReadonlyMap<string, string> {
+  if (executable !== undefined) return new Map(Object.entries(executable.templateFiles));
+  const folder = new URL("../../templates/app/", import.meta.url);
+  const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(fileURLToPath(folder), join(entry.parentPath, entry.name)))
+    .map((path) => path.replaceAll(sep, "/"))
+    .filter((path) => !notOfTemplate.test(path));
+  return new Map(paths.sort().map((path) => [path, readPackageFile(`templates/app/${path}`)]));
+}
 
 /** Returns the URL of a script by its path in the sources, without the extension. */
 export const scriptUrl = (path: string): URL =>

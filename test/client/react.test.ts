@@ -20,7 +20,7 @@ import { listKey, listOptions, resourceKey, resourceOptions } from "../../client
 import { runChange } from "../../client/react/use-mutation.ts";
 import type { TestApp } from "../http/app.ts";
 import { findChromium, startChromium } from "../http/chromium.ts";
-import { itLong } from "../short-run.ts";
+import { describeOn, itLong } from "../short-run.ts";
 import { examplesOf, makePrograms, root, startShop, tool } from "./programs.ts";
 
 interface Product {
@@ -276,7 +276,7 @@ const wrong = [
   'useMutation(orders, "remove").mutate({ id: "1" });',
 ];
 
-describe("the types of the hooks", () => {
+describeOn("bun", "the types of the hooks", () => {
   it("let right programs compile, and catch each wrong one", async () => {
     const lines = [
       ...right.map((line) => `{ ${line} }`),
@@ -336,7 +336,7 @@ async function run(script: string): Promise<void> {
   }
 }
 
-describe("the size of the hooks", () => {
+describeOn("bun", "the size of the hooks", () => {
   it("is at most 2 KB with brotli, without React, TanStack Query and the client", () => {
     const file = join(root, "client/react/index.ts");
     const others = ["react", "@tanstack/react-query", "../*"].flatMap((one) => ["--external", one]);

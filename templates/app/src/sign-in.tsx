@@ -1,0 +1,31 @@
+// Asks for a token, when the server wants one. While you develop it is never seen: vite.config.js adds a token.
+
+import { useState } from "react";
+import type { Problem } from "restante/client";
+import { token } from "./shop.ts";
+
+export function SignIn({ problem }: { readonly problem: Problem }) {
+  const [secret, setSecret] = useState("");
+  const [isDone, setIsDone] = useState(false);
+  const signIn = () => {
+    token.set(secret.trim());
+    setIsDone(true);
+  };
+  if (isDone) return <p role="status">Thank you. Save again.</p>;
+  return (
+    <div role="alert" className="sign-in">
+      <p>{problem.status === 401 ? "Sign in with your token to save." : problem.message}</p>
+      <input
+        type="password"
+        aria-label="Token"
+        placeholder="rst_…"
+        autoComplete="current-password"
+        value={secret}
+        onChange={({ target }) => setSecret(target.value)}
+      />
+      <button type="button" onClick={signIn}>
+        Sign in
+      </button>
+    </div>
+  );
+}
