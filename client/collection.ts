@@ -6,6 +6,7 @@ import { CollectionFile } from "./file.ts";
 import { Conflict, Problem } from "./problem.ts";
 import { type AggregateQuery, type ListQuery, listRequest, type Selection } from "./query.ts";
 import type { RequestOptions, Sender } from "./send.ts";
+import { isStateOf } from "./states.ts";
 import { etagOf, remember } from "./tags.ts";
 import type { AnyCollection, CollectionTypes, ExpandPath, FieldPath, Patch } from "./types.ts";
 
@@ -248,18 +249,3 @@ function fieldsWithTag(
   if (fields === undefined && expand === undefined) return undefined;
   return [...(fields ?? ["*"]), "_etag"];
 }
-
-const serverMembers = new Set(["id", "createdAt", "updatedAt", "_expanded"]);
-
-function isStateOf(current: object, draft: unknown): boolean {
-  const own = Object.entries(current).filter(([name]) => !serverMembers.has(name));
-  return canonical(Object.fromEntries(own)) === canonical(draft);
-}
-
-/** JSON with the members of each object in order. */
-const canonical = (value: unknown): string =>
-  JSON.stringify(value, (_, one: unknown) =>
-    typeof one === "object" && one !== null && !Array.isArray(one)
-      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : one,
-  );

@@ -17,9 +17,16 @@ export type * from "./types.ts";
 
 export class Client<C extends { readonly [K in keyof C]: CollectionTypes } = AnyCollections> {
   readonly #sender: Sender;
+  readonly #options: ClientOptions;
 
   constructor(base: string, options: ClientOptions = {}) {
     this.#sender = new Sender(base, options);
+    this.#options = options;
+  }
+
+  /** The same client with other options, such as `{ retries: 0 }`. */
+  with(options: ClientOptions): Client<C> {
+    return new Client(this.#sender.base, { ...this.#options, ...options });
   }
 
   collection<N extends keyof C & string>(name: N): Collection<C[N]> {

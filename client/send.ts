@@ -117,7 +117,7 @@ const isRaw = (body: unknown): boolean =>
   ArrayBuffer.isView(body);
 
 /** As long as the server says, or a little longer each time, and never all clients at once. */
-function pauseMs(problem: Problem, longMs: number): number {
+export function pauseMs(problem: Problem, longMs: number): number {
   const seconds = Number(problem.headers.get("retry-after") ?? Number.NaN);
   const wait = Math.min(longMs, longestWaitMs) * (0.5 + Math.random() / 2);
   return Number.isNaN(seconds) ? wait : Math.max(seconds * 1000, wait);

@@ -1,12 +1,13 @@
 // Compiles and runs programs that use the client, with the types of a shop.
 
-import { execFile } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { brotliCompressSync } from "node:zlib";
 import { collectionComponents } from "../../src/model/collection-components.ts";
 import { reservedNames, writeTypes } from "../../src/model/typescript.ts";
 import { startApp, type TestApp } from "../http/app.ts";
@@ -17,6 +18,7 @@ export const tool = (name: string) => join(root, "node_modules/.bin", name);
 /** Where the packages are whose names the programs import. */
 const sources = {
   "restante/client": join(root, "client/index.ts"),
+  "restante/client/sync": join(root, "client/sync/index.ts"),
   "restante/react": join(root, "client/react/index.ts"),
 };
 
@@ -59,10 +61,18 @@ const collections = Object.entries(definitions).map(([name, { schema }]) => ({
 }));
 const references = new Map([["orders", definitions.orders.references]]);
 
+interface ProgramResult {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 export interface Programs {
   readonly folder: string;
   /** Returns the errors of the compiler; empty when there are none. */
   compile(name: string, program: string): Promise<string>;
+  /** Runs a program that was compiled. */
+  run(name: string): Promise<ProgramResult>;
 }
 
 /** Makes a folder for the programs of a file, with the types of the shop. */
@@ -83,6 +93,7 @@ export function makePrograms(): Programs {
       await writeFile(join(folder, name), withSources(program));
       return compileFile(join(folder, name));
     },
+    run: (name) => runFile(join(folder, name)),
   };
 }
 
@@ -103,6 +114,22 @@ function compileFile(path: string): Promise<string> {
     () => "",
     ({ stdout }: { stdout: string }) => stdout,
   );
+}
+
+const runFile = (path: string): Promise<ProgramResult> =>
+  promisify(execFile)(tool("bun"), [path]).then(
+    ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
+    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
+      ...{ status: code, stdout, stderr },
+    }),
+  );
+
+/** What a browser loads for a module, and its size with brotli. */
+export function bundleOf(path: string, ...flags: string[]): { text: string; bytes: number } {
+  const args = ["build", path, "--minify", "--target=browser", ...flags];
+  const { status, stdout, stderr } = spawnSync(tool("bun"), args, { maxBuffer: 1e7 });
+  if (status !== 0) throw new Error(String(stderr));
+  return { text: String(stdout), bytes: brotliCompressSync(stdout).length };
 }
 
 /** The examples of a page, one after the other. */

@@ -1,12 +1,11 @@
 // The React hooks: what they keep in the cache, that every resource shown has its ETag, and docs/react.md in a browser.
 
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { promisify } from "node:util";
-import { brotliCompressSync } from "node:zlib";
 import {
   type DataTag,
   type FetchQueryOptions,
@@ -21,7 +20,7 @@ import { runChange } from "../../client/react/use-mutation.ts";
 import type { TestApp } from "../http/app.ts";
 import { findChromium, startChromium } from "../http/chromium.ts";
 import { describeOn, itLong } from "../short-run.ts";
-import { examplesOf, makePrograms, root, startShop, tool } from "./programs.ts";
+import { bundleOf, examplesOf, makePrograms, root, startShop, tool } from "./programs.ts";
 
 interface Product {
   readonly id: string;
@@ -340,10 +339,7 @@ describeOn("bun", "the size of the hooks", () => {
   it("is at most 2 KB with brotli, without React, TanStack Query and the client", () => {
     const file = join(root, "client/react/index.ts");
     const others = ["react", "@tanstack/react-query", "../*"].flatMap((one) => ["--external", one]);
-    const flags = ["--minify", "--target=browser", ...others];
-    const build = spawnSync(tool("bun"), ["build", file, ...flags]);
-    assert.equal(build.status, 0, String(build.stderr));
-    const bytes = brotliCompressSync(build.stdout).length;
+    const { bytes } = bundleOf(file, ...others);
     assert.ok(bytes > 500 && bytes <= 2_000, `${bytes} bytes`);
   });
 });

@@ -1,12 +1,9 @@
 // The types of the client: right programs compile, wrong fields, values, filters and sort orders do not; and docs/client.md runs.
 
 import assert from "node:assert/strict";
-import { execFile, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { promisify } from "node:util";
-import { brotliCompressSync } from "node:zlib";
-import { examplesOf, makePrograms, root, startShop, tool } from "./programs.ts";
+import { bundleOf, examplesOf, makePrograms, root, startShop } from "./programs.ts";
 
 const programs = makePrograms();
 
@@ -89,7 +86,7 @@ describe("docs/client.md", () => {
       const given = `const token = ${JSON.stringify(app.admin)}; const picture = "bytes";\n`;
       // What a browser and the compiler see: an error in a catch is unknown, but in the example of a conflict.
       assert.equal(await programs.compile("docs.ts", given + program), "");
-      const { status, stdout, stderr } = await run(join(programs.folder, "docs.ts"));
+      const { status, stdout, stderr } = await programs.run("docs.ts");
       assert.equal(status, 0, stderr);
       assert.match(stdout, /^5 6 \{\s+price: 4,?\s+\}/);
       assert.match(stdout, /invalid-body/);
@@ -100,26 +97,10 @@ describe("docs/client.md", () => {
   });
 });
 
-const run = (file: string) =>
-  promisify(execFile)(tool("bun"), [file]).then(
-    ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
-    ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({
-      ...{ status: code, stdout, stderr },
-    }),
-  );
-
 describe("the size of the client", () => {
   it("is at most 8 KB with brotli, and it has no dependencies", () => {
-    const build = spawnSync(
-      tool("bun"),
-      ["build", join(root, "client/index.ts"), "--minify", "--target=browser"],
-      {
-        maxBuffer: 1e7,
-      },
-    );
-    assert.equal(build.status, 0, String(build.stderr));
-    assert.doesNotMatch(String(build.stdout), /\brequire\(|\bfrom"[^.]/);
-    const bytes = brotliCompressSync(build.stdout).length;
+    const { text, bytes } = bundleOf(join(root, "client/index.ts"));
+    assert.doesNotMatch(text, /\brequire\(|\bfrom"[^.]/);
     assert.ok(bytes <= 8_000, `${bytes} bytes`);
   });
 });
