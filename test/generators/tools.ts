@@ -150,7 +150,7 @@ export const generators: readonly Generator[] = [
         ...command(
           "go",
           "install",
-          "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.1",
+          "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2",
         ),
         env: { GOBIN: cache },
       }),
@@ -197,7 +197,13 @@ export const generators: readonly Generator[] = [
     needs: ["java", "mvn", "cargo"],
     prepare: fetchJar,
     build: (document) => [
-      openapiGenerator(document, "rust"),
+      openapiGenerator(document, "rust", ",useSingleRequestParameter=true"),
+      // So that a program can leave out what it does not send.
+      command(
+        "bash",
+        "-c",
+        `sed -i 's/derive(Clone, Debug)/derive(Clone, Debug, Default)/' client/src/apis/*_api.rs`,
+      ),
       {
         ...command("cargo", "build", "--quiet"),
         env: { CARGO_TARGET_DIR: join(cache, "rust-target") },

@@ -1,5 +1,7 @@
 // Uses the client that openapi-generator makes for Rust.
-use client::apis::{books_api, configuration::Configuration, resources_api, Error};
+use client::apis::books_api::{self, CreateBooksParams, GetBooksParams, ListBooksParams, ReplaceBooksParams, UpdateBooksParams};
+use client::apis::resources_api::{self, GetFileParams, RunBatchParams};
+use client::apis::{configuration::Configuration, Error};
 use client::models::{batch_operation, books_draft, Batch, BatchOperation, BooksDraft, BooksDraftAuthor, BooksPatch};
 
 #[tokio::main(flavor = "current_thread")]
@@ -13,20 +15,19 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut draft = BooksDraft::new("Emma".into(), author.clone());
     draft.year = Some(1815);
     draft.price = Some(9.5);
-    let emma = books_api::create_books(&api, draft, None, Some("\"rust\""), None).await?;
+    let params = CreateBooksParams { books_draft: draft, idempotency_key: Some("\"rust\"".into()), ..Default::default() };
+    let emma = books_api::create_books(&api, params).await?;
     println!("created {} {}", emma.title, text(emma.status)?);
 
-    // This client takes parameters by position, which the shorter list of any collection makes bearable.
-    let page = resources_api::list_resources(
-        &api, "books", None, Some(1), Some("-createdAt"), None, None, None, None, None, None, None, None,
-    )
-    .await?;
-    let books = page.data.unwrap_or_default();
-    assert_eq!(books[0].id, emma.id);
-    println!("listed {} {}", books.len(), emma.title);
+    let params = ListBooksParams { sort: Some("-year".into()), limit: Some(5), ..Default::default() };
+    let page = books_api::list_books(&api, ListBooksParams { r#where: Some(r#"{"year":{"gte":1800}}"#.into()), ..params }).await?;
+    let titles: Vec<String> = page.data.iter().map(|book| book.title.clone()).collect();
+    println!("listed {} {}", page.total.flatten().unwrap_or_default(), titles.join(" "));
 
     // This client does not show ETags, and reports a 304 as an answer whose body has no JSON.
-    match books_api::get_books(&api, &emma.id, Some("*"), None).await {
+    let id = emma.id.clone();
+    let params = GetBooksParams { id: id.clone(), if_none_match: Some("*".into()), ..Default::default() };
+    match books_api::get_books(&api, params).await {
         Err(Error::Serde(_)) => println!("unchanged 304"),
         other => println!("{other:?}"),
     }
@@ -34,22 +35,26 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut replacement = BooksDraft::new("Emma".into(), author);
     replacement.year = Some(1815);
     replacement.status = Some(books_draft::Status::InPrint);
-    let replaced = books_api::replace_books(&api, &emma.id, replacement, Some("*"), None, None, None).await?;
+    let params = ReplaceBooksParams { id: id.clone(), books_draft: replacement, if_match: Some("*".into()), ..Default::default() };
+    let replaced = books_api::replace_books(&api, params).await?;
     println!("replaced {}", text(replaced.status)?);
 
     let mut patch = BooksPatch::new();
     patch.price = Some(Some(12.5));
-    let patched = books_api::update_books(&api, &emma.id, patch, None, None, None, None).await?;
+    let params = UpdateBooksParams { id: id.clone(), books_patch: patch, ..Default::default() };
+    let patched = books_api::update_books(&api, params).await?;
     println!("patched {} {}", patched.price.unwrap_or_default(), text(patched.status)?);
 
     let mut order = BatchOperation::new(batch_operation::Method::Post, "/orders".into());
     order.body = Some(Some(serde_json::json!({ "customer": "Ada" })));
     let remove = BatchOperation::new(batch_operation::Method::Delete, format!("/books/{}", emma.id));
-    let batch = resources_api::run_batch(&api, Batch::new(vec![order, remove]), None, None).await?;
+    let params = RunBatchParams { batch: Batch::new(vec![order, remove]), ..Default::default() };
+    let batch = resources_api::run_batch(&api, params).await?;
     let statuses: Vec<String> = batch.results.iter().map(|result| result.status.to_string()).collect();
     println!("batch {}", statuses.join(" "));
 
-    let file = resources_api::get_file(&api, "books", &args[3], "cover", None, None, None, None, None).await?;
+    let params = GetFileParams { collection: "books".into(), id: args[3].clone(), name: "cover".into(), ..Default::default() };
+    let file = resources_api::get_file(&api, params).await?;
     println!("file {}", file.text().await?);
     Ok(())
 }
