@@ -55,6 +55,7 @@ const onNode = [
 
 /** Left to `npm run test:long`: they take long, and other files find most of what they find. */
 const onNone = [
+  "/client/sync-browser.test",
   "/console/grid-lists.test",
   "/console/grid-many.test",
   "/console/grid-walk.test",

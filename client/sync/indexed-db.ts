@@ -35,37 +35,32 @@ const table = "records";
 
 /** All tabs of an origin that use the same name share it. */
 export function indexedDb(name: string): SyncStorage {
-  let opened: Promise<Database> | undefined;
-  const lose = () => {
-    opened = undefined;
-  };
-  const open = () => {
-    opened ??= openDatabase(`restante/${name}`, lose);
-    return opened;
-  };
+  let opened: Database | undefined;
   return {
-    ...{ name, load: async () => load(await open()) },
-    save: async (records) => save(await open(), records),
-    close: () => {
-      void opened?.then((database) => database.close());
-      lose();
+    name,
+    load: async () => {
+      opened ??= await openDatabase(`restante/${name}`, () => {
+        opened = undefined;
+      });
+      return load(opened);
     },
+    save: async (records) => {
+      if (!opened) throw new Error("The browser has closed or deleted the database.");
+      await save(opened, records);
+    },
+    close: () => opened?.close(),
   };
 }
 
-/** `onLost` is called when it failed, or the browser has closed it: the next use opens it again. */
+/** `onLost` is called when the browser closes it, or somebody deletes it. */
 function openDatabase(name: string, onLost: () => void): Promise<Database> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(name, 1);
     request.onupgradeneeded = () => request.result.createObjectStore(table);
-    request.onerror = () => {
-      onLost();
-      reject(request.error);
-    };
+    request.onerror = () => reject(request.error);
     request.onsuccess = () => {
       const { result } = request;
       result.onclose = onLost;
-      // Somebody deletes the database, or a later version changes it.
       result.onversionchange = () => {
         onLost();
         result.close();

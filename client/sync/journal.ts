@@ -29,12 +29,7 @@ export class Journal {
 
   /** Reads everything, also what other tabs have saved. */
   load(): Promise<void> {
-    return this.#next(async () => {
-      const stored = await this.#storage.load();
-      const keys = new Set(stored.map(([key]) => key));
-      const gone = this.state.keys().filter((key) => !keys.has(key));
-      this.#apply([...stored, ...gone.map((key) => [key, undefined] as const)]);
-    });
+    return this.#next(() => this.#load());
   }
 
   /** `change` sees all changes before it. When the storage fails, it rejects, and nothing has changed. */
@@ -42,7 +37,7 @@ export class Journal {
     return this.#next(async () => {
       const records = change(this.state);
       if (records.length === 0) return;
-      await this.#storage.save(records);
+      await this.#save(records);
       this.#tell(records);
       this.#apply(records);
     });
@@ -75,6 +70,21 @@ export class Journal {
       this.#versions.set(name, this.version(name) + 1);
     for (const { collection, call } of this.#listeners)
       if (collection === undefined || collections.has(collection)) queueMicrotask(call);
+  }
+
+  /** After a failure, what is in memory is what is stored: somebody may have deleted it. */
+  #save(records: readonly StoredRecord[]): Promise<void> {
+    return this.#storage.save(records).catch(async (error) => {
+      await this.#load().catch(() => undefined);
+      throw error;
+    });
+  }
+
+  async #load(): Promise<void> {
+    const stored = await this.#storage.load();
+    const keys = new Set(stored.map(([key]) => key));
+    const gone = this.state.keys().filter((key) => !keys.has(key));
+    this.#apply([...stored, ...gone.map((key) => [key, undefined] as const)]);
   }
 
   #next(act: () => Promise<void>): Promise<void> {

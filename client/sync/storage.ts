@@ -6,7 +6,7 @@ export type StoredRecord = readonly [key: string, value: object | undefined];
 export interface SyncStorage {
   /** Set where several tabs can open it at the same time: they share a lock and a channel of this name. */
   readonly name?: string;
-  /** Everything that is stored. */
+  /** Everything that is stored. It is called again after a failure. */
   load(): Promise<readonly StoredRecord[]>;
   /** All of it, or nothing: then it rejects. What was saved is there after a crash. */
   save(records: readonly StoredRecord[]): Promise<void>;

@@ -69,7 +69,8 @@ interface ProgramResult {
 
 export interface Programs {
   readonly folder: string;
-  /** Returns the errors of the compiler; empty when there are none. */
+  write(name: string, program: string): Promise<void>;
+  /** Writes it. Returns the errors of the compiler; empty when there are none. */
   compile(name: string, program: string): Promise<string>;
   /** Runs a program that was compiled. */
   run(name: string): Promise<ProgramResult>;
@@ -85,12 +86,15 @@ export function makePrograms(): Programs {
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
   });
   after(() => rm(folder, { recursive: true }));
+  const write = (name: string, program: string) =>
+    writeFile(join(folder, name), withSources(program));
   return {
     get folder() {
       return folder;
     },
+    write,
     async compile(name, program) {
-      await writeFile(join(folder, name), withSources(program));
+      await write(name, program);
       return compileFile(join(folder, name));
     },
     run: (name) => runFile(join(folder, name)),

@@ -359,6 +359,6 @@ async function check(people: readonly Person[], api: Client<Collections>): Promi
 describe("two clients with a network that fails", () => {
   for (let run = 0; run < runs(1, 40); run++)
     it(`end with equal copies, and nothing is written twice (${run})`, async () => {
-      await play(newSeed("sync"), runs(120, 400), runs(1, 3));
+      await play(newSeed("sync"), runs(80, 400), runs(1, 3));
     });
 });
