@@ -68,7 +68,8 @@ export class Feed {
     // The collection does not exist, or this caller does not see it.
     if (page.status === 404) await save(copy.complete && !since ? copy : again(copy), nothing);
     else if (isAgain) await this.#journal.commit(() => [[key, again(copy)]]);
-    else await this.#journal.commit(() => [[key, { ...copy, problem: toldProblem(page) }]]);
+    else if (copy.problem?.message !== page.message)
+      await this.#journal.commit(() => [[key, { ...copy, problem: toldProblem(page) }]]);
     return isAgain;
   }
 }

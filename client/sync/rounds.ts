@@ -15,6 +15,8 @@ export class Rounds {
   #asked: (() => void)[] = [];
   #wake: () => void = () => undefined;
   #isAwake = false;
+  /** When the last round has ended well. */
+  #endedAt: number | undefined;
 
   constructor(pauses: Pauses, signal: AbortSignal) {
     this.#pauses = pauses;
@@ -29,6 +31,7 @@ export class Rounds {
       const asked = this.#asked;
       this.#asked = [];
       const error = await round().catch((error: unknown) => error ?? new Error("It failed."));
+      this.#endedAt = error === undefined ? Date.now() : undefined;
       if (!this.#signal.aborted) onEnd(error);
       for (const resolve of asked) resolve();
       failures = error === undefined ? 0 : failures + 1;
@@ -42,6 +45,12 @@ export class Rounds {
     this.#isAwake = true;
     this.#wake();
   };
+
+  /** Begins it, if its time has passed: timers of tabs in the background run seldom. */
+  remind(): void {
+    const { everyMs } = this.#pauses;
+    if (Date.now() - (this.#endedAt ?? Number.POSITIVE_INFINITY) >= everyMs) this.#wake();
+  }
 
   /** Resolves when a round that begins after this has ended. */
   now(): Promise<void> {

@@ -15,6 +15,8 @@ export interface Message {
   readonly leads?: true;
   /** Somebody wants a round now, and calls it so. */
   readonly now?: string;
+  /** There should have been a round by now. */
+  readonly isDue?: true;
   /** How the last round has ended, and what it was called. */
   readonly ended?: { readonly failure: Failure; readonly now?: string };
 }
@@ -32,7 +34,7 @@ export class Tabs {
   }
 
   post(message: Message): void {
-    this.#channel?.postMessage(message);
+    if (!this.#end.signal.aborted) this.#channel?.postMessage(message);
   }
 
   /** Resolves when it is this tab's turn to do the network work; to false, when it is closed before. */

@@ -60,6 +60,11 @@ describe("in a browser", { skip }, () => {
     await second.evaluate("sync.now()");
     assert.equal(await app.total("customers"), 1);
 
+    const other = 'sync.copy("customers", { where: { name: "Ada" } })';
+    await second.evaluate(`${other}.ready()`);
+    await second.evaluate(`sync.forget(globalThis.other = ${other})`);
+    await second.waitForFunction('globalThis.other.state === "loading"');
+
     await context.setOffline(true);
     await second.evaluate('sync.create("customers", { name: "Bob" })');
     await shows(first, "Ada,Bob");

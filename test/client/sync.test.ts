@@ -443,6 +443,11 @@ describe("a pending write", () => {
       /no/,
     );
     await sync.together(() => undefined);
+    const late = sync.together(async (write) => {
+      await Promise.resolve();
+      write.remove("orders", order.id);
+    });
+    await assert.rejects(late, TypeError);
     assert.deepEqual(sync.pending, []);
   });
 
