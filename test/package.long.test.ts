@@ -11,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 import { newSecret } from "../src/model/token.ts";
+import { installPackage, npm, packInto } from "./npm-package.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -22,22 +23,9 @@ const skip = "bun" in process.versions ? "once is enough: it runs under Node" : 
 
 /** Packs and installs; the reason why the rest cannot be tested, if there is one. */
 function install(): string | false {
-  const quiet = ["--loglevel=error", "--no-audit", "--no-fund"];
-  const packed = npm(root, ["pack", "--pack-destination", project, ...quiet]);
-  assert.equal(packed.status, 0, packed.stdout + packed.stderr);
+  const packed = packInto(project);
   writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }');
-  const installed = npm(project, ["install", `./restante-${version}.tgz`, ...quiet]);
-  if (/ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENOTCACHED/.test(installed.stderr))
-    return "THE NPM REGISTRY IS OUT OF REACH: the package was not tested";
-  assert.equal(installed.status, 0, installed.stderr);
-  return false;
-}
-
-function npm(cwd: string, args: readonly string[]) {
-  const cli = process.env.npm_execpath;
-  return cli === undefined
-    ? spawnSync("npm", args, { cwd, encoding: "utf8" })
-    : spawnSync(process.execPath, [cli, ...args], { cwd, encoding: "utf8" });
+  return installPackage(project, packed);
 }
 
 const bin = "node_modules/restante/bin/restante.js";

@@ -38,7 +38,7 @@ console.log("  Sign in there with the token in data/admin-token.");
 const env = { ...process.env, DEV_SERVER: url, DEV_TOKEN: token };
 const pages = spawn(process.execPath, [vite, ...process.argv.slice(2)], { stdio: "inherit", env });
 pages.on("exit", (code) => {
-  process.exitCode = code ?? 1;
+  process.exitCode = code ?? 0;
   server.kill();
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => pages.kill());

@@ -9,8 +9,8 @@ const { DEV_SERVER: target, DEV_TOKEN: token } = process.env;
 /** Requests of this page get the token. A page of another site does not, so it cannot use your server. */
 function authorize(proxy) {
   proxy.on("proxyReq", (sent, { headers }) => {
-    const isOurs = headers["sec-fetch-site"] === "same-origin";
-    if (isOurs && !headers.authorization) sent.setHeader("authorization", `Bearer ${token}`);
+    const isOurs = headers["sec-fetch-site"] === "same-origin" && !headers.authorization;
+    if (isOurs && token) sent.setHeader("authorization", `Bearer ${token}`);
   });
 }
 

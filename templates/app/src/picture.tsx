@@ -19,8 +19,7 @@ export function Picture({ product, size }: PictureProps) {
       </span>
     );
   const { url } = products.file(product, "photo");
-  // A new photo has the same URL: with another key, it is another element.
-  return (
-    <img key={photo.sha256} className={`picture ${size}`} src={`${url}?${sizes[size]}`} alt="" />
-  );
+  // A browser does not ask again for a picture that the page has shown. With its hash as a name, a new photo has a new URL.
+  const src = `${url}?${sizes[size]}&download=${photo.sha256}`;
+  return <img className={`picture ${size}`} src={src} alt="" />;
 }
