@@ -142,6 +142,18 @@ describe("the queries of the hooks", () => {
     assert.equal(cache.getQueryData(resourceKey(products, id))?.price, 8);
   });
 
+  it("ask again after a failure of the server, three times in all", async () => {
+    const { cache } = makeCache();
+    let count = 0;
+    const broken = (async () => {
+      count++;
+      return new Response(null, { status: 500 });
+    }) as unknown as typeof fetch;
+    const options = { ...listOptions(shop({ fetch: broken })), retryDelay: 0 };
+    assert.equal((await failureOf(cache.fetchQuery(options))).status, 500);
+    assert.equal(count, 3);
+  });
+
   it("stop a request that nobody waits for, and repeat nothing that was refused", async () => {
     const { cache, requests, products } = makeCache();
     const error = await failureOf(cache.fetchQuery(resourceOptions(products, "none")));
