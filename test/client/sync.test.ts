@@ -328,7 +328,7 @@ describe("a pending write", () => {
   it("that was done with another token is done, if its state is there", async () => {
     let token = app.admin;
     const network = failing();
-    const sync = await open(client({ ...network, token: () => token }));
+    const sync = await open(client({ ...network, token: () => token }), { waitMs: 3_600_000 });
     const all = await sync.copy("orders").ready();
     const lose = async (write: () => Promise<unknown>) => {
       network.faults.push("after", 401);
@@ -348,6 +348,37 @@ describe("a pending write", () => {
     assert.deepEqual(items(all).sort(), ["Cup", "Pot"]);
     await lose(() => sync.remove("orders", id));
     assert.deepEqual(items(all), ["Pot"]);
+  });
+
+  it("that has created is done, also when somebody else has changed it since", async () => {
+    let token = app.admin;
+    const network = failing();
+    const sync = await open(client({ ...network, token: () => token }), { waitMs: 3_600_000 });
+    const all = await sync.copy("orders").ready();
+    await sync.now();
+    network.faults.push("after", 401);
+    const mug = await sync.create("orders", { item: "Mug" });
+    while (network.faults.length > 0) await sync.now();
+    await orders().update(mug.id, { count: 9 });
+    token = await app.token("*:*");
+    await sync.now();
+    isClean(sync);
+    assert.equal(all.get(mug.id)?.count, 9);
+  });
+
+  it("stays pending while the answer is one that passes", async () => {
+    for (const status of [408, 429, 500, 503, 507]) {
+      const network = failing();
+      const sync = await open(client(network), { waitMs: 3_600_000 });
+      await sync.now();
+      network.faults.push(status);
+      await sync.create("orders", { item: `Mug ${status}` });
+      await sync.now();
+      while (network.faults.length > 0) await sync.now();
+      await sync.now();
+      isClean(sync);
+    }
+    assert.equal(await app.total("orders"), 5);
   });
 
   it("waits for a new token", async () => {
@@ -372,6 +403,12 @@ describe("a pending write", () => {
     const sync = await open(client(), { storage: full });
     const all = await sync.copy("orders").ready();
     isFull = true;
+    all.subscribe(() =>
+      assert.deepEqual(
+        all.all().filter(({ item }) => item === "Mug"),
+        [],
+      ),
+    );
     await assert.rejects(sync.create("orders", { item: "Mug" }), /Quota/);
     assert.deepEqual([all.all(), sync.pending], [[], []]);
     await orders().create({ item: "Cup" });
@@ -491,6 +528,20 @@ describe("a conflict", () => {
     assert.equal(sync.conflicts, sync.conflicts);
     assert.equal((await orders().get(pot.id)).count, 3);
     assert.equal(all.get(mug.id)?.count, 2);
+  });
+
+  it("has both versions also where no copy has the resource", async () => {
+    const mug = await orders().create({ item: "Mug", count: 1 });
+    const sync = await open();
+    await orders().update(mug, { count: 10 });
+    await sync.update("orders", mug, { count: 2 });
+    await sync.now();
+    const { base, current } = theConflict(sync);
+    assert.deepEqual([base?.count, current?.count], [1, 10]);
+    await sync.resolve(theConflict(sync), "mine");
+    await sync.now();
+    isClean(sync);
+    assert.equal((await orders().get(mug.id)).count, 2);
   });
 
   it("can be decided for mine", async () => {
