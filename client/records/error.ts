@@ -30,25 +30,28 @@ export class RecordError extends Error {
 
   /** `form` is what was typed, if each pointer names a field of it. */
   constructor(cause: Problem, form?: Members, current?: Members) {
-    super(messageOf(cause, form !== undefined));
-    const errors = form === undefined ? {} : fieldErrors(cause, form);
+    const errors = form && fieldErrors(cause, form);
+    super(messageOf(cause, errors));
     this.cause = cause;
     this.status = cause.status;
     this.statusCode = cause.status;
-    this.body = Object.keys(errors).length > 0 ? { errors } : {};
-    this.errors = errors;
+    this.errors = errors ?? {};
+    this.body = Object.keys(this.errors).length > 0 ? { errors: this.errors } : {};
     this.current = current;
   }
 }
 
-function messageOf(cause: Problem, isForm: boolean): string {
+/** `errors` are those of a form. */
+function messageOf(cause: Problem, errors: FieldErrors | undefined): string {
   if (cause instanceof Conflict) return conflictMessage;
-  if (cause.status === 412) return isForm ? takenMessage : oneOfManyMessage;
+  if (cause.status === 412) return errors ? takenMessage : oneOfManyMessage;
+  if (errors && cause.kind === "invalid-body") return Object.entries(errors).map(joined).join("; ");
   const [first = "", ...rest] = cause.message.split("\n");
-  const details = cause.errors.map(({ detail }) => detail);
-  const isSaid = isForm || details.every((detail) => first.includes(detail));
+  const isSaid = errors || cause.errors.every(({ detail }) => first.includes(detail));
   return isSaid ? first : [first, ...rest].join("\n");
 }
+
+const joined = (named: readonly [name: string, detail: string]): string => named.join(" ");
 
 /** Names as forms have them: `lines.0.product`. What is wrong with a file is shown at its input. */
 function fieldErrors(cause: Problem, form: Members): FieldErrors {

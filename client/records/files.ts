@@ -118,7 +118,7 @@ export function signedUrls(client: Client): FileUrl {
     const former = await kept.get(key);
     if (former && former.untilMs - Date.now() > leastLeftMs) return former.src;
     const signed = sign(url);
-    keep(kept, key, signed);
+    keep(kept, key, signed, mostKept);
     return (await signed).src;
   };
 }
@@ -146,9 +146,9 @@ export function baseOf(client: Client): string {
 }
 
 /** The oldest go when there are too many. */
-export function keep<V>(map: Map<string, V>, key: string, value: V): void {
+export function keep<V>(map: Map<string, V>, key: string, value: V, most: number): void {
   map.delete(key);
   map.set(key, value);
-  const [oldest] = map.size > mostKept ? map.keys() : [];
+  const [oldest] = map.size > most ? map.keys() : [];
   if (oldest !== undefined) map.delete(oldest);
 }

@@ -2,6 +2,7 @@
 
 import {
   type AnyResource,
+  type ApiRequest,
   type Client,
   type Collection,
   Conflict,
@@ -40,12 +41,16 @@ export interface AdminRecord extends Members {
 
 /** How many ids the server takes at once, in a condition and in a batch. */
 const mostIds = 100;
+const mostShown = 10_000;
+const mostOpened = 200;
 
 export class Records {
   readonly #client: Client;
   readonly #fileUrl: FileUrl;
   /** The ETags of what was shown last. */
   readonly #shown = new Map<string, string>();
+  /** What forms began with: the last state that was read by itself, and each one by its ETag. */
+  readonly #opened = new Map<string, AdminRecord>();
 
   constructor(client: Client, { fileUrl = signedUrls(client) }: RecordOptions) {
     this.#client = client;
@@ -65,7 +70,21 @@ export class Records {
 
   get(name: string, id: string, options: Options): Promise<AdminRecord> {
     return orRecordError(async () => {
-      return this.#showOne(name, await this.#collection(name).get(id, options));
+      const record = await this.#showOne(name, await this.#collection(name).get(id, options));
+      const isWhole = options.fields === undefined;
+      if (isWhole)
+        for (const key of keysOf(name, record)) keep(this.#opened, key, record, mostOpened);
+      return record;
+    });
+  }
+
+  /** All that match. Ranked results have no cursor, so that words alone are in order of creation. */
+  all(name: string, query: ListQuery<AnyResource>): Promise<readonly AdminRecord[]> {
+    return orRecordError(async () => {
+      const { total: _, ...rest } = query;
+      const sort = rest.sort ?? "createdAt";
+      const all = this.#collection(name).all({ ...rest, sort, pageSize: 1_000 });
+      return this.#show(name, await Array.fromAsync(all));
     });
   }
 
@@ -101,14 +120,16 @@ export class Records {
     return collection.replace(id, body, { ...options, headers });
   }
 
-  /** `before` is what the form began with: only what differs from it is sent. */
+  /** `previous` is what the form began with, if the framework tells it: only what differs from it is sent. */
   update(
     name: string,
     id: string,
     form: Members,
-    before: Members | undefined,
+    previous: Members | undefined,
     { etag, ...options }: Options = {},
   ): Promise<AdminRecord> {
+    const [opened, last] = keysOf(name, { ...form, id }).map((key) => this.#opened.get(key));
+    const before = previous ?? (tagIn(form) === undefined ? last : opened);
     return orRecordError(
       async () => {
         const split = splitFiles(form);
@@ -177,6 +198,19 @@ export class Records {
     );
   }
 
+  /** A request to the server itself, so that nobody else gets the token. */
+  send({ url, ...request }: Omit<ApiRequest, "path"> & { readonly url: string }): Promise<unknown> {
+    const path = url.startsWith(`${this.base}/`) ? url.slice(this.base.length) : url;
+    if (!path.startsWith("/") || path.startsWith("//"))
+      throw new TypeError(`This sends requests to ${this.base} only.`);
+    const headers = { ...(path.startsWith("/-/actions/") && noKey), ...request.headers };
+    return orRecordError(async () => {
+      const response = await this.#client.send({ ...request, headers, path });
+      const text = await response.text();
+      return text === "" ? {} : JSON.parse(text);
+    });
+  }
+
   #collection(name: string): Collection {
     return this.#client.collection(name);
   }
@@ -221,11 +255,16 @@ export class Records {
 
   async #showOne(name: string, resource: AnyResource): Promise<AdminRecord> {
     const etag = etagOf(resource);
-    if (etag !== undefined) keep(this.#shown, `${name}/${resource.id}`, etag);
+    if (etag !== undefined) keep(this.#shown, `${name}/${resource.id}`, etag, mostShown);
     const record = { ...resource, ...(etag !== undefined && { _etag: etag }) };
     return withSources(record, this.#fileUrl);
   }
 }
+
+/** The state, and its resource. */
+const keysOf = (name: string, { id, _etag }: Members): readonly string[] => [
+  ...[`${name}/${id} ${_etag}`, `${name}/${id}`],
+];
 
 const tagIn = ({ _etag }: Members): string | undefined =>
   typeof _etag === "string" ? _etag : undefined;
@@ -235,6 +274,9 @@ function withoutFiles(form: Members): Members {
   if (files.length === 0) return data;
   throw new TypeError("Files can be sent to one resource at a time only.");
 }
+
+/** An action rejects a key. */
+const noKey = { "Idempotency-Key": undefined };
 
 const partsOf = <T>(all: readonly T[]): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(all.length / mostIds) }, (_, at) =>

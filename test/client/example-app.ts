@@ -1,4 +1,4 @@
-// Builds an example with the packed package, as a new user does, and serves it.
+// Builds an example with the packed package, as a new user does, and opens it in a real browser.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -7,18 +7,102 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
+import { after, before, it } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { Locator, Page } from "playwright-core";
+import type { Client } from "../../client/index.ts";
+import { skip as noBrowser, useBrowser } from "../console/console.ts";
+import { fillShop, picture, startShop, type TestShop } from "./shop.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const quiet = ["--loglevel=error", "--no-audit", "--no-fund"];
 
-export interface ExampleApp {
+/** For `describe`: why the tests are skipped, or false. */
+export const skip = "bun" in process.versions ? "once is enough: it runs under Node" : noBrowser;
+
+export interface Example {
+  readonly client: Client;
+  readonly admin: string;
+  readonly page: Page;
+  /** A test. One page is used from the first to the last, as a person does. */
+  screen(name: string, act: () => Promise<void>): void;
+  /** Goes to an address of the app. */
+  go(path: string): Promise<void>;
+  button(name: string | RegExp): Locator;
+  /** Waits until a text is there. */
+  shown(text: string | RegExp): Promise<void>;
+  /** Waits until the elements have these texts. */
+  expectTexts(selector: string, expected: readonly string[]): Promise<void>;
+}
+
+const waitMs = 30_000;
+
+/** Starts the shop, the example and a browser for the tests of one `describe`. */
+export function useExample(name: string): Example {
+  const open = useBrowser();
+  let shop: TestShop | undefined;
+  let app: ExampleApp | string | undefined;
+  let page: Page | undefined;
+  let isBroken = false;
+  before(async () => {
+    shop = await startShop();
+    await fillShop(shop.client);
+    app = await startExample(name, shop.app.url);
+  });
+  after(async () => {
+    if (typeof app === "object") await app.stop();
+    await shop?.app.stop();
+  });
+  const started = (): Page => page ?? assert.fail("the page is not open");
+  return {
+    get client() {
+      return shop?.client ?? assert.fail("the shop has not started");
+    },
+    get admin() {
+      return shop?.app.admin ?? "";
+    },
+    get page() {
+      return started();
+    },
+    screen: (title, act) =>
+      it(title, async (test) => {
+        if (typeof app !== "object") return test.skip(app);
+        assert.ok(!isBroken, "an earlier screen has failed");
+        isBroken = true;
+        page ??= await open(app.url, {});
+        page.setDefaultTimeout(waitMs);
+        await act();
+        isBroken = false;
+      }),
+    async go(path) {
+      await started().evaluate(`location.hash = ${JSON.stringify(`#/${path}`)}`);
+    },
+    button: (text) => started().getByRole("button", { name: text, exact: true }),
+    shown: (text) => started().getByText(text).first().waitFor(),
+    async expectTexts(selector, expected) {
+      const wanted = JSON.stringify(JSON.stringify(expected));
+      const find = `[...document.querySelectorAll(${JSON.stringify(selector)})]`;
+      await started()
+        .waitForFunction(`JSON.stringify(${find}.map((one) => one.innerText)) === ${wanted}`)
+        .catch(async () =>
+          assert.deepEqual(await started().locator(selector).allInnerTexts(), expected),
+        );
+    },
+  };
+}
+
+/** A picture as Playwright takes it. */
+export const pictureFile = async (name: string) => ({
+  ...{ name, mimeType: "image/gif", buffer: Buffer.from(await picture(name).arrayBuffer()) },
+});
+
+interface ExampleApp {
   readonly url: string;
   stop(): Promise<void>;
 }
 
 /** Returns why it cannot be tested when the registry is out of reach. */
-export async function startExample(name: string, api: string): Promise<ExampleApp | string> {
+async function startExample(name: string, api: string): Promise<ExampleApp | string> {
   const folder = await mkdtemp(join(tmpdir(), `restante-${name}-`));
   await cp(join(root, "examples", name), folder, { recursive: true });
   const reason = await install(folder);

@@ -1,85 +1,35 @@
 // The example for react-admin with the real package in a real browser: every screen, as a person uses it.
 
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-import type { Page } from "playwright-core";
-import type { Client } from "../../client/index.ts";
-import { skip as noBrowser, useBrowser } from "../console/console.ts";
-import { type ExampleApp, startExample } from "./example-app.ts";
-import { fillShop, picture, startShop, type TestShop } from "./shop.ts";
-
-const skip = "bun" in process.versions ? "once is enough: it runs under Node" : noBrowser;
+import { describe } from "node:test";
+import { pictureFile, skip, useExample } from "./example-app.ts";
 
 describe("the example for react-admin", { skip }, () => {
-  let shop: TestShop;
-  let example: ExampleApp | string;
-  let page: Page;
-  let broken = false;
-  const open = useBrowser();
-  const client = (): Client => shop.client;
-  const products = () => client().collection("products");
-
-  before(async () => {
-    shop = await startShop();
-    await fillShop(shop.client);
-    example = await startExample("react-admin", shop.app.url);
-  });
-  after(async () => {
-    if (typeof example === "object") await example.stop();
-    await shop.app.stop();
-  });
-
-  /** One page is used from the first screen to the last, as a person does. */
-  const screen = (name: string, act: () => Promise<void>) =>
-    it(name, async (test) => {
-      if (typeof example === "string") return test.skip(example);
-      page ??= await open(example.url, {});
-      page.setDefaultTimeout(30_000);
-      assert.ok(!broken, "an earlier screen has failed");
-      broken = true;
-      await act();
-      broken = false;
-    });
-
-  const go = async (path: string) => {
-    await page.evaluate(`location.hash = ${JSON.stringify(`#/${path}`)}`);
-  };
-  const button = (name: string | RegExp) => page.getByRole("button", { name, exact: true });
-  const shown = (text: string | RegExp) => page.getByText(text).first().waitFor();
+  const example = useExample("react-admin");
+  const { screen, go, button, shown } = example;
+  const products = () => example.client.collection("products");
+  const rows = () => example.page.locator("tbody tr");
+  const expectCells = (source: string, expected: readonly string[]) =>
+    example.expectTexts(`tbody td[class~="column-${source}"]`, expected);
   /** Of a form or a filter, by the source of the input. */
-  const input = (source: string) => page.locator(`[class~="ra-input-${source}"] input`).first();
-  const cellsOf = (name: string) => `tbody td[class~='column-${name}']`;
-  const rows = () => page.locator("tbody tr");
+  const input = (source: string) =>
+    example.page.locator(`[class~="ra-input-${source}"] input`).first();
 
-  const expectCells = async (name: string, expected: readonly string[]) => {
-    const wanted = JSON.stringify(expected);
-    const find = `[...document.querySelectorAll("${cellsOf(name)}")].map((one) => one.innerText)`;
-    await page
-      .waitForFunction(`JSON.stringify(${find}) === ${JSON.stringify(wanted)}`)
-      .catch(async () =>
-        assert.deepEqual(await page.locator(cellsOf(name)).allInnerTexts(), expected),
-      );
-  };
-
-  const choose = async (name: string, text: string) => {
-    await input(name).fill(text);
-    await page.getByRole("option", { name: text }).click();
+  const choose = async (source: string, text: string) => {
+    await input(source).fill(text);
+    await example.page.getByRole("option", { name: text }).click();
   };
 
   const attach = async (source: string, ...names: readonly string[]) => {
-    const files = names.map(async (name) => ({
-      ...{ name, mimeType: "image/gif", buffer: Buffer.from(await picture(name).arrayBuffer()) },
-    }));
-    await page
-      .locator(`.ra-input-${source} input[type=file]`)
-      .setInputFiles(await Promise.all(files));
+    const files = await Promise.all(names.map(pictureFile));
+    await example.page.locator(`.ra-input-${source} input[type=file]`).setInputFiles(files);
   };
 
   screen("asks for a token, and refuses a wrong one", async () => {
     await input("token").fill("rst_wrong");
     await button("Sign in").click();
     await shown("This token is not valid.");
-    await input("token").fill(shop.app.admin);
+    await input("token").fill(example.admin);
     await button("Sign in").click();
     await rows().first().waitFor();
   });
@@ -101,7 +51,7 @@ describe("the example for react-admin", { skip }, () => {
     await input("q").fill("");
     await shown(/of 25/);
     await button("Add filter").click();
-    await page.getByRole("menuitemcheckbox", { name: "Price from" }).click();
+    await example.page.getByRole("menuitemcheckbox", { name: "Price from" }).click();
     await input("price_gte").fill("24");
     await expectCells("price", ["25", "24"]);
     await button("Remove this filter").click();
@@ -121,9 +71,9 @@ describe("the example for react-admin", { skip }, () => {
     await input("sku").fill("V-1");
     await button("Save").click();
     await shown("Iron & Sons");
-    await page.locator('img[title="vase.gif"]').waitFor();
-    await page.waitForFunction("[...document.images].every((one) => one.naturalWidth > 0)");
-    const link = await page.getByRole("link", { name: "two.gif" }).getAttribute("href");
+    await example.page.locator('img[title="vase.gif"]').waitFor();
+    await example.page.waitForFunction("[...document.images].every((one) => one.naturalWidth > 0)");
+    const link = await example.page.getByRole("link", { name: "two.gif" }).getAttribute("href");
     assert.equal((await fetch(link ?? "")).headers.get("content-type"), "image/gif");
     const [made] = (await products().list({ where: { sku: "V-1" } })).data;
     assert.deepEqual([made?.price, made?.supplier], [30, "iron"]);
@@ -132,9 +82,9 @@ describe("the example for react-admin", { skip }, () => {
   screen("adds and removes files", async () => {
     const [made] = (await products().list({ where: { sku: "V-1" } })).data;
     await go(`products/${made?.id}`);
-    await page.getByText("one.gif").waitFor();
+    await example.page.getByText("one.gif").waitFor();
     await attach("papers", "three.gif");
-    await page.locator(".ra-input-photo").getByRole("button", { name: "Delete" }).click();
+    await example.page.locator(".ra-input-photo").getByRole("button", { name: "Delete" }).click();
     await button("Save").click();
     await rows().first().waitFor();
     const now = await products().get(made?.id ?? "");
@@ -151,7 +101,9 @@ describe("the example for react-admin", { skip }, () => {
     await shown(/was 1, and is now 99/);
     assert.equal((await products().get("p1")).name, "Bowl 01");
     await button("Load the current state").click();
-    await page.waitForFunction('document.querySelector("input[name=price]").value === "99"');
+    await example.page.waitForFunction(
+      'document.querySelector("input[name=price]").value === "99"',
+    );
     assert.equal(await input("name").inputValue(), "Bowl 01");
     await input("name").fill("Bowl of both");
     await button("Save").click();
@@ -235,7 +187,7 @@ describe("the example for react-admin", { skip }, () => {
   });
 
   screen("asks for a token again when it is no longer valid", async () => {
-    await page.evaluate('sessionStorage.setItem("shop.token", "rst_gone")');
+    await example.page.evaluate('sessionStorage.setItem("shop.token", "rst_gone")');
     await go("suppliers");
     await input("token").waitFor();
   });

@@ -1,0 +1,89 @@
+// The filters of Refine as conditions of the server.
+
+import type { AnyResource, Where } from "../index.ts";
+
+type Condition = Where<AnyResource>;
+
+/** What Refine calls `CrudFilter`. */
+export interface Filter {
+  readonly field?: string;
+  readonly operator: string;
+  readonly value: unknown;
+}
+
+export interface FilterQuery {
+  readonly where?: Condition;
+  readonly q?: string;
+}
+
+/** A filter on `q` searches. All others must match. */
+export function readFilters(filters: readonly Filter[] = [], more?: Condition): FilterQuery {
+  const isSearch = ({ field, value }: Filter) => field === "q" && typeof value === "string";
+  const conditions = [
+    ...filters.filter((one) => !isSearch(one)).flatMap(conditionsOf),
+    ...(more ? [more] : []),
+  ];
+  const words = filters.filter(isSearch).map(({ value }) => `${value}`.trim());
+  const q = words.filter((word) => word !== "").join(" ");
+  const all = conditions.length > 1 ? { $and: conditions } : conditions[0];
+  return { ...(all && { where: all }), ...(q !== "" && { q }) };
+}
+
+type Make = (value: unknown) => unknown;
+
+/** Each returns the test of a field. Those that begin with `n` are the opposite of another one. */
+const tests: Readonly<Record<string, Make>> = {
+  ...{ eq: (eq) => ({ eq }), eqs: (eq) => ({ eq }) },
+  ...{ lt: (lt) => ({ lt }), lte: (lte) => ({ lte }) },
+  ...{ gt: (gt) => ({ gt }), gte: (gte) => ({ gte }) },
+  in: (list) => ({ in: [list].flat() }),
+  contains: (icontains) => ({ icontains }),
+  containss: (contains) => ({ contains }),
+  startswiths: (startsWith) => ({ startsWith }),
+  endswiths: (end) => ({ like: `*${end}` }),
+  null: (is) => ({ exists: is === false }),
+  between: (range) => {
+    const [gte, lte] = range as readonly unknown[];
+    return { ...(isGiven(gte) && { gte }), ...(isGiven(lte) && { lte }) };
+  },
+};
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
+
+function conditionsOf({ field = "", operator, value }: Filter): readonly Condition[] {
+  if (operator === "and" || operator === "or") return group(operator, value as readonly Filter[]);
+  if (value === undefined || value === "" || (Array.isArray(value) && !value.some(isGiven)))
+    return [];
+  const isOpposite = !(operator in tests) && operator.startsWith("n");
+  const plain = isOpposite ? operator.slice(1).replace(/^e(s?)$/, "eq$1") : operator;
+  const condition = plain === "ina" ? everyOf(field, value) : testOf(field, plain, value, operator);
+  return [isOpposite ? { $not: condition } : condition];
+}
+
+function group(operator: "and" | "or", filters: readonly Filter[]): readonly Condition[] {
+  const parts = filters.flatMap(conditionsOf);
+  return parts.length === 0 ? [] : [{ [`$${operator}`]: parts }];
+}
+
+/** An array that has all of the values. */
+const everyOf = (field: string, values: unknown): Condition => ({
+  $and: [values].flat().map((eq) => ({ [field]: { eq } })),
+});
+
+function testOf(field: string, operator: string, value: unknown, given: string): Condition {
+  const make = tests[operator];
+  if (make === undefined) throw new TypeError(unsaid(given));
+  if (operator === "endswiths" && `${value}`.includes("*"))
+    throw new TypeError(
+      'The server cannot find a text that ends with "*", which stands for anything.',
+    );
+  if (value === null) return { [field]: { exists: false } };
+  return { [field]: make(value) } as Condition;
+}
+
+function unsaid(operator: string): string {
+  const hint = /^n?(starts|ends)with$/.test(operator)
+    ? ` Use ${operator}s, which minds the case.`
+    : "";
+  return `The server has no operator ${operator}.${hint}`;
+}
