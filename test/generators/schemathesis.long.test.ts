@@ -14,7 +14,7 @@ import { fetchPython, missing, runCommand, schemathesis } from "./tools.ts";
 const here = fileURLToPath(new URL(".", import.meta.url));
 
 /** Operations that change what the document says of others, so they run apart from them. */
-const administration = ["putCollection", "deleteCollection", "revokeToken"];
+const administration = ["putCollection", "putDefinition", "deleteCollection", "revokeToken"];
 
 interface Report {
   readonly test_cases: { readonly generated: number };
