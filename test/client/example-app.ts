@@ -9,16 +9,21 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { after, before, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Locator, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import type { Client } from "../../client/index.ts";
-import { skip as noBrowser, useBrowser } from "../console/console.ts";
+import { findChromium, startChromium } from "../http/chromium.ts";
 import { fillShop, picture, startShop, type TestShop } from "./shop.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const quiet = ["--loglevel=error", "--no-audit", "--no-fund"];
 
+const chromium = findChromium();
+
 /** For `describe`: why the tests are skipped, or false. */
-export const skip = "bun" in process.versions ? "once is enough: it runs under Node" : noBrowser;
+export const skip =
+  "bun" in process.versions
+    ? "once is enough: it runs under Node"
+    : chromium === undefined && "CHROMIUM MISSING: no browser opened the example";
 
 export interface Example {
   readonly client: Client;
@@ -39,7 +44,8 @@ const waitMs = 30_000;
 
 /** Starts the shop, the example and a browser for the tests of one `describe`. */
 export function useExample(name: string): Example {
-  const open = useBrowser();
+  let browser: Browser | undefined;
+  const faults: string[] = [];
   let shop: TestShop | undefined;
   let app: ExampleApp | string | undefined;
   let page: Page | undefined;
@@ -48,10 +54,17 @@ export function useExample(name: string): Example {
     shop = await startShop();
     await fillShop(shop.client);
     app = await startExample(name, shop.app.url);
+    browser = await startChromium(chromium ?? "");
+    page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+    page.setDefaultTimeout(waitMs);
+    page.on("pageerror", (error) => faults.push(error.message));
+    if (typeof app === "object") await page.goto(app.url);
   });
   after(async () => {
+    await browser?.close();
     if (typeof app === "object") await app.stop();
     await shop?.app.stop();
+    assert.deepEqual(faults, [], "the example must cause no error in the browser");
   });
   const started = (): Page => page ?? assert.fail("the page is not open");
   return {
@@ -69,8 +82,6 @@ export function useExample(name: string): Example {
         if (typeof app !== "object") return test.skip(app);
         assert.ok(!isBroken, "an earlier screen has failed");
         isBroken = true;
-        page ??= await open(app.url, {});
-        page.setDefaultTimeout(waitMs);
         await act();
         isBroken = false;
       }),
