@@ -10,6 +10,7 @@ import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Config } from "../src/server/config.ts";
 import { startApp } from "./http/app.ts";
+import { storesHere } from "./short-run.ts";
 
 const root = new URL("..", import.meta.url);
 
@@ -165,10 +166,12 @@ describe("the examples", () => {
   const runs = pages
     .filter(({ examples }) => examples.length > 0)
     .flatMap((each) =>
-      (each.page === shop ? [undefined, "postgres"] : [undefined]).map((store) => ({
-        ...each,
-        store,
-      })),
+      (each.page === shop ? storesHere("postgres", [undefined, "postgres"]) : [undefined]).map(
+        (store) => ({
+          ...each,
+          store,
+        }),
+      ),
     );
   for (const { page, examples, store } of runs) {
     it(`in ${page} work as written${store ? ` on ${store}` : ""}`, { skip }, async () => {

@@ -17,6 +17,7 @@ import {
   type ServerProcess,
   start,
 } from "../process.ts";
+import { itLong } from "../short-run.ts";
 
 let folder: string;
 let server: ServerProcess;
@@ -93,7 +94,7 @@ describe("restante backup and restore", () => {
     assert.match(again.stderr, /^Nothing was restored: .* is not empty: .*--overwrite/m);
   });
 
-  it("say what is wrong in one line, and leave nothing on a full disk", async () => {
+  itLong("say what is wrong in one line, and leave nothing on a full disk", async () => {
     const to = join(folder, "full");
     const small = await withLimit(16, ["backup", "--data", data(), "--to", to]);
     assert.equal(small.code, 1);

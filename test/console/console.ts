@@ -29,10 +29,10 @@ const look = (size: Look["size"], colorScheme: "light" | "dark"): Look => ({
   ...{ size, name: `a ${size}, ${colorScheme}` },
 });
 
-/** Two of the four in a short run. */
+/** One of the four in a short run, whose other tests have a desktop in light colours. */
 export const looks: readonly Look[] = [
-  ...[look("desktop", "light"), look("phone", "dark")],
-  ...(isShort ? [] : [look("desktop", "dark"), look("phone", "light")]),
+  look("phone", "dark"),
+  ...(isShort ? [] : [look("desktop", "light"), look("desktop", "dark"), look("phone", "light")]),
 ];
 
 export interface ConsoleTest {

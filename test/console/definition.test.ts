@@ -62,7 +62,7 @@ describe("the designer", { skip }, () => {
     await page.context().close();
   });
 
-  it("adds a field that was typed and not added when the person goes on", async () => {
+  itLong("adds a field that was typed and not added when the person goes on", async () => {
     const page = await test.open("#/c/typed/-/definition");
     await page.getByLabel("Name of a new field").fill("rating");
     await page.getByLabel("Type of a new field").selectOption("number");
@@ -176,7 +176,7 @@ describe("the designer", { skip }, () => {
     await page.context().close();
   });
 
-  it("shows both versions when someone else has saved, and saves what is chosen", async () => {
+  itLong("shows both versions when someone else has saved, and saves what is chosen", async () => {
     await define("teams", { description: "before" });
     const page = await test.open("#/c/teams/-/definition", { colorScheme: "dark" });
     await page.getByText("As JSON").click();

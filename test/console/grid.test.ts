@@ -55,7 +55,7 @@ const activeText = (page: Page) =>
 describe("the grid of the console", { skip }, () => {
   const test = useConsole(fill);
 
-  it("moves through thousands of rows by keys, and renders few of them", async () => {
+  itLong("moves through thousands of rows by keys, and renders few of them", async () => {
     const page = await test.open("#/c/orders");
     const grid = page.getByRole("grid", { name: "orders" });
     await cell(page, "0").waitFor();
@@ -202,7 +202,7 @@ describe("the grid of the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("shows both versions when someone else was faster", async () => {
+  itLong("shows both versions when someone else was faster", async () => {
     const page = await test.open("#/c/people");
     await cell(page, "9").dblclick();
     const list = await (await test.app.request("/people?name=Bob")).json();

@@ -94,7 +94,7 @@ describe("tokens and the server in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("adds the index that would help a slow query", async () => {
+  itLong("adds the index that would help a slow query", async () => {
     const page = await test.open("#/queries");
     await page.getByRole("heading", { name: "orders status eq" }).waitFor();
     await expectAccessible(page);

@@ -105,7 +105,7 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("creates one by the keyboard alone, once, and goes to it", async () => {
+  itLong("creates one by the keyboard alone, once, and goes to it", async () => {
     const page = await test.open("#/c/people/-/new");
     await input(page, "Name").and(page.locator(":focus")).waitFor();
     await page.keyboard.type("Fay");

@@ -11,6 +11,7 @@ import { newSecret } from "../../src/model/token.ts";
 import { certificateFolder, makeCertificate } from "../certificates.ts";
 import { holdBuilds, releaseBuilds } from "../held-builds.ts";
 import { start } from "../process.ts";
+import { itLong } from "../short-run.ts";
 import { expectAccessible, phone, skip, useConsole, writeJson } from "./console.ts";
 
 const data = mkdtempSync(join(tmpdir(), "restante-"));
@@ -67,7 +68,7 @@ describe("work that goes on in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("saves one after the other by the keyboard alone, sorted and on a phone", async () => {
+  itLong("saves one after the other by the keyboard alone, sorted and on a phone", async () => {
     const page = await test.open("#/c/people/cyd?sort=-name", { ...phone, colorScheme: "dark" });
     await heading(page, "cyd").waitFor();
     await panel(page).getByRole("button", { name: "Next resource" }).waitFor();
@@ -86,7 +87,7 @@ describe("work that goes on in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("shows how far an index is, in the designer", async () => {
+  itLong("shows how far an index is, in the designer", async () => {
     const page = await test.open("#/c/orders/-/definition");
     await page.getByText("As JSON").click();
     await writeJson(page, "The definition as JSON", '{"indexed":["n"]}');

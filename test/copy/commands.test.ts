@@ -207,7 +207,7 @@ describe("restante copy", () => {
     assert.equal(typeof heldMs, "number");
   });
 
-  it("says what is wrong, and goes on when there is room again", async () => {
+  itLong("says what is wrong, and goes on when there is room again", async () => {
     const args = ["copy", "--from", data(), "--to", "full"];
     const { code, stderr } = await runOnFullDisk(600, args, folder);
     assert.equal(code, 1, stderr);

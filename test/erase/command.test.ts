@@ -15,7 +15,7 @@ import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { storesHere } from "../short-run.ts";
+import { itLong, storesHere } from "../short-run.ts";
 import { Client, History, tracesIn } from "./history.ts";
 
 const adminToken = newSecret();
@@ -183,7 +183,7 @@ for (const engine of storesHere("postgres", ["sqlite", "postgres"] as const))
       assert.deepEqual(await traces(["read-1c2d3e4f"]), []);
     });
 
-    it("goes on after it was killed beside a server", async () => {
+    itLong("goes on after it was killed beside a server", async () => {
       const random = randomNumbers(newSeed(`erase, killed on ${engine}`));
       const history = new History(client, random);
       await history.run(10);

@@ -117,7 +117,7 @@ describe("restante erase", () => {
     assert.deepEqual(await tracesIn(data, ["secret-9b8a7c"]), []);
   });
 
-  it("goes on after the server was killed at any moment", async () => {
+  itLong("goes on after the server was killed at any moment", async () => {
     const random = randomNumbers(newSeed("erase, server killed"));
     for (let n = 0; n < runs(1, 20); n++) {
       const history = await serving(async (client, server) => {

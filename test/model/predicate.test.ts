@@ -127,7 +127,7 @@ describe("a predicate", () => {
       assert.equal(holds({ allOf: predicates }, given), expected);
       assert.equal(holds({ allOf: simplified(predicates) }, given), expected);
     });
-    fc.assert(check, { numRuns: runs(500, 100_000) });
+    fc.assert(check, { numRuns: runs(200, 100_000) });
   });
 });
 
@@ -204,6 +204,6 @@ describe("the case of a text", () => {
       fc.string({ unit: "binary" }),
       (one, other) => assert.equal(foldCase(one) + foldCase(other), foldCase(one + other)),
     );
-    fc.assert(check, { numRuns: runs(500, 100_000) });
+    fc.assert(check, { numRuns: runs(200, 100_000) });
   });
 });
