@@ -586,6 +586,36 @@ describe("the examples", () => {
       await client.rejects("accounts", kind, () => run("transfer", input, client));
   });
 
+  it("place-order does with a token of its own what its caller may not do, once", async () => {
+    const stock = { type: "integer", minimum: 0 };
+    const schema = { type: "object", properties: { stock } };
+    await client.put("/-/collections/products", { schema });
+    await client.putAndReadTag("/products/gear", { stock: 10 });
+    process.env.SHOP_URL = shop.url;
+    process.env.SHOP_TOKEN = await shop.token(
+      ...["orders:create", "orders:read", "products:read", "products:update"],
+    );
+    await client.putAndReadTag("/orders/first", {});
+    const visitor = new Client(shop, await shop.token("action:place-order", "products:read"));
+    const order = (key: string, product = "gear", count = 2) =>
+      run("place-order", { key, customer: "Ada", lines: [{ product, count }] }, visitor);
+    const many = await concurrently(12, (at) => order(`order-number-${1000 + at}`));
+    assert.equal(many.filter(({ status }) => status === 200).length, 5);
+    for (const answer of many) if (answer.status !== 200) assertProblem(answer, "conflict");
+    assert.equal((await client.json<{ stock: number }>("/products/gear")).stock, 0);
+    assert.equal(await shop.total("orders"), 6);
+    await client.putAndReadTag("/products/gear", { stock: 10 });
+    const [first, again] = [await order("order-number-2000"), await order("order-number-2000")];
+    assert.deepEqual(returned(first), returned(again));
+    assert.equal((await client.json<{ stock: number }>("/products/gear")).stock, 8);
+    assertProblem(await order("order-number-2000", "gear", 1), "conflict");
+    assertProblem(await order("order-number-3000", "nothing"), "not-found");
+    assertProblem(await order("order-number-4000", "gear", -5), "invalid-body");
+    await client.rejects("products", "insufficient-scope", () =>
+      visitor.patch("/products/gear", { stock: 99 }),
+    );
+  });
+
   it("transfer needs the permissions of its caller", async () => {
     const other = new Client(shop, await shop.token("action:transfer", "accounts:read"));
     const input = { from: "bob", to: "ada", cents: 1 };
