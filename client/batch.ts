@@ -7,6 +7,8 @@ export interface Operation<Result> {
   readonly method: string;
   readonly path: string;
   readonly body?: unknown;
+  /** Of the body of a PATCH; a merge patch by default. */
+  readonly contentType?: string;
   readonly ifMatch?: string;
   /** `*` for a PUT that only creates. */
   readonly ifNoneMatch?: string;

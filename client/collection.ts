@@ -8,7 +8,14 @@ import { type AggregateQuery, type ListQuery, listRequest, type Selection } from
 import type { RequestOptions, Sender } from "./send.ts";
 import { isStateOf } from "./states.ts";
 import { etagOf, remember } from "./tags.ts";
-import type { AnyCollection, CollectionTypes, ExpandPath, FieldPath, Patch } from "./types.ts";
+import type {
+  AnyCollection,
+  CollectionTypes,
+  ExpandPath,
+  FieldPath,
+  Operations,
+  Patch,
+} from "./types.ts";
 
 export interface Page<T> {
   readonly data: readonly T[];
@@ -37,7 +44,8 @@ export interface ReadOptions<T> extends RequestOptions {
 
 export type Group = Readonly<Record<string, string | number | boolean | null>>;
 
-const mergePatch = { "Content-Type": "application/merge-patch+json" };
+const mergePatch = "application/merge-patch+json";
+const operationsType = "application/vnd.restante.operations+json";
 const withTags = "fields=*,_etag";
 
 export class Collection<C extends CollectionTypes = AnyCollection> {
@@ -87,14 +95,21 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
   }
 
   /** Changes the members of a merge patch. Throws a `Conflict` when someone else was faster. */
-  async update(
+  update(
     target: Target<C["resource"]>,
     patch: Patch<C["draft"]>,
     options: RequestOptions = {},
   ): Promise<C["resource"]> {
-    const headers = { ...mergePatch, ...options.headers };
-    const response = await this.#write("PATCH", target, patch, { ...options, headers });
-    return remember(await response.json());
+    return this.#patch(target, patch, mergePatch, options);
+  }
+
+  /** Computes with the stored values: `operate(id, { increment: { stock: -1 } })`. It counts once, also when it is sent again. */
+  operate(
+    target: Target<C["resource"]>,
+    operations: Operations<C["draft"]>,
+    options: RequestOptions = {},
+  ): Promise<C["resource"]> {
+    return this.#patch(target, operations, operationsType, options);
   }
 
   /** Replaces a resource, or creates it when the target is an id that does not exist. */
@@ -186,6 +201,13 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
       ...{ method: "PATCH", path: this.#path(idOf(target)), body: patch },
       ...conditionOf(target),
     }),
+    operate: (
+      target: Target<C["resource"]>,
+      operations: Operations<C["draft"]>,
+    ): Operation<C["resource"]> => ({
+      ...{ method: "PATCH", path: this.#path(idOf(target)), body: operations },
+      ...{ contentType: operationsType, ...conditionOf(target) },
+    }),
     replace: (target: Target<C["resource"]>, draft: C["draft"]): Operation<C["resource"]> => ({
       ...{ method: "PUT", path: this.#path(idOf(target)), body: draft },
       ...conditionOf(target),
@@ -211,6 +233,17 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
       },
     );
     return this.#sender.json(request);
+  }
+
+  async #patch(
+    target: Target<C["resource"]>,
+    body: unknown,
+    type: string,
+    { signal, headers }: RequestOptions,
+  ): Promise<C["resource"]> {
+    const fields = { "Content-Type": type, ...headers };
+    const response = await this.#write("PATCH", target, body, { signal, headers: fields });
+    return remember(await response.json());
   }
 
   /** Sends If-Match for a resource that was read. */

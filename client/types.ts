@@ -141,3 +141,41 @@ export type Patch<D> = {
 };
 
 type PatchValue<V> = V extends readonly unknown[] ? V : V extends object ? Patch<V> : V;
+
+/** A PATCH that computes with the stored values. Fields are names, or names with dots between them. */
+export interface Operations<D> {
+  /** Adds to numbers, exactly. */
+  readonly increment?: { readonly [P in keyof FieldsWith<D, number>]?: number };
+  /** Adds items at the end of arrays. */
+  readonly append?: FieldsWith<D, readonly unknown[]>;
+  /** Removes all items that are equal to one of these. */
+  readonly remove?: FieldsWith<D, readonly unknown[]>;
+  /** Keeps the smaller of the stored and this value. */
+  readonly min?: FieldsWith<D, number | string>;
+  /** Keeps the larger of the stored and this value. */
+  readonly max?: FieldsWith<D, number | string>;
+}
+
+/** The fields that can be of a kind, each with what is sent for it. */
+type FieldsWith<D, Kind> =
+  IsOpen<D> extends true
+    ? Readonly<Record<string, Kind>>
+    : {
+        readonly [P in FieldPath<D> as [OfKind<D, P, Kind>] extends [never] ? never : P]?: OfKind<
+          D,
+          P,
+          Kind
+        >;
+      };
+
+type OfKind<D, P extends string, Kind> =
+  unknown extends StoredAt<D, P> ? Kind : Extract<StoredAt<D, P>, Kind>;
+
+/** The type of the whole value at a path; never in an array. */
+type StoredAt<D, P extends string> = P extends keyof D
+  ? Exclude<D[P], null | undefined>
+  : P extends `${infer Head}.${infer Rest}`
+    ? Head extends keyof D
+      ? StoredAt<Exclude<D[Head], null | undefined>, Rest>
+      : never
+    : never;

@@ -50,7 +50,7 @@ before(async () => {
       required: ["name", "price"],
       properties: {
         name: { type: "string" },
-        price: { type: "number" },
+        price: { type: "number", minimum: 0 },
         tags: { type: "array", items: { type: "string" } },
         maker: { type: "string" },
         size: { type: "object", properties: { width: { type: "number" } } },
@@ -265,6 +265,42 @@ describe("the client", () => {
     const stale = client().batch([shop.in.create({ name: "No", price: 1 }), shop.in.remove(cup)]);
     await assert.rejects(stale, { kind: "precondition-failed" });
     assert.equal(await shop.count(), 2);
+  });
+
+  it("operates on stored values once, also in a batch, and within the limits", async () => {
+    await clear();
+    const lost = products({ fetch: failing("after", 503) });
+    const cup = await products().create({ name: "Cup", price: 1, tags: ["new"] });
+    const sold = await lost.operate(cup.id, {
+      ...{ increment: { price: 0.1, "size.width": 2 }, append: { tags: ["sold"] } },
+      ...{ remove: { tags: ["new"] }, max: { name: "Mug" } },
+    });
+    const { name, price, tags, size } = sold;
+    assert.deepEqual([name, price, tags, size], ["Mug", 1.1, ["sold"], { width: 2 }]);
+    const stale = products().operate(cup, { increment: { price: 1 } });
+    await assert.rejects(stale, { name: "Conflict", base: cup, current: sold });
+    const [fewer] = await client().batch([
+      products().in.operate(sold, { increment: { price: -1 } }),
+      products().in.create({ name: "Pot", price: 5 }),
+    ]);
+    assert.equal(fewer.price, 0.1);
+    const tooMany = client().batch([
+      products().in.create({ name: "No", price: 1 }),
+      products().in.operate(cup.id, { increment: { price: -1 } }),
+    ]);
+    const problem = await tooMany.then(unexpected, (error: Problem) => error);
+    assert.equal(problem.status, 409);
+    assert.equal(problem.at("/operations/1").length, 1);
+    assert.equal(await products().count(), 2);
+  });
+
+  it("sends a key of one's own, and the same key writes once", async () => {
+    await clear();
+    const options = { headers: { "Idempotency-Key": '"order-17"' } };
+    const order = () => client().batch([products().in.create({ name: "Mug", price: 5 })], options);
+    const [[first], [again]] = [await order(), await order()];
+    assert.equal(first.id, again.id);
+    assert.equal(await products().count(), 1);
   });
 
   it("follows changes", async () => {

@@ -12,6 +12,7 @@ import { Client } from "restante/client";
 import type { Collections } from "./collections.ts";
 const shop = new Client<Collections>("http://localhost:8080");
 const orders = shop.collection("orders");
+const products = shop.collection("products");
 const order = await orders.get("1", { expand: ["customer"] });
 `;
 
@@ -27,8 +28,12 @@ const right = [
   'await orders.list({ sort: ["-total", "address.city", "customer.name", "createdAt"] });',
   'await orders.list({ fields: ["total", "address.city"], expand: ["customer"] });',
   'await orders.aggregate({ aggregate: ["count", "sum(total)"], by: ["month(createdAt)"] });',
+  'await products.operate("p", { increment: { stock: -1, price: 0.5 }, append: { tags: ["a"] }, remove: { tags: ["b"] } });',
+  'await orders.operate(order, { min: { total: 1, "address.city": "Bern" }, max: { status: "paid" } });',
+  'const [sold] = await shop.batch([products.in.operate("p", { increment: { stock: -1 } })]); sold.stock;',
   "const country: string | undefined = order._expanded?.customer?.country; void country;",
   'const [one, none] = await shop.batch([orders.in.create({ customer: "c", total: 1 }), orders.in.remove(order)]); one.total + 1; none satisfies undefined;',
+  'await new Client("http://x").collection("what").operate("1", { increment: { "a.b": 1 }, append: { c: [1] } });',
   'const any = new Client("http://x"); (await any.collection("what").create({ a: 1 })).a satisfies unknown;',
   'await new Client("http://x").collection("what").list({ where: { "a.b": 1 }, sort: "-c" });',
 ];
@@ -59,6 +64,21 @@ const wrong = [
   'await orders.list({ fields: ["extra"] });',
   'await orders.list({ page: "1" });',
   'await orders.aggregate({ aggregate: ["sum(extra)"] });',
+  'await products.operate("p", { increment: { extra: 1 } });',
+  'await products.operate("p", { increment: { name: 1 } });',
+  'await products.operate("p", { increment: { stock: "1" } });',
+  'await products.operate("p", { increment: { tags: 1 } });',
+  'await products.operate("p", { append: { name: ["a"] } });',
+  'await products.operate("p", { append: { tags: "a" } });',
+  'await products.operate("p", { remove: { tags: [1] } });',
+  'await products.operate("p", { min: { tags: ["a"] } });',
+  'await products.operate("p", { max: { price: "1" } });',
+  'await products.operate("p", { multiply: { price: 2 } });',
+  'await orders.operate(order, { max: { status: "lost" } });',
+  'await orders.operate(order, { max: { "customer.country": "DE" } });',
+  'await orders.operate(order, { increment: { "lines[].count": 1 } });',
+  'await orders.operate(order, { max: { createdAt: "2026" } });',
+  'products.in.operate("p", { increment: { name: 1 } });',
   "const [one] = await shop.batch([orders.in.remove(order)]); one.total;",
 ];
 
