@@ -18,6 +18,7 @@ interface Product {
   readonly price: number;
   readonly tags?: readonly string[];
   readonly maker?: string;
+  readonly photo?: { readonly sha256?: string };
   readonly size?: { readonly width: number };
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -348,6 +349,26 @@ describe("the client", () => {
     assert.equal((await fetch(shop.file(made, "photo").url)).status, 401);
     await shop.file(made.id, "photo").remove();
     await assert.rejects(shop.file(made.id, "photo").get(), { status: 404 });
+  });
+
+  it("replaces a file only if it is the one that was seen, where it is told to", async () => {
+    const made = await products().create({ name: "Film", price: 1 });
+    const photo = products().file(made, "photo");
+    const only = (headers: Record<string, string>) => (text: string, partBytes?: number) =>
+      photo.put(new Blob([text]), { headers, ...(partBytes && { partBytes }) });
+    const ifNew = only({ "If-None-Match": "*" });
+    await ifNew("first");
+    await assert.rejects(ifNew("second"), { status: 412 });
+    const { photo: seen } = await products().get(made.id);
+    const ifSeen = only({ "If-Match": `"${seen?.sha256}"` });
+    await ifSeen("third");
+    await assert.rejects(ifSeen("fourth"), { status: 412 });
+    await assert.rejects(ifSeen("in several parts", 4), { status: 412 });
+    assert.equal(await (await photo.get()).text(), "third");
+    await products()
+      .file(made, "photo")
+      .put(new Blob(["last"]));
+    assert.equal(await (await photo.get()).text(), "last");
   });
 
   it("asks for the token before each request", async () => {
