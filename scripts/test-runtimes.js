@@ -88,7 +88,9 @@ export function leftOut(files, sources) {
   const none = kept.filter((runtimes) => runtimes.length === 0).length;
   const without = (runtime) => kept.filter((runtimes) => !runtimes.includes(runtime)).length - none;
   const inPart = sources.filter((source) =>
-    /\b(?:describeOn|isShort|itLong|itOn|looks|storeContract|storesHere)\b/.test(source),
+    /\b(?:describeOn|enginePairs|isShort|itLong|itOn|looks|storeContract|storesHere)\b/.test(
+      source,
+    ),
   );
   return `${none} files, ${without("node")} more on Node and ${without("bun")} on Bun, some tests of ${inPart.length} files, and the full counts of random tests`;
 }

@@ -38,3 +38,10 @@ export const itLong = (...test: Test): void => {
 
 /** The engines of tests that need each other: of all, a short run has one. */
 export const storesHere = <T>(one: T, all: readonly T[]): readonly T[] => (isShort ? [one] : all);
+
+const engines = ["sqlite", "postgres"] as const;
+
+/** From where to where rows are copied: a short run has each engine once on each side. */
+export const enginePairs = engines.flatMap((from) =>
+  engines.filter((to) => !isShort || to !== from).map((to) => [from, to] as const),
+);

@@ -29,6 +29,7 @@ import {
 import { noTrack } from "../backup/stores.ts";
 import fc from "../fast-check.ts";
 import { newSeed, runs } from "../seeds.ts";
+import { enginePairs } from "../short-run.ts";
 import {
   all,
   define,
@@ -152,11 +153,7 @@ async function* erase(steps: AsyncIterable<readonly SourceRow[]>) {
   for await (const step of steps) yield step.map((row) => row.with(3, "erased"));
 }
 
-const pairs = (["sqlite", "postgres"] as const).flatMap((from) =>
-  (["sqlite", "postgres"] as const).map((to) => [from, to] as const),
-);
-
-for (const [from, to] of pairs)
+for (const [from, to] of enginePairs)
   describe(`a replica of ${from} in ${to}`, () => {
     it("follows a random store, goes on like it, and comes back the same", async () => {
       const seed = newSeed(`replica of ${from} in ${to}`);

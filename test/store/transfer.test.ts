@@ -23,6 +23,7 @@ import {
 } from "../../src/store/transfer/transfer.ts";
 import fc from "../fast-check.ts";
 import { newSeed, runs } from "../seeds.ts";
+import { enginePairs } from "../short-run.ts";
 import { define, found, idsFrom, put, remove, token } from "./contract/change-helpers.ts";
 import { batch, Sequence } from "./contract/random-sequences.ts";
 import { TestDatabases } from "./postgres/test-databases.ts";
@@ -100,11 +101,7 @@ const copyWhole = (from: Engine, to: Engine): Promise<void> =>
     }),
   );
 
-const pairs = (["sqlite", "postgres"] as const).flatMap((from) =>
-  (["sqlite", "postgres"] as const).map((to) => [from, to] as const),
-);
-
-for (const [from, to] of pairs)
+for (const [from, to] of enginePairs)
   describe(`a copy from ${from} to ${to}`, () => {
     it("of a random store gives the same answers, and goes on like it", async () => {
       const seed = newSeed(`copy from ${from} to ${to}`);
