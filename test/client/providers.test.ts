@@ -43,7 +43,13 @@ for (const name of ["react-admin", "refine"]) {
       const file = join(folder, `${name}.ts`);
       await writeFile(file, await programOf(name));
       const flags = [
-        ...["--noEmit", "--ignoreConfig", "--strict", "--exactOptionalPropertyTypes"],
+        ...[
+          "--noEmit",
+          "--ignoreConfig",
+          "--strict",
+          "--exactOptionalPropertyTypes",
+          "--skipLibCheck",
+        ],
         ...["--target", "esnext", "--module", "esnext", "--moduleResolution", "bundler"],
         ...["--lib", "esnext,dom,dom.iterable", "--types", "", "--allowImportingTsExtensions"],
       ];
