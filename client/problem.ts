@@ -21,6 +21,8 @@ export class Problem extends Error {
   override readonly name: string = "Problem";
   /** Such as `not-found`: the last part of the problem's type. */
   readonly kind: string;
+  /** One short sentence, always the same for a kind. */
+  readonly title: string;
   readonly status: number;
   readonly errors: readonly ProblemDetail[];
   readonly requestId: string | undefined;
@@ -29,6 +31,7 @@ export class Problem extends Error {
   constructor(status: number, body: ProblemBody, headers = new Headers()) {
     super(messageOf(status, body));
     this.kind = body.type?.split("/").at(-1) ?? "unknown";
+    this.title = body.title ?? `The server answered ${status}`;
     this.status = status;
     this.errors = body.errors ?? [];
     this.requestId = body.requestId ?? headers.get("x-request-id") ?? undefined;
@@ -61,7 +64,11 @@ export class Conflict<T = unknown> extends Problem {
   readonly sent: unknown;
 
   constructor(problem: Problem, base: T, current: T | undefined, sent: unknown) {
-    super(problem.status, { detail: problem.message, type: problem.kind }, problem.headers);
+    super(
+      problem.status,
+      { detail: problem.message, title: problem.title, type: problem.kind },
+      problem.headers,
+    );
     this.base = base;
     this.current = current;
     this.sent = sent;
@@ -73,7 +80,8 @@ export class NoAnswer extends Problem {
   override readonly name = "NoAnswer";
 
   constructor(cause: unknown) {
-    super(0, { type: "no-answer", detail: "The server does not answer." });
+    const title = "The server does not answer";
+    super(0, { type: "no-answer", title, detail: `${title}.` });
     this.cause = cause;
   }
 }

@@ -2,14 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import {
-  Client,
-  type ClientOptions,
-  Conflict,
-  etagOf,
-  NoAnswer,
-  Problem,
-} from "../../client/index.ts";
+import { Client, type ClientOptions, Conflict, etagOf, Problem } from "../../client/index.ts";
 import { startApp, type TestApp } from "../http/app.ts";
 
 interface Product {
@@ -120,7 +113,7 @@ describe("the client", () => {
       .create(wrong)
       .then(unexpected, (error: Problem) => error);
     assert.ok(problem instanceof Problem);
-    assert.equal(problem.kind, "invalid-body");
+    assert.deepEqual([problem.kind, problem.title], ["invalid-body", "The body is not valid"]);
     assert.equal(problem.at("/name").length, 1);
     assert.equal(problem.at("/price").length, 1);
     assert.equal(problem.at("").length, 2);
@@ -138,6 +131,7 @@ describe("the client", () => {
       const error = await write().then(unexpected, (error: unknown) => error);
       assert.ok(error instanceof Conflict);
       assert.deepEqual([error.base, error.current], [made, theirs]);
+      assert.equal(error.title, "The resource is not in the state you named");
     }
     const { current } = await products()
       .update(made, { price: 23 })
@@ -220,7 +214,7 @@ describe("the client", () => {
       assert.equal(await products().count(), 0);
     }
     const never = products({ fetch: failing("before", "before"), retries: 1 });
-    await assert.rejects(never.list(), NoAnswer);
+    await assert.rejects(never.list(), { name: "NoAnswer", title: "The server does not answer" });
     const refused = products({ fetch: failing(), token: "rst_wrong", retries: 1 });
     await assert.rejects(refused.list(), { status: 401 });
   });
