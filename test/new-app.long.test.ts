@@ -115,6 +115,14 @@ const isRed = `(() => {
   return red > 240 && green < 20 && blue < 20;
 })()`;
 
+/** As a person adds one to `Row`. */
+const addButtons = `for (const row of document.querySelectorAll("li")) {
+  const button = document.createElement("button");
+  button.textContent = "Buy";
+  button.onclick = () => { button.textContent = "Bought"; };
+  row.append(button);
+}`;
+
 const missing = chromium === undefined && "CHROMIUM MISSING: no browser opened the new app";
 
 describe("npm run dev", { skip: skip || missing }, () => {
@@ -159,12 +167,28 @@ describe("npm run dev", { skip: skip || missing }, () => {
     await page.getByText("11–20 of 25").waitFor();
     await page.getByLabel("Search").fill("tea");
     await page.getByText("1–4 of 4").waitFor();
+    await page.getByLabel("Search").fill("cof, sto");
+    await button(page, "Coffee mug").waitFor();
     await page.getByLabel("Search").fill("nothing");
     await page.getByText("Nothing has “nothing” in it.").waitFor();
     await page.getByLabel("Search").fill("");
     await page.getByLabel("Sort by").selectOption("Most expensive");
     await page.getByRole("listitem").first().getByText("Tablecloth").waitFor();
     await page.context().close();
+  });
+
+  it("has room for another button in a row, on all sizes", async () => {
+    for (const size of [phone, desktop]) {
+      const page = await open(size);
+      await page.evaluate(addButtons);
+      await button(page, "Buy").first().click();
+      await button(page, "Bought").waitFor();
+      assert.equal(await page.getByRole("dialog").count(), 0);
+      await expectNoSidewaysScroll(page);
+      await page.getByRole("listitem").first().click();
+      await page.getByRole("dialog").waitFor();
+      await page.context().close();
+    }
   });
 
   it("creates with errors at their fields, and sends a photo with progress", async () => {
@@ -175,6 +199,9 @@ describe("npm run dev", { skip: skip || missing }, () => {
     await page.getByLabel("Price").fill("cheap");
     await button(page, "Save").click();
     await page.getByText("must be a number, not text").waitFor();
+    assert.deepEqual(await page.getByRole("alert").allInnerTexts(), [
+      ...["Please correct what is marked."],
+    ]);
     assert.equal(await page.getByLabel("Price").getAttribute("aria-invalid"), "true");
     await page.getByLabel("Price").fill("7,5");
     await button(page, "Save").click();
@@ -233,6 +260,39 @@ describe("npm run dev", { skip: skip || missing }, () => {
     await isClosed(page);
     await page.getByText("1–10 of 25").waitFor();
     assert.equal(await products().find(saved.id), undefined);
+    await page.context().close();
+  });
+
+  it("shows a photo of somebody else before it is replaced", async () => {
+    const photo = async (background: string) => ({
+      ...{ name: `${background}.png`, mimeType: "image/png" },
+      buffer: await pictureOf({ background }),
+    });
+    const [red, green, blue] = [await photo("red"), await photo("green"), await photo("blue")];
+    const one = await named("Coffee mug");
+    const theirs = ({ buffer }: typeof red) =>
+      products()
+        .file(one, "photo")
+        .put(new Blob([new Uint8Array(buffer)], { type: "image/png" }));
+    const page = await open();
+    await button(page, "Coffee mug").click();
+    await page.getByLabel("Price").fill("14");
+    await theirs(red);
+    await button(page, "Save").click();
+    const row = page.getByRole("row", { name: "Photo" });
+    await row.locator("img").waitFor();
+    assert.deepEqual(await row.getByRole("cell").allInnerTexts(), ["", "", "–"]);
+    await expectAccessible(page);
+    await button(page, "Take theirs").click();
+    await page.getByLabel("Photo").setInputFiles(blue);
+    await theirs(green);
+    await button(page, "Save").click();
+    await row.getByText("blue.png").waitFor();
+    assert.equal((await products().file(one, "photo").get()).size, green.buffer.length);
+    await button(page, "Save mine").click();
+    await isClosed(page);
+    const stored = await (await products().file(one, "photo").get()).arrayBuffer();
+    assert.deepEqual(Buffer.from(stored), blue.buffer);
     await page.context().close();
   });
 

@@ -3,20 +3,25 @@
 import type { Conflict, Patch } from "restante/client";
 import type { Product, ProductDraft } from "./collections.ts";
 import { fieldsOf, labels, names } from "./fields.ts";
+import { Picture } from "./picture.tsx";
+import { bringIntoView } from "./problem-text.tsx";
 
 interface ConflictChoiceProps {
   readonly conflict: Conflict<Product>;
   /** What the person has changed. */
   readonly patch: Patch<ProductDraft>;
+  readonly photo: File | undefined;
   readonly onMine: (current: Product) => void;
   readonly onTheirs: (current: Product) => void;
 }
 
-export function ConflictChoice({ conflict, patch, onMine, onTheirs }: ConflictChoiceProps) {
+export function ConflictChoice(props: ConflictChoiceProps) {
+  const { conflict, patch, photo, onMine, onTheirs } = props;
   const { base, current } = conflict;
   if (!current) return <p role="alert">Somebody has deleted it.</p>;
   const [before, now] = [fieldsOf(base), fieldsOf(current)];
   const rows = names.filter((name) => before[name] !== now[name] || name in patch);
+  const isOtherPhoto = base.photo?.sha256 !== current.photo?.sha256;
   return (
     <div role="alert" className="conflict" ref={bringIntoView}>
       <p>
@@ -41,6 +46,14 @@ export function ConflictChoice({ conflict, patch, onMine, onTheirs }: ConflictCh
               <td>{name in patch ? `${patch[name] ?? ""}` : "–"}</td>
             </tr>
           ))}
+          {(isOtherPhoto || photo) && (
+            <tr>
+              <th scope="row">Photo</th>
+              <td>{base.photo ? "a photo" : ""}</td>
+              <td>{isOtherPhoto ? <Theirs product={current} /> : "–"}</td>
+              <td>{photo?.name ?? "–"}</td>
+            </tr>
+          )}
         </tbody>
       </table>
       <button type="button" className="primary" onClick={() => onMine(current)}>
@@ -53,5 +66,5 @@ export function ConflictChoice({ conflict, patch, onMine, onTheirs }: ConflictCh
   );
 }
 
-const bringIntoView = (element: HTMLElement | null) =>
-  element?.scrollIntoView({ block: "nearest" });
+const Theirs = ({ product }: { readonly product: Product }) =>
+  product.photo ? <Picture product={product} size="large" /> : "removed";

@@ -1,6 +1,6 @@
 // The fields of the form, each with its errors.
 
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { ProblemDetail } from "restante/client";
 import type { Product } from "./collections.ts";
 import { type Fields, labels } from "./fields.ts";
@@ -44,10 +44,15 @@ interface PhotoFieldProps {
 
 export function PhotoField({ product, photo, errors, onChoose }: PhotoFieldProps) {
   const preview = usePreview(photo);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (!photo && input.current) input.current.value = "";
+  }, [photo]);
   return (
     <div className="field photo">
       <label htmlFor="photo">Photo</label>
       <input
+        ref={input}
         id="photo"
         type="file"
         accept="image/jpeg,image/png,image/webp"

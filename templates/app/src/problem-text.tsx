@@ -1,15 +1,30 @@
-// What went wrong, but for the errors that are shown at their fields.
+// What went wrong, in one sentence for people. The errors of fields are shown at the fields.
 
 import type { Problem } from "restante/client";
 import { SignIn } from "./sign-in.tsx";
 
-const texts: Readonly<Record<number, string>> = {
-  400: "Please correct what is marked.",
+const sentences: Readonly<Record<number, string>> = {
+  0: "The server does not answer. Please try again.",
+  401: "Sign in with your token to save.",
+  403: "You may not do this. Sign in with a token that may.",
   404: "Somebody has deleted it.",
-  409: "Please correct what is marked.",
 };
 
-export function ProblemText({ problem }: { readonly problem: Problem }) {
-  if (problem.status === 401 || problem.status === 403) return <SignIn problem={problem} />;
-  return <p role="alert">{texts[problem.status] ?? problem.message}</p>;
+/** `problem.message` is for developers. */
+export function sentenceOf({ status, title, errors }: Problem): string {
+  const isMarked = errors.some(({ pointer }) => pointer !== undefined);
+  return sentences[status] ?? (isMarked ? "Please correct what is marked." : `${title}.`);
 }
+
+export function ProblemText({ problem }: { readonly problem: Problem }) {
+  const sentence = sentenceOf(problem);
+  if (problem.status === 401 || problem.status === 403) return <SignIn reason={sentence} />;
+  return (
+    <p role="alert" ref={bringIntoView}>
+      {sentence}
+    </p>
+  );
+}
+
+export const bringIntoView = (element: HTMLElement | null) =>
+  element?.scrollIntoView({ block: "nearest" });

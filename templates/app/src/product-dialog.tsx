@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from "react";
 import { useResource } from "restante/react";
+import { sentenceOf } from "./problem-text.tsx";
 import { ProductForm } from "./product-form.tsx";
 import { products } from "./shop.ts";
 
@@ -18,7 +19,7 @@ export function ProductDialog({ id, onClose }: ProductDialogProps) {
   return (
     <dialog ref={dialog} onClose={onClose} aria-labelledby="title">
       <h2 id="title">{id === undefined ? "New product" : (product?.name ?? "Product")}</h2>
-      {error && !product && <p role="alert">{error.message}</p>}
+      {error && !product && <p role="alert">{sentenceOf(error)}</p>}
       {(product || id === undefined) && (
         <ProductForm key={id} product={product} onClose={() => dialog.current?.close()} />
       )}

@@ -27,6 +27,7 @@ export function ProductForm({ product, onClose }: ProductFormProps) {
 
   return (
     <form onSubmit={submit} noValidate>
+      {problem && !conflict && <ProblemText problem={problem} />}
       {names.map((name) => (
         <TextField
           key={name}
@@ -41,12 +42,11 @@ export function ProductForm({ product, onClose }: ProductFormProps) {
       {progress !== undefined && <progress value={progress} aria-label="Upload of the photo" />}
       {conflict && (
         <ConflictChoice
-          {...{ conflict, patch: form.patch }}
+          {...{ conflict, patch: form.patch, photo: form.photo }}
           onMine={form.save}
-          onTheirs={form.show}
+          onTheirs={form.startAgain}
         />
       )}
-      {problem && !conflict && <ProblemText problem={problem} />}
       <footer>
         {seen && !conflict && (
           <button

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { type Listing, useList } from "restante/react";
 import type { Collections, Product } from "./collections.ts";
 import { Picture } from "./picture.tsx";
+import { sentenceOf } from "./problem-text.tsx";
 import { products } from "./shop.ts";
 
 type Sort = NonNullable<Listing<Collections["products"]>["sort"]>;
@@ -22,11 +23,10 @@ export function ProductList({ onOpen }: { readonly onOpen: (id: string) => void 
   const [order, setOrder] = useState(0);
   const [page, setPage] = useState(1);
   const sort = orders[order]?.[1] ?? "name";
-  const words = search.trim();
+  const q = beginningsOf(search);
   const found = useList(products, {
     ...{ sort, page, limit },
-    // The beginning of a word is enough.
-    ...(words && { q: `${words}*` }),
+    ...(q && { q }),
   });
 
   return (
@@ -59,7 +59,7 @@ export function ProductList({ onOpen }: { readonly onOpen: (id: string) => void 
       </search>
       {found.error && (
         <p role="alert">
-          {found.error.message}{" "}
+          {sentenceOf(found.error)}{" "}
           <button type="button" onClick={() => found.refetch()}>
             Try again
           </button>
@@ -67,7 +67,7 @@ export function ProductList({ onOpen }: { readonly onOpen: (id: string) => void 
       )}
       {found.isPending && <p className="empty">Loading…</p>}
       {found.data?.total === 0 && (
-        <p className="empty">{words ? `Nothing has “${words}” in it.` : "No products yet."}</p>
+        <p className="empty">{q ? `Nothing has “${search.trim()}” in it.` : "No products yet."}</p>
       )}
       <ul className="products" aria-busy={found.isPlaceholderData}>
         {found.data?.data.map((product) => (
@@ -78,6 +78,10 @@ export function ProductList({ onOpen }: { readonly onOpen: (id: string) => void 
     </>
   );
 }
+
+/** The beginning of each word is enough: `cof sto` becomes `cof* sto*`. */
+const beginningsOf = (search: string): string =>
+  (search.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).map((word) => `${word}*`).join(" ");
 
 function Row({ product, onOpen }: { readonly product: Product; readonly onOpen: () => void }) {
   const { name, sku, price, stock = 0 } = product;

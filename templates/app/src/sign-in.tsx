@@ -1,10 +1,9 @@
 // Asks for a token, when the server wants one. While you develop it is never seen: vite.config.js adds a token.
 
 import { useState } from "react";
-import type { Problem } from "restante/client";
 import { token } from "./shop.ts";
 
-export function SignIn({ problem }: { readonly problem: Problem }) {
+export function SignIn({ reason }: { readonly reason: string }) {
   const [secret, setSecret] = useState("");
   const [isDone, setIsDone] = useState(false);
   const signIn = () => {
@@ -14,7 +13,7 @@ export function SignIn({ problem }: { readonly problem: Problem }) {
   if (isDone) return <p role="status">Thank you. Save again.</p>;
   return (
     <div role="alert" className="sign-in">
-      <p>{problem.status === 401 ? "Sign in with your token to save." : problem.message}</p>
+      <p>{reason}</p>
       <input
         type="password"
         aria-label="Token"

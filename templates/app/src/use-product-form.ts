@@ -1,7 +1,7 @@
 // What the form of a product knows and does: fields, problems, and saving with the photo.
 
 import { useState } from "react";
-import { Problem } from "restante/client";
+import { Conflict, Problem } from "restante/client";
 import { useMutation } from "restante/react";
 import type { Product } from "./collections.ts";
 import { draftOf, fieldsOf, patchOf } from "./fields.ts";
@@ -32,12 +32,24 @@ export function useProductForm(product: Product | undefined, onDone: () => void)
     return isChanged ? update.mutateAsync({ target, patch }) : target;
   };
 
-  const savePhoto = (target: Product, file: File) =>
+  /** Drops what the person has entered. */
+  const startAgain = (state: Product) => {
+    show(state);
+    setPhoto(undefined);
+  };
+
+  const sendPhoto = (target: Product, file: File) =>
     upload.mutateAsync({
-      ...{ target, field: "photo", file },
+      ...{ target, field: "photo", file, headers: samePhoto(target) },
       // Small parts, so that the bar moves.
       partBytes: 256 * 1024,
       onProgress: (sent, total) => setProgress(sent / total),
+    });
+
+  const savePhoto = (target: Product, file: File) =>
+    sendPhoto(target, file).catch(async (problem: Problem) => {
+      if (problem.status !== 412) throw problem;
+      throw new Conflict(problem, target, await products.find(target.id), {});
     });
 
   /** Closes the form when all went well, and shows the problem otherwise. */
@@ -55,7 +67,7 @@ export function useProductForm(product: Product | undefined, onDone: () => void)
   };
 
   return {
-    ...{ seen, fields, setFields, photo, setPhoto, patch, progress, problem, show },
+    ...{ seen, fields, setFields, photo, setPhoto, patch, progress, problem, startAgain },
     isBusy: create.isPending || update.isPending || upload.isPending || remove.isPending,
     save: (target: Product | undefined) =>
       run(async () => {
@@ -66,3 +78,7 @@ export function useProductForm(product: Product | undefined, onDone: () => void)
     remove: (target: Product) => run(() => remove.mutateAsync(target)),
   };
 }
+
+/** An upload replaces any photo. With these, only the one that the person saw. */
+const samePhoto = ({ photo }: Product): Readonly<Record<string, string>> =>
+  photo ? { "If-Match": `"${photo.sha256}"` } : { "If-None-Match": "*" };
