@@ -106,7 +106,14 @@ const canPass = (problem: Problem): boolean =>
   problem instanceof NoAnswer ||
   problem.status >= 500 ||
   problem.status === 429 ||
-  problem.kind === "mismatching-upload-offset";
+  repeated.has(problem.kind);
+
+/** A browser sends a request by itself again that was cut, and this part of it is there already. */
+const repeated = new Set([
+  "mismatching-upload-offset",
+  "inconsistent-upload-length",
+  "completed-upload",
+]);
 
 /** The path from the base URL, as requests have it. */
 function pathOf(location: string, base: string): string {

@@ -30,7 +30,7 @@ export class Problem extends Error {
 
   constructor(status: number, body: ProblemBody, headers = new Headers()) {
     super(messageOf(status, body));
-    this.kind = body.type?.split("/").at(-1) ?? "unknown";
+    this.kind = body.type?.split(/[/#]/).at(-1) ?? "unknown";
     this.title = body.title ?? `The server answered ${status}`;
     this.status = status;
     this.errors = body.errors ?? [];

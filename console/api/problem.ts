@@ -28,7 +28,7 @@ export class Problem extends Error {
   constructor(status: number, body: ProblemBody) {
     super(body.detail ?? body.title ?? `The server answered ${status}.`);
     this.status = status;
-    this.kind = body.type?.split("/").at(-1) ?? "unknown";
+    this.kind = body.type?.split(/[/#]/).at(-1) ?? "unknown";
     this.title = body.title ?? "The request failed";
     this.errors = body.errors ?? [];
     this.requestId = body.requestId;

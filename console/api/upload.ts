@@ -108,14 +108,20 @@ async function sendPart(
     await transmit(upload, part, (sent) => onProgress(offset + sent), signal);
     return isLast ? undefined : end;
   } catch (error) {
-    // A browser sends a request by itself again that was cut, and this part of it is there already.
-    const isRepeated = error instanceof Problem && error.kind === "mismatching-upload-offset";
+    const isRepeated = error instanceof Problem && repeated.has(error.kind);
     if (!isRepeated) await overcome(error, secret, signal);
     const found = await findOffset(upload, signal);
     if (isRepeated && found === offset) throw error;
     return found;
   }
 }
+
+/** A browser sends a request by itself again that was cut, and this part of it is there already. */
+const repeated = new Set([
+  "mismatching-upload-offset",
+  "inconsistent-upload-length",
+  "completed-upload",
+]);
 
 /** Asks how much has arrived. */
 async function findOffset(upload: URL, signal: AbortSignal): Promise<number | undefined> {

@@ -3,6 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { Client, type ClientOptions, Conflict, etagOf, Problem } from "../../client/index.ts";
+import { Problem as ConsoleProblem } from "../../console/api/problem.ts";
+import { problemType } from "../../src/http/response/problem.ts";
+import { type ProblemKind, problemKinds } from "../../src/model/problem.ts";
 import { startApp, type TestApp } from "../http/app.ts";
 
 interface Product {
@@ -83,6 +86,17 @@ function failing(...faults: ("before" | "after" | number)[]): typeof fetch {
   };
   return attempt as typeof fetch;
 }
+
+describe("a problem", () => {
+  it("has the kind that the server gave it, in the client and in the console", () => {
+    for (const kind of Object.keys(problemKinds) as ProblemKind[])
+      for (const base of ["", "https://example.org/api"]) {
+        const body = { type: problemType(kind, base) };
+        assert.equal(new Problem(400, body).kind, kind);
+        assert.equal(new ConsoleProblem(400, body).kind, kind);
+      }
+  });
+});
 
 describe("the client", () => {
   it("creates, reads, changes and deletes, and remembers tags", async () => {
@@ -343,6 +357,18 @@ describe("the client", () => {
     assert.equal((await fetch(shop.file(made, "photo").url)).status, 401);
     await shop.file(made.id, "photo").remove();
     await assert.rejects(shop.file(made.id, "photo").get(), { status: 404 });
+  });
+
+  it("goes on with an upload whose parts were sent twice, as a browser does after a cut", async () => {
+    const made = await products().create({ name: "Film", price: 1 });
+    const twice = async (input: string, init: RequestInit) => {
+      if (init.method === "PATCH") await fetch(input, init);
+      return fetch(input, init);
+    };
+    const bytes = Uint8Array.from({ length: 100_000 }, (_, n) => n % 251);
+    const photo = products({ fetch: twice as never }).file(made, "photo");
+    await photo.put(new Blob([bytes]), { partBytes: 30_000 });
+    assert.deepEqual(new Uint8Array(await (await photo.get()).arrayBuffer()), bytes);
   });
 
   it("replaces a file only if it is the one that was seen, where it is told to", async () => {
