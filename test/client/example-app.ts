@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,10 +12,10 @@ import { fileURLToPath } from "node:url";
 import type { Browser, Locator, Page } from "playwright-core";
 import type { Client } from "../../client/index.ts";
 import { findChromium, startChromium } from "../http/chromium.ts";
+import { installPackage, packInto } from "../npm-package.ts";
 import { fillShop, picture, startShop, type TestShop } from "./shop.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const quiet = ["--loglevel=error", "--no-audit", "--no-fund"];
 
 const chromium = findChromium();
 
@@ -117,7 +117,7 @@ async function startExample(name: string, api: string): Promise<ExampleApp | str
   const folder = await mkdtemp(join(tmpdir(), `restante-${name}-`));
   await cp(join(root, "examples", name), folder, { recursive: true });
   const reason = await install(folder);
-  if (reason !== undefined) return reason;
+  if (reason) return reason;
   const env = { ...process.env, VITE_API: api };
   for (const args of [["tsc"], ["vite", "build", "--logLevel", "error"]]) {
     const [program = "", ...rest] = args;
@@ -132,26 +132,13 @@ async function startExample(name: string, api: string): Promise<ExampleApp | str
   return serve(folder);
 }
 
-async function install(folder: string): Promise<string | undefined> {
-  const packed = npm(root, ["pack", "--pack-destination", folder, ...quiet]);
-  assert.equal(packed.status, 0, packed.stdout + packed.stderr);
-  const file = join(folder, "package.json");
-  const { dependencies, ...rest } = JSON.parse(await readFile(file, "utf8"));
-  const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+/** Returns why it cannot be installed, or false when it is. */
+async function install(folder: string): Promise<string | false> {
+  const read = async (file: string) => JSON.parse(await readFile(file, "utf8"));
+  const { dependencies } = await read(join(folder, "package.json"));
+  const { version } = await read(join(root, "package.json"));
   assert.equal(dependencies.restante, version, "an example has the version of the package");
-  const own = { ...dependencies, restante: `file:./restante-${version}.tgz` };
-  await writeFile(file, JSON.stringify({ ...rest, dependencies: own }));
-  const installed = npm(folder, ["install", "--no-package-lock", ...quiet]);
-  if (/ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENOTCACHED/.test(installed.stderr))
-    return "THE NPM REGISTRY IS OUT OF REACH: the example was not tested";
-  assert.equal(installed.status, 0, installed.stderr);
-  return undefined;
-}
-
-function npm(cwd: string, args: readonly string[]) {
-  const cli = process.env.npm_execpath;
-  const [program, first] = cli === undefined ? ["npm", []] : [process.execPath, [cli]];
-  return spawnSync(program, [...first, ...args], { cwd, encoding: "utf8" });
+  return installPackage(folder, packInto(folder));
 }
 
 const types: Readonly<Record<string, string>> = {
