@@ -1,6 +1,7 @@
 // A file of a resource: sends it with progress, and goes on after a loss; reads and removes it.
 
 import { NoAnswer, Problem } from "./problem.ts";
+import { isRepeatedPart } from "./problem-body.ts";
 import type { RequestOptions, Sender } from "./send.ts";
 
 export interface UploadOptions extends RequestOptions {
@@ -106,14 +107,7 @@ const canPass = (problem: Problem): boolean =>
   problem instanceof NoAnswer ||
   problem.status >= 500 ||
   problem.status === 429 ||
-  repeated.has(problem.kind);
-
-/** A browser sends a request by itself again that was cut, and this part of it is there already. */
-const repeated = new Set([
-  "mismatching-upload-offset",
-  "inconsistent-upload-length",
-  "completed-upload",
-]);
+  isRepeatedPart(problem.kind);
 
 /** The path from the base URL, as requests have it. */
 function pathOf(location: string, base: string): string {

@@ -1,20 +1,8 @@
 // What a request throws that did not succeed.
 
-export interface ProblemDetail {
-  /** Where in the body (RFC 6901). */
-  readonly pointer?: string;
-  readonly parameter?: string;
-  readonly detail: string;
-}
+import { errorsAt, kindOf, type ProblemBody, type ProblemDetail } from "./problem-body.ts";
 
-interface ProblemBody {
-  readonly type?: string;
-  readonly title?: string;
-  readonly status?: number;
-  readonly detail?: string;
-  readonly requestId?: string;
-  readonly errors?: readonly ProblemDetail[];
-}
+export type { ProblemDetail } from "./problem-body.ts";
 
 /** The server refused a request, or failed (RFC 9457). */
 export class Problem extends Error {
@@ -30,7 +18,7 @@ export class Problem extends Error {
 
   constructor(status: number, body: ProblemBody, headers = new Headers()) {
     super(messageOf(status, body));
-    this.kind = body.type?.split(/[/#]/).at(-1) ?? "unknown";
+    this.kind = kindOf(body);
     this.title = body.title ?? `The server answered ${status}`;
     this.status = status;
     this.errors = body.errors ?? [];
@@ -40,9 +28,7 @@ export class Problem extends Error {
 
   /** The errors of a member of the body, such as `/address/city`, and of what is below it. */
   at(pointer: string): readonly ProblemDetail[] {
-    return this.errors.filter(
-      (error) => error.pointer === pointer || error.pointer?.startsWith(`${pointer}/`),
-    );
+    return errorsAt(this.errors, pointer);
   }
 }
 

@@ -21,12 +21,13 @@ if (!isInstalled()) {
 
 buildConsole();
 
-/** Builds the console again when one of its files is newer. A package has it built. */
+/** Builds the console again when one of its files, or of the client that it shares some with, is newer. A package has it built. */
 function buildConsole() {
-  const sources = join(root, "console");
   const built = statSync(join(root, "dist/console"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const paths = ["", ...readdirSync(sources, { recursive: true })].map((name) =>
-    join(sources, name),
+  const paths = ["console", "client"].flatMap((folder) =>
+    ["", ...readdirSync(join(root, folder), { recursive: true })].map((name) =>
+      join(root, folder, name),
+    ),
   );
   const inputs = [...paths, join(root, "package-lock.json"), join(root, "scripts/console.js")];
   if (inputs.every((path) => statSync(path).mtimeMs <= built)) return;

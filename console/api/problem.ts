@@ -1,19 +1,13 @@
 // A problem (RFC 9457) that the server answered with, as an error.
 
-export interface ProblemDetail {
-  /** A JSON Pointer into the body that was sent. */
-  readonly pointer?: string;
-  readonly parameter?: string;
-  readonly detail: string;
-}
+import {
+  errorsAt,
+  kindOf,
+  type ProblemBody,
+  type ProblemDetail,
+} from "../../client/problem-body.ts";
 
-interface ProblemBody {
-  readonly type?: string;
-  readonly title?: string;
-  readonly detail?: string;
-  readonly errors?: readonly ProblemDetail[];
-  readonly requestId?: string;
-}
+export type { ProblemDetail } from "../../client/problem-body.ts";
 
 export class Problem extends Error {
   readonly status: number;
@@ -28,7 +22,7 @@ export class Problem extends Error {
   constructor(status: number, body: ProblemBody) {
     super(body.detail ?? body.title ?? `The server answered ${status}.`);
     this.status = status;
-    this.kind = body.type?.split(/[/#]/).at(-1) ?? "unknown";
+    this.kind = kindOf(body);
     this.title = body.title ?? "The request failed";
     this.errors = body.errors ?? [];
     this.requestId = body.requestId;
@@ -52,9 +46,7 @@ export class Problem extends Error {
 
   /** The errors of a field and of what is below it. */
   at(pointer: string): readonly ProblemDetail[] {
-    return this.errors.filter(
-      (error) => error.pointer === pointer || error.pointer?.startsWith(`${pointer}/`),
-    );
+    return errorsAt(this.errors, pointer);
   }
 }
 

@@ -1,5 +1,6 @@
 // Sends a file with its progress. A large one is sent in parts, and goes on where it stopped when the server is back.
 
+import { isRepeatedPart } from "../../client/problem-body.ts";
 import { type ApiRequest, root, send, signedHeaders, urlOf } from "./client.ts";
 import { reportLoss, untilOnline } from "./connection.ts";
 import { offline, Problem } from "./problem.ts";
@@ -108,20 +109,13 @@ async function sendPart(
     await transmit(upload, part, (sent) => onProgress(offset + sent), signal);
     return isLast ? undefined : end;
   } catch (error) {
-    const isRepeated = error instanceof Problem && repeated.has(error.kind);
+    const isRepeated = error instanceof Problem && isRepeatedPart(error.kind);
     if (!isRepeated) await overcome(error, secret, signal);
     const found = await findOffset(upload, signal);
     if (isRepeated && found === offset) throw error;
     return found;
   }
 }
-
-/** A browser sends a request by itself again that was cut, and this part of it is there already. */
-const repeated = new Set([
-  "mismatching-upload-offset",
-  "inconsistent-upload-length",
-  "completed-upload",
-]);
 
 /** Asks how much has arrived. */
 async function findOffset(upload: URL, signal: AbortSignal): Promise<number | undefined> {
