@@ -25,14 +25,15 @@ export async function readFor(
 ): Promise<ReadResults[OwnRead["kind"]]> {
   switch (read.kind) {
     case "count": {
-      const all = entriesOfSource(sql, part, read.source, sql`LIMIT ${read.max}::bigint`);
-      const [first] = await rows<readonly [number]>(
+      const first = sql`ORDER BY key LIMIT ${read.max}::bigint`;
+      const all = entriesOfSource(sql, part, read.source, first);
+      const [counted] = await rows<readonly [number]>(
         sql`SELECT count(*) FROM (${all} LIMIT ${read.max}::bigint) AS counted`,
       );
-      return first?.[0] ?? 0;
+      return counted?.[0] ?? 0;
     }
     case "seqs": {
-      const all = entriesOfSource(sql, part, read.source, sql``);
+      const all = entriesOfSource(sql, part, read.source, sql`ORDER BY key`);
       return firstOfEach(
         await rows<readonly [number]>(sql`SELECT DISTINCT seq FROM (${all}) AS entry ORDER BY seq`),
       );
@@ -75,7 +76,9 @@ export async function namedResources(
     SELECT resource.*, place
     FROM unnest(${[...ids]}::text[]) WITH ORDINALITY AS listed (listed_id, place)
     LEFT JOIN LATERAL (
-      SELECT * FROM resources WHERE part = ${part}::bigint AND id = listed_id LIMIT 1
+      SELECT * FROM resources
+      WHERE part = ${part}::bigint AND id BETWEEN listed_id AND listed_id
+      ORDER BY id LIMIT 1
     ) AS resource ON true`;
   const select = (columns: Statement) => sql`
     SELECT ${columns} FROM ${rowsWithin(sql, table, sql`place`, maxBytes)} AS page
@@ -129,7 +132,9 @@ function listedRows(
     SELECT resource.*, place
     FROM unnest(${[...seqs]}::bigint[]) WITH ORDINALITY AS listed (listed_seq, place)
     CROSS JOIN LATERAL (
-      SELECT * FROM resources WHERE part = ${part}::bigint AND seq = listed_seq LIMIT 1
+      SELECT * FROM resources
+      WHERE part = ${part}::bigint AND seq BETWEEN listed_seq AND listed_seq
+      ORDER BY seq LIMIT 1
     ) AS resource`;
   const maxBytes = limit === Number.POSITIVE_INFINITY ? undefined : Math.max(0, limit);
   const select = (columns: Statement) => sql`

@@ -50,7 +50,7 @@ export async function deleteSomeRows(
   const [last] = await rows<Row>(sql`
     WITH deleted AS (
       DELETE FROM ${sql(table)}
-      WHERE part = ${part}::bigint AND ctid = ANY (ARRAY (
+      WHERE part + 0 = ${part}::bigint AND ctid = ANY (ARRAY (
         SELECT ctid FROM ${sql(table)}
         WHERE part = ${part}::bigint ${field === undefined ? sql`` : sql`AND field = ${field}`}
           ${start ?? sql``}
@@ -64,3 +64,31 @@ export async function deleteSomeRows(
 
 const list = (sql: Sql, items: readonly Statement[]): Statement =>
   items.reduce((one, other) => sql`${one}, ${other}`);
+
+/** An array of values for each column of a key. */
+export type Keys = Readonly<Record<string, Statement>>;
+
+export const deleteByKeys = (sql: Sql, part: number, table: string, keys: Keys): Statement => sql`
+  DELETE FROM ${sql(table)}
+  WHERE part + 0 = ${part}::bigint AND ctid = ANY (ARRAY(${addressesOf(sql, part, table, keys)}))`;
+
+/**
+ * Selects the addresses of the rows with these keys, with one lookup for each. In a join, or with
+ * `= ANY`, a plan that was made while the table was small may read the whole part. With LIMIT, the
+ * planner expects few rows.
+ */
+export function addressesOf(sql: Sql, part: number, table: string, keys: Keys): Statement {
+  const names = Object.keys(keys).map((name) => sql`${sql(name)}`);
+  const last = names.at(-1) ?? sql``;
+  const others = names
+    .slice(0, -1)
+    .reduce((all, name) => sql`${all} AND ${name} = wanted.${name}`, sql``);
+  return sql`
+    SELECT found.address
+    FROM unnest(${list(sql, Object.values(keys))}) AS wanted (${list(sql, names)})
+    CROSS JOIN LATERAL (
+      SELECT ctid AS address FROM ${sql(table)}
+      WHERE part = ${part}::bigint ${others} AND ${last} BETWEEN wanted.${last} AND wanted.${last}
+      ORDER BY ${last} LIMIT 1
+    ) AS found`;
+}

@@ -32,7 +32,8 @@ export function keyParameter(sql: Sql, index: string, key: string): Statement {
 
 /**
  * Selects the entries of all spans, with one index scan per span. `rest` is appended to each scan (filter,
- * order, limit). A single span is not joined, so that the planner knows its order.
+ * order, limit). It has an order, so that the planner takes the index that has it, for each span alone. A
+ * single span is not joined, so that the planner knows its order.
  */
 export function entriesIn(
   sql: Sql,
@@ -61,7 +62,7 @@ export function countEntries(sql: Sql, part: number, range: IndexRange, limit: n
   const end = sql`LIMIT ${limit}::bigint`;
   return sql`
     SELECT count(*) FROM (
-      SELECT 1 FROM ${entriesIn(sql, part, range, end)} AS entry ${end}
+      SELECT 1 FROM ${entriesIn(sql, part, range, sql`ORDER BY key ${end}`)} AS entry ${end}
     ) AS counted`;
 }
 

@@ -8,6 +8,7 @@ import type { Erased, ErasedRows, Erasure } from "../erasure.ts";
 import type { Change } from "../store.ts";
 import { type CollectionRow, listCollectionRows } from "./collections.ts";
 import { allOrFirstError, type Connection, column, rows, type Sql } from "./connection.ts";
+import { deleteByKeys } from "./delete-rows.ts";
 import { loadState, lockAll } from "./load-state.ts";
 import { saveBuild } from "./save-build.ts";
 import { computeTrees, sendWrites } from "./writes.ts";
@@ -124,9 +125,11 @@ async function deleteKeys(sql: Sql, { part, name }: CollectionRow, traces: Trace
     after = page.length < keysPerStep ? undefined : { owner, key };
   }
   if (found.length > 0)
-    await rows(sql`
-      DELETE FROM idempotency_keys
-      WHERE part = ${part}::bigint AND (owner, key) IN (
-        SELECT * FROM unnest(${column(found, "owner")}::text[], ${column(found, "key")}::text[]))`);
+    await rows(
+      deleteByKeys(sql, part, "idempotency_keys", {
+        owner: sql`${column(found, "owner")}::text[]`,
+        key: sql`${column(found, "key")}::text[]`,
+      }),
+    );
   return found.length;
 }

@@ -4,7 +4,9 @@ import { decodeOutcomes, erasedText, isAnyDeleted } from "../core/stored-outcome
 import type { Change } from "../store.ts";
 import { type CollectionRow, findCollectionRows, listCollectionRows } from "./collections.ts";
 import { allOrFirstError, column, rows, type Sql } from "./connection.ts";
+import { addressesOf } from "./delete-rows.ts";
 import type { RunWriter } from "./deleted-parts.ts";
+import { resourcesById } from "./row.ts";
 
 const keysPerStep = 200;
 
@@ -72,28 +74,25 @@ async function readCreationTimes(
       const { name, part } = row;
       const wanted = byCollection.get(name) ?? [];
       const times = await rows<readonly [string, number]>(sql`
-        SELECT id, created FROM resources
-        WHERE part = ${part}::bigint AND id = ANY (${column(wanted, "id")}::text[])`);
+        SELECT found.id, found.created
+        FROM (${resourcesById(sql, part, column(wanted, "id"))}) AS found`);
       return times.map(([id, created]) => [`${name}/${id}`, created] as const);
     }),
   );
   return new Map(found.flat());
 }
 
-/** Finds each row by its key first, as `deleteEntries` in writes.ts does. */
-const erase = (sql: Sql, part: number, keys: readonly StoredOutcomes[]): Promise<unknown> =>
-  rows(sql`
+/** The outcomes are compared, because a key that has expired can be used again at any time. */
+function erase(sql: Sql, part: number, keys: readonly StoredOutcomes[]): Promise<unknown> {
+  const addresses = addressesOf(sql, part, "idempotency_keys", {
+    owner: sql`${column(keys, "owner")}::text[]`,
+    key: sql`${column(keys, "key")}::text[]`,
+  });
+  return rows(sql`
     UPDATE idempotency_keys SET outcomes = ${erasedText}
-    WHERE part = ${part}::bigint AND ctid = ANY (ARRAY(
-      SELECT stored.ctid
-      FROM unnest(${column(keys, "owner")}::text[], ${column(keys, "key")}::text[])
-        AS old (owner, key)
-      CROSS JOIN LATERAL (
-        SELECT ctid FROM idempotency_keys
-        WHERE part = ${part}::bigint AND owner = old.owner AND key = old.key
-        LIMIT 1
-      ) AS stored
-    ))`);
+    WHERE part + 0 = ${part}::bigint AND ctid = ANY (ARRAY(${addresses}))
+      AND outcomes = ANY (${column(keys, "outcomes")}::text[])`);
+}
 
 export const deletesContent = (change: Change): boolean =>
   change.kind === "remove" ||

@@ -103,9 +103,11 @@ export async function readFeed(
 /** Selects the time of the change with this revision, if it is the last one of its resource. */
 const timeOf = (sql: Sql, part: number, revision: number): Statement => sql`coalesce(
   (SELECT updated FROM resources
-    WHERE part = ${part}::bigint AND revision = ${revision}::bigint),
+    WHERE part = ${part}::bigint AND revision BETWEEN ${revision}::bigint AND ${revision}::bigint
+    ORDER BY revision LIMIT 1),
   (SELECT removed FROM tombstones
-    WHERE part = ${part}::bigint AND revision = ${revision}::bigint)
+    WHERE part = ${part}::bigint AND revision BETWEEN ${revision}::bigint AND ${revision}::bigint
+    ORDER BY revision LIMIT 1)
 )`;
 
 interface Changes {

@@ -2,6 +2,7 @@
 
 import type { FileRow } from "../core/rows.ts";
 import { allOrFirstError, column, rows, type Sql, type Statement } from "./connection.ts";
+import { deleteByKeys } from "./delete-rows.ts";
 
 const partsPerRoundTrip = 100;
 
@@ -17,8 +18,12 @@ export async function findReferencedFiles(
     const references = await allOrFirstError(
       parts.map(([part]) =>
         rows<readonly [string]>(sql`
-          SELECT key FROM files
-          WHERE part = ${part}::bigint AND key = ANY (${keys}::text[])`),
+          SELECT found.key FROM unnest(${keys}::text[]) AS wanted (key)
+          CROSS JOIN LATERAL (
+            SELECT key FROM files
+            WHERE part = ${part}::bigint AND key BETWEEN wanted.key AND wanted.key
+            ORDER BY key LIMIT 1
+          ) AS found`),
       ),
     );
     for (const [key] of references.flat()) found.add(key);
@@ -43,5 +48,5 @@ export const insertFiles = (sql: Sql, part: number, files: readonly FileRow[]): 
   )
   ON CONFLICT (part, key) DO UPDATE SET owner = excluded.owner, bytes = excluded.bytes`;
 
-export const deleteFiles = (sql: Sql, part: number, keys: readonly string[]): Statement => sql`
-  DELETE FROM files WHERE part = ${part}::bigint AND key = ANY (${keys}::text[])`;
+export const deleteFiles = (sql: Sql, part: number, keys: readonly string[]): Statement =>
+  deleteByKeys(sql, part, "files", { key: sql`${keys}::text[]` });

@@ -46,14 +46,16 @@ export async function readFormerStates(
     FROM unnest(${ids}::text[]) AS wanted (wanted_id)
     CROSS JOIN LATERAL (
       (SELECT id, changed, state, revision AS place FROM former_states
-        WHERE part = ${part}::bigint AND id = wanted_id AND revision > ${after}::bigint
-          AND revision <= ${upTo}::bigint)
+        WHERE part = ${part}::bigint AND (id, revision) > (wanted_id, ${after}::bigint)
+          AND (id, revision) <= (wanted_id, ${upTo}::bigint)
+        ORDER BY id, revision)
       UNION ALL
       (SELECT id, changed, state, place FROM (
         SELECT id, changed, state, since, revision AS place FROM former_states
-        WHERE part = ${part}::bigint AND id = wanted_id
-          AND revision > ${Math.max(after, upTo)}::bigint
-        ORDER BY revision LIMIT 1
+        WHERE part = ${part}::bigint
+          AND (id, revision) > (wanted_id, ${Math.max(after, upTo)}::bigint)
+          AND (id, revision) <= (wanted_id, ${Number.MAX_SAFE_INTEGER}::bigint)
+        ORDER BY id, revision LIMIT 1
       ) AS next WHERE since <= ${upTo}::bigint)
     ) AS former
     ORDER BY place`);

@@ -98,6 +98,6 @@ const atRevisions = (sql: Sql, part: number, revisions: readonly Value[]): State
   FROM unnest(${revisions}::bigint[]) WITH ORDINALITY AS listed (listed_revision, place)
   CROSS JOIN LATERAL (
     SELECT revision, fields FROM resources
-    WHERE part = ${part}::bigint AND revision = listed_revision
-    LIMIT 1
+    WHERE part = ${part}::bigint AND revision BETWEEN listed_revision AND listed_revision
+    ORDER BY revision LIMIT 1
   ) AS resource`;

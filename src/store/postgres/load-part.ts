@@ -120,12 +120,13 @@ async function readResources(
       SELECT seq, revision, created, updated, owner, files, octet_length(fields)::bigint AS bytes,
         shares_date, checksum,
         ${needsFields ? sql`fields` : sql`NULL AS fields`}
-      FROM resources WHERE part = ${part}::bigint AND id = wanted.id
-      LIMIT 1
+      FROM resources WHERE part = ${part}::bigint AND id BETWEEN wanted.id AND wanted.id
+      ORDER BY id LIMIT 1
     ) AS resource ON true
     LEFT JOIN LATERAL (
-      SELECT removed, owner FROM tombstones WHERE part = ${part}::bigint AND id = wanted.id
-      LIMIT 1
+      SELECT removed, owner FROM tombstones
+      WHERE part = ${part}::bigint AND id BETWEEN wanted.id AND wanted.id
+      ORDER BY id LIMIT 1
     ) AS tombstone ON true
     WHERE seq IS NOT NULL OR removed IS NOT NULL`);
   return found.map(([id, seq, ...columns]) => {
@@ -176,8 +177,9 @@ async function readKeys(
       AS wanted (owner, key)
     CROSS JOIN LATERAL (
       SELECT owner, key, fingerprint, outcomes, expires FROM idempotency_keys
-      WHERE part = ${part}::bigint AND owner = wanted.owner AND key = wanted.key
-      LIMIT 1
+      WHERE part = ${part}::bigint AND owner = wanted.owner
+        AND key BETWEEN wanted.key AND wanted.key
+      ORDER BY key LIMIT 1
     ) AS stored`);
   return found.map(([owner, key, fingerprint, outcomes, expiresAt]) => [
     keyName({ owner, key }),

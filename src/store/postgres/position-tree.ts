@@ -10,6 +10,7 @@ import {
   type TreeWrite,
 } from "../core/position-tree.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
+import { deleteByKeys } from "./delete-rows.ts";
 
 const levels = Array.from({ length: lastLevel + 1 }, (_, level) => level);
 
@@ -52,18 +53,11 @@ export function writeTree(
   ];
 }
 
-/** Finds each row by its key first, as `deleteEntries` in writes.ts does. */
-const deleteRows = (sql: Sql, part: number, keys: readonly TreeKey[]): Statement => sql`
-  DELETE FROM positions WHERE part = ${part}::bigint AND ctid = ANY (ARRAY(
-    SELECT position.ctid
-    FROM unnest(${column(keys, "level")}::bigint[], ${column(keys, "row")}::bigint[])
-      AS gone (level, "row")
-    CROSS JOIN LATERAL (
-      SELECT ctid FROM positions
-      WHERE part = ${part}::bigint AND level = gone.level AND "row" = gone."row"
-      LIMIT 1
-    ) AS position
-  ))`;
+const deleteRows = (sql: Sql, part: number, keys: readonly TreeKey[]): Statement =>
+  deleteByKeys(sql, part, "positions", {
+    level: sql`${column(keys, "level")}::bigint[]`,
+    row: sql`${column(keys, "row")}::bigint[]`,
+  });
 
 const saveRows = (sql: Sql, part: number, tree: readonly TreeWrite[]): Statement => sql`
   INSERT INTO positions (part, level, "row", alive)

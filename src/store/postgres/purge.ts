@@ -79,11 +79,17 @@ const purgeRemovals =
       WITH purged AS (
         UPDATE heads SET purged = greatest(purged, ${last}::bigint) WHERE part = ${part}::bigint
       )
-      DELETE FROM ${sql(table)} WHERE part = ${part}::bigint AND revision <= ${last}::bigint`);
+      DELETE FROM ${sql(table)} WHERE part + 0 = ${part}::bigint AND ctid = ANY (ARRAY (
+        SELECT ctid FROM ${sql(table)}
+        WHERE part = ${part}::bigint AND revision <= ${last}::bigint ORDER BY revision
+      ))`);
     return true;
   };
 
-/** Moves the clock of the part. Another node may move it at the same time, by no more. */
+/**
+ * Moves the clock of the part. Another node may move it at the same time, by no more. `expires` is
+ * compared again, because a key that has expired can be used again meanwhile.
+ */
 async function purgeKeys(sql: Sql, part: number): Promise<boolean> {
   const [head] = await rows<readonly [now: number, seen: number]>(sql`
     SELECT key_now, key_seen FROM heads WHERE part = ${part}::bigint`);
@@ -95,7 +101,7 @@ async function purgeKeys(sql: Sql, part: number): Promise<boolean> {
     WHERE part = ${part}::bigint AND key_now = ${now}::bigint AND key_seen = ${seen}::bigint`);
   const deleted = await rows(sql`
     DELETE FROM idempotency_keys
-    WHERE part = ${part}::bigint AND ctid = ANY (ARRAY (
+    WHERE part + 0 = ${part}::bigint AND expires + 0 <= ${clock.now}::bigint AND ctid = ANY (ARRAY (
       SELECT ctid FROM idempotency_keys
       WHERE part = ${part}::bigint AND expires <= ${clock.now}::bigint
       ORDER BY expires LIMIT ${rowsPerStep}::bigint

@@ -56,8 +56,12 @@ async function act(
     case "ids":
       return new Map(
         await rows<readonly [number, string]>(sql`
-          SELECT seq, id FROM resources
-          WHERE part = ${part}::bigint AND seq = ANY (${action.seqs}::bigint[])`),
+          SELECT found.seq, found.id FROM unnest(${action.seqs}::bigint[]) AS wanted (seq)
+          CROSS JOIN LATERAL (
+            SELECT seq, id FROM resources
+            WHERE part = ${part}::bigint AND seq BETWEEN wanted.seq AND wanted.seq
+            ORDER BY seq LIMIT 1
+          ) AS found`),
       );
   }
 }

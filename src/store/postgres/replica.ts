@@ -17,6 +17,7 @@ import {
   type SourceCollection,
 } from "../transfer/transfer.ts";
 import { Connection, rows, type Sql, type Statement } from "./connection.ts";
+import { deleteByKeys } from "./delete-rows.ts";
 import { deleteParts } from "./deleted-parts.ts";
 import { outageOf } from "./errors.ts";
 import { saveState } from "./loader.ts";
@@ -230,7 +231,6 @@ function insertRows(
     SELECT ${part}::bigint, * FROM unnest(${arraysOf(sql, columns, inserted)})`;
 }
 
-/** Finds each row by its key first, as in writes.ts. */
 function deleteRows(
   sql: Sql,
   part: number,
@@ -239,17 +239,8 @@ function deleteRows(
 ): Statement {
   const { key } = shapeOf(table);
   const keys = deleted.map((row) => keyOf(table, row));
-  const isGone = key
-    .map((name) => sql`${sql(name)} = gone.${sql(name)}`)
-    .reduce((one, other) => sql`${one} AND ${other}`);
-  return sql`
-    DELETE FROM ${sql(table)} WHERE part = ${part}::bigint AND ctid = ANY (ARRAY(
-      SELECT found.ctid
-      FROM unnest(${arraysOf(sql, key, keys)}) AS gone (${namesOf(sql, key)})
-      CROSS JOIN LATERAL (
-        SELECT ctid FROM ${sql(table)} WHERE part = ${part}::bigint AND ${isGone} LIMIT 1
-      ) AS found
-    ))`;
+  const arrays = key.map((name, place) => [name, arrayOf(sql, name, place, keys)]);
+  return deleteByKeys(sql, part, table, Object.fromEntries(arrays));
 }
 
 const namesOf = (sql: Sql, names: readonly string[]): Statement =>
@@ -258,8 +249,10 @@ const namesOf = (sql: Sql, names: readonly string[]): Statement =>
 /** One array for each column. */
 const arraysOf = (sql: Sql, columns: readonly string[], from: readonly SourceRow[]): Statement =>
   columns
-    .map((name, place) => {
-      const values = from.map((row) => row[place] ?? null);
-      return isTextColumn(name) ? sql`${values}::text[]` : sql`${values}::bigint[]`;
-    })
+    .map((name, place) => arrayOf(sql, name, place, from))
     .reduce((one, other) => sql`${one}, ${other}`);
+
+function arrayOf(sql: Sql, name: string, place: number, from: readonly SourceRow[]): Statement {
+  const values = from.map((row) => row[place] ?? null);
+  return isTextColumn(name) ? sql`${values}::text[]` : sql`${values}::bigint[]`;
+}

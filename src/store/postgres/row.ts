@@ -21,8 +21,8 @@ export const resourcesById = (sql: Sql, part: number, ids: readonly string[]): S
   SELECT found.* FROM unnest(${ids}::text[]) AS wanted (id)
   CROSS JOIN LATERAL (
     SELECT ${resourceColumns(sql)} FROM resources
-    WHERE part = ${part}::bigint AND id = wanted.id
-    LIMIT 1
+    WHERE part = ${part}::bigint AND id BETWEEN wanted.id AND wanted.id
+    ORDER BY id LIMIT 1
   ) AS found`;
 
 /** The fields can be bytes. Throws Damage when the checksum does not match. */

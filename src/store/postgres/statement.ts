@@ -56,8 +56,8 @@ export async function runStatement(
     SELECT resource.*, place, seq, key
     FROM hits CROSS JOIN LATERAL (
       SELECT ${columns}, 0::bigint FROM resources
-      WHERE part = ${part}::bigint AND seq = hits.seq
-      LIMIT 1
+      WHERE part = ${part}::bigint AND seq BETWEEN hits.seq AND hits.seq
+      ORDER BY seq LIMIT 1
     ) AS resource`;
   const found = await readWithFields<AnswerRow>(sql, part, { maxBytes, select });
   const [first, ...rest] = found.toSorted((one, other) => one[10] - other[10]);
@@ -77,8 +77,8 @@ const hitsWithin = (sql: Sql, part: number, hits: Statement, maxBytes: number): 
     SELECT whole.*, sum(resource.size) OVER (ORDER BY place) AS size
     FROM whole CROSS JOIN LATERAL (
       SELECT octet_length(fields) AS size FROM resources
-      WHERE part = ${part}::bigint AND seq = whole.seq
-      LIMIT 1
+      WHERE part = ${part}::bigint AND seq BETWEEN whole.seq AND whole.seq
+      ORDER BY seq LIMIT 1
     ) AS resource
   ),
   hits AS (

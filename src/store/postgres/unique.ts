@@ -55,8 +55,8 @@ async function findInPart(
       ) AS entry
       CROSS JOIN LATERAL (
         SELECT wanted.place, ${resourceColumns(sql)} FROM resources
-        WHERE part = ${part}::bigint AND seq = entry.seq
-        LIMIT 1
+        WHERE part = ${part}::bigint AND seq BETWEEN entry.seq AND entry.seq
+        ORDER BY seq LIMIT 1
       ) AS found
     ) AS resource ON true`);
   const [first] = found;

@@ -18,6 +18,7 @@ import {
   type Sql,
   type Statement,
 } from "./connection.ts";
+import { deleteByKeys } from "./delete-rows.ts";
 import { deleteFiles, insertFiles } from "./files.ts";
 import { insertFormerOwners, insertFormerStates } from "./former-states.ts";
 import { computeTree, writeTree } from "./position-tree.ts";
@@ -41,8 +42,7 @@ export async function computeTrees(connection: Connection, { parts }: Writes): P
 
 /**
  * Sends all rows. Every statement finds its rows by key, so that a plan made while a table was small is
- * still good when it is large. Entries and words to delete are counted with LIMIT: the planner expects
- * few of them then, and looks each one up.
+ * still good when it is large.
  */
 export function sendWrites(sql: Sql, writes: Writes, trees: Trees): readonly Promise<unknown>[] {
   const { deletedCollections, collections, parts, tokens, revokedTokens, usedTokens } = writes;
@@ -126,8 +126,8 @@ export function writeIndexes(sql: Sql, part: number, writes: IndexRows): readonl
   return statements.filter((statement) => statement !== false);
 }
 
-const deleteResources = (sql: Sql, part: number, seqs: readonly number[]): Statement => sql`
-  DELETE FROM resources WHERE part = ${part}::bigint AND seq = ANY (${seqs}::bigint[])`;
+const deleteResources = (sql: Sql, part: number, seqs: readonly number[]): Statement =>
+  deleteByKeys(sql, part, "resources", { seq: sql`${seqs}::bigint[]` });
 
 /** With `from`, an item of a FROM list, nothing is written when it has no row. */
 type From = Statement;
@@ -156,8 +156,8 @@ const putResources = (sql: Sql, part: number, resources: readonly ResourceRow[])
     owner = excluded.owner, files = excluded.files, shares_date = excluded.shares_date,
     checksum = excluded.checksum`;
 
-const deleteTombstones = (sql: Sql, part: number, ids: readonly string[]): Statement => sql`
-  DELETE FROM tombstones WHERE part = ${part}::bigint AND id = ANY (${ids}::text[])`;
+const deleteTombstones = (sql: Sql, part: number, ids: readonly string[]): Statement =>
+  deleteByKeys(sql, part, "tombstones", { id: sql`${ids}::text[]` });
 
 const putTombstones = (sql: Sql, part: number, removals: readonly Tombstone[]): Statement => sql`
   INSERT INTO tombstones (part, id, revision, removed, owner)
@@ -180,23 +180,12 @@ export const insertEntries = (
     ${column(entries, "seq")}::bigint[]
   ) AS next`;
 
-/**
- * Finds each row by its key first. In a plain join the planner may read the whole part for every row,
- * when its statistics are from a time when the table was small.
- */
-const deleteEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): Statement => sql`
-  DELETE FROM entries WHERE part = ${part}::bigint AND ctid = ANY (ARRAY(
-    SELECT entry.ctid
-    FROM unnest(
-      ${column(entries, "field")}::text[], ${column(entries, "key")}::text[],
-      ${column(entries, "seq")}::bigint[]
-    ) AS gone (field, key, seq)
-    CROSS JOIN LATERAL (
-      SELECT ctid FROM entries
-      WHERE part = ${part}::bigint AND field = gone.field AND key = gone.key AND seq = gone.seq
-      LIMIT 1
-    ) AS entry
-  ))`;
+const deleteEntries = (sql: Sql, part: number, entries: readonly EntryRow[]): Statement =>
+  deleteByKeys(sql, part, "entries", {
+    field: sql`${column(entries, "field")}::text[]`,
+    key: sql`${column(entries, "key")}::text[]`,
+    seq: sql`${column(entries, "seq")}::bigint[]`,
+  });
 
 export const insertWords = (
   sql: Sql,
@@ -214,20 +203,12 @@ export const insertWords = (
 export const putWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement =>
   sql`${insertWords(sql, part, words)} ON CONFLICT DO NOTHING`;
 
-const deleteWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement => sql`
-  DELETE FROM words WHERE part = ${part}::bigint AND ctid = ANY (ARRAY(
-    SELECT entry.ctid
-    FROM unnest(
-      ${column(words, "word")}::text[], ${column(words, "weight")}::bigint[],
-      ${column(words, "seq")}::bigint[]
-    ) AS gone (word, weight, seq)
-    CROSS JOIN LATERAL (
-      SELECT ctid FROM words
-      WHERE part = ${part}::bigint AND word = gone.word AND rank = -gone.weight
-        AND seq = gone.seq
-      LIMIT 1
-    ) AS entry
-  ))`;
+const deleteWords = (sql: Sql, part: number, words: readonly WordRow[]): Statement =>
+  deleteByKeys(sql, part, "words", {
+    word: sql`${column(words, "word")}::text[]`,
+    rank: sql`${words.map(({ weight }) => -weight)}::bigint[]`,
+    seq: sql`${column(words, "seq")}::bigint[]`,
+  });
 
 const putKeys = (sql: Sql, part: number, keys: readonly KeyRow[]): Statement => sql`
   INSERT INTO idempotency_keys (part, owner, key, fingerprint, outcomes, expires)
@@ -242,13 +223,11 @@ const putKeys = (sql: Sql, part: number, keys: readonly KeyRow[]): Statement => 
 /** Deletes more expired keys than are stored, so that they never pile up. */
 const deleteExpiredKeys = (sql: Sql, part: number, now: number, limit: number): Statement => sql`
   DELETE FROM idempotency_keys
-  WHERE part = ${part}::bigint AND expires <= (
-    SELECT max(expires) FROM (
-      SELECT expires FROM idempotency_keys
-      WHERE part = ${part}::bigint AND expires <= ${now}::bigint
-      ORDER BY expires LIMIT ${limit}::bigint
-    ) AS expired
-  )`;
+  WHERE part + 0 = ${part}::bigint AND ctid = ANY (ARRAY (
+    SELECT ctid FROM idempotency_keys
+    WHERE part = ${part}::bigint AND expires <= ${now}::bigint
+    ORDER BY expires LIMIT ${limit}::bigint
+  ))`;
 
 const endEpoch = (
   sql: Sql,

@@ -2,10 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Sql } from "postgres";
 import { Connection } from "../../../src/store/postgres/connection.ts";
+import type { RunWriter } from "../../../src/store/postgres/deleted-parts.ts";
 import { eraseOutcomes } from "../../../src/store/postgres/erase.ts";
+import { purge } from "../../../src/store/postgres/purge.ts";
 import { all, found, idsFrom, once, put, remove } from "../contract/change-helpers.ts";
-import { type TestDatabase, TestDatabases } from "./test-databases.ts";
+import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
 const databases = new TestDatabases();
 
@@ -47,4 +50,36 @@ describe("stored outcomes", () => {
       assert.equal(kept?.kind === "all" && kept.isReplay, true);
     }),
   );
+
+  for (const [name, work] of [
+    ["erased", (run: RunWriter) => eraseOutcomes(run, () => false)],
+    ["purged", (run: RunWriter) => purge(run, () => false, { removalsMs: 0 })],
+  ] as const)
+    it(`of a key that is used again while it is ${name} stay`, { timeout: 60_000 }, () =>
+      databases.in(async (testDatabase) => {
+        const store = await testDatabase.open();
+        await store.commit([found(), all([put("id-1")], once("key"))]);
+        await store.commit([remove("id-1")]);
+        await testDatabase.admin((sql) => sql`UPDATE idempotency_keys SET expires = 0`);
+        const connection = await Connection.open({ ...testDatabase, deadlineMs: 10_000 });
+        let done: Promise<unknown> = Promise.resolve();
+        await testDatabase.admin((sql) =>
+          sql.begin(async (transaction) => {
+            await transaction`UPDATE idempotency_keys SET expires = 1e15, outcomes = '"id-2"'`;
+            done = work((act) => act(connection));
+            await until(() => testDatabase.admin(isAnyWaiting));
+          }),
+        );
+        await done;
+        await connection.close();
+        assert.deepEqual(await keptIds(testDatabase), ["id-2"]);
+      }),
+    );
 });
+
+const isAnyWaiting = async (sql: Sql): Promise<boolean> => {
+  const waiting = await sql`
+    SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  return waiting.length > 0;
+};

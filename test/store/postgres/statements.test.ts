@@ -1,4 +1,4 @@
-// Reads every SQL statement of the Postgres engine: a table with parts is asked for one part, by a parameter.
+// Reads every SQL statement of the Postgres engine: a table with parts is asked for one part, by a parameter, and by the right index.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
@@ -32,7 +32,18 @@ const mention = new RegExp(
   String.raw`\b(?:FROM|JOIN|INTO|UPDATE|USING)\s+(?:${partTables.join("|")}|\$\{sql\(table\)\})(?!\w)`,
   "g",
 );
-const comparison = /\bpart = \$\{part\}::bigint|(?:SELECT|VALUES \()\s*\$\{part\}::bigint/g;
+const comparison =
+  /\bpart(?: \+ 0)? = \$\{part\}::bigint|(?:SELECT|VALUES \()\s*\$\{part\}::bigint/g;
+
+/** The tables with more than one index that begins with the part, or has it. */
+const manyIndexes = ["resources", "tombstones", "former_states", "idempotency_keys", "files"];
+
+/** Ways to find rows for which the planner may read the whole part by another index, while tables are small. */
+const ambiguous: readonly RegExp[] = [
+  /\bpart = \$\{part\}::bigint AND ctid = ANY/,
+  /\bpart = \$\{part\}::bigint[^()]* = ANY \(\$/,
+  new RegExp(String.raw`\bFROM (?:${manyIndexes.join("|")})\s+WHERE [^()]* = [\w.]+\s+LIMIT 1\b`),
+];
 
 interface FoundStatement {
   readonly file: string;
@@ -85,6 +96,11 @@ describe("every SQL statement of the Postgres engine", () => {
     assert.deepEqual(complaintsAbout(statements), []);
   });
 
+  it("looks up rows so that one index will do", () => {
+    const found = statements.filter(({ text }) => ambiguous.some((way) => way.test(text)));
+    assert.deepEqual(found, []);
+  });
+
   it("is found when it does not", () => {
     const parameter = (name: string) => `\${${name}}`;
     const bad = [
@@ -95,5 +111,16 @@ describe("every SQL statement of the Postgres engine", () => {
       `INSERT INTO words (part, word) SELECT part, word FROM unnest(${parameter("parts")})`,
     ];
     for (const text of bad) assert.equal(complaintsAbout([{ file: "", text }]).length, 1, text);
+    const isPart = `part = ${parameter("part")}::bigint`;
+    const ambiguousTexts = [
+      `DELETE FROM words WHERE ${isPart} AND ctid = ANY (ARRAY(${parameter("addresses")}))`,
+      `DELETE FROM resources WHERE ${isPart} AND seq = ANY (${parameter("seqs")}::bigint[])`,
+      `SELECT id FROM resources WHERE ${isPart} AND seq = wanted.seq LIMIT 1`,
+    ];
+    for (const text of ambiguousTexts)
+      assert.ok(
+        ambiguous.some((way) => way.test(text)),
+        text,
+      );
   });
 });
