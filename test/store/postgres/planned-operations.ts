@@ -11,9 +11,9 @@ import {
 } from "../../../src/store/postgres/delete-rows.ts";
 import { hasDeletedParts } from "../../../src/store/postgres/deleted-parts.ts";
 import { eraseOutcomes } from "../../../src/store/postgres/erase.ts";
-import { findReferencedFiles } from "../../../src/store/postgres/files.ts";
+import { findReferencedFiles, readFileBytes } from "../../../src/store/postgres/files.ts";
 import { purge } from "../../../src/store/postgres/purge.ts";
-import { readRows } from "../../../src/store/postgres/snapshot.ts";
+import { readSnapshot } from "../../../src/store/postgres/snapshot.ts";
 import {
   derivedTableNames,
   isTextColumn,
@@ -83,6 +83,7 @@ export const operations: Acts = {
     return list(`sort=-price&limit=2&total=none&cursor=${next}`);
   },
   "sorted by others": ({ list, tag }) => list(`city=${tag}&sort=title`),
+  "sorted by a reference": ({ list, tag }) => list(`city=${tag}&sort=maker.name`),
   filter: ({ list, tag }) => list(`city=${tag}`),
   "filter by a unique field": ({ list, tag }) => list(`sku=sku-${tag}3`),
   "filter by a range": ({ list, tag }) =>
@@ -104,6 +105,8 @@ export const operations: Acts = {
     list(`where=${encodeURIComponent(`{"$or":[{"city":"${tag}"},{"sku":"sku-${tag}1"}]}`)}`),
   "filter by a reference": ({ list, tag }) => list(`maker=${tag}`),
   search: ({ list, tag }) => list(`q=t${tag}`),
+  "search of a prefix": ({ list, tag }) => list(`q=word${tag}`),
+  "search of two words": ({ list, tag }) => list(`q=word${tag}1+more`),
   "search and filter": ({ list, tag }) => list(`q=t${tag}&city=${tag}`),
   aggregate: ({ list, tag }) => list(`city=${tag}&aggregate=count,sum(price)&by=sku`),
   feed: (round) => round.follow("things"),
@@ -143,6 +146,8 @@ export const operations: Acts = {
     }),
   "used files": ({ work }) =>
     work((connection) => connection.run((sql) => findReferencedFiles(sql, ["file1", "none"]))),
+  "files of an owner": ({ work }) =>
+    work((connection) => connection.run((sql) => readFileBytes(sql, "reader"))),
 };
 
 /** Keys that no row has. */
@@ -160,7 +165,13 @@ export const allReading: Acts = {
   "count what a reader may see": ({ readerSend, tag }) => readerSend("GET", `/things?q=t${tag}`),
   export: ({ send }) => send("GET", "/things", undefined, { accept: ndjsonType }),
   "all tokens": ({ send }) => send("GET", "/-/tokens"),
-  "erase outcomes": ({ work }) => eraseOutcomes(work, () => false),
+  "all files": ({ work }) => work((connection) => connection.run((sql) => readFileBytes(sql))),
+  "erase outcomes": async ({ send, tag, work }) => {
+    const put = { method: "PUT", path: `/things/k${tag}`, body: thing(`${tag}7`) };
+    await send("POST", "/-/batch", { operations: [put] }, { "idempotency-key": `batch${tag}` });
+    await send("DELETE", `/things/k${tag}`);
+    await eraseOutcomes(work, () => false);
+  },
   erase: async ({ app, tag }) => {
     const targets = [{ collection: "things", id: `b${tag}` }];
     const erased = await app.erasures.erase(system, { targets, subject: tag, isTrial: false });
@@ -169,10 +180,15 @@ export const allReading: Acts = {
   "feeds from the start": (round) => round.followAgain(),
   backup: ({ part, work }) =>
     work(async (connection) => {
-      for (const table of [...sourceTableNames, ...derivedTableNames])
-        for await (const step of readRows(connection, part, table)) assert.ok(step.length > 0);
+      const snapshot = await connection.run((sql) => readSnapshot(connection, sql));
+      for (const steps of [
+        ...sourceTableNames.map((table) => snapshot.rows(part, table)),
+        ...derivedTableNames.map((table) => snapshot.derived(part, table)),
+        ...[snapshot.fileKeys(), snapshot.filesSince(part, 0)],
+      ])
+        for await (const step of steps) assert.ok(step.length > 0);
     }),
-  "new index": (round) => define(round, { indexed: ["name", "kind"], searchable: ["text"] }),
+  "new index": (round) => define(round, { unique: ["name"], indexed: ["kind"] }),
   "no index": (round) => define(round, {}),
 };
 
