@@ -46,7 +46,9 @@ export interface PlannedApp {
 
 export async function startPlannedApp(url: string, schema: string): Promise<PlannedApp> {
   const data = await mkdtemp(join(tmpdir(), "restante-plans-"));
-  const opened = await openPostgres({ url, schema, readers: 1, writers: 1, queries: 1 });
+  const single = { readers: 1, writers: 1, queries: 1 };
+  // What is cached is not read again at any moment.
+  const opened = await openPostgres({ url, schema, ...single, cacheMs: 600_000 });
   const store = withGroupCommit(opened, { isByCollection: true });
   const background = await Connection.open({ url, schema, deadlineMs: 0 });
   const config = { ...defaultConfig, data, store: url };

@@ -74,13 +74,13 @@ export const operations: Acts = {
   "first page": ({ list }) => list("limit=3"),
   "last page": async ({ list }) => list(`limit=3&page=${(await list("limit=3")).pages}`),
   "newest first": ({ list }) => list("limit=3&sort=-createdAt"),
-  "last written": ({ list }) => list("limit=3&sort=-updatedAt&total=none"),
+  "last written": ({ list }) => list("limit=10&sort=-updatedAt&total=none"),
   "page of a cursor": async ({ list }) =>
     list(`limit=2&total=none&cursor=${(await list("limit=2&cursor=")).next}`),
-  sorted: ({ list }) => list("sort=-price&limit=3&total=none"),
+  sorted: ({ list }) => list("sort=-price&limit=10&total=none"),
   "sorted, next page": async ({ list }) => {
-    const { next } = await list("sort=-price&limit=2&total=none&cursor=");
-    return list(`sort=-price&limit=2&total=none&cursor=${next}`);
+    const { next } = await list("sort=-price&limit=3&total=none&cursor=");
+    return list(`sort=-price&limit=3&total=none&cursor=${next}`);
   },
   "sorted by others": ({ list, tag }) => list(`city=${tag}&sort=title`),
   "sorted by a reference": ({ list, tag }) => list(`city=${tag}&sort=maker.name`),
