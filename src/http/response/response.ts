@@ -180,6 +180,17 @@ export function withOwnHeaders(
   return new Response(body, { status, headers: keepsHeaders() ? new Headers(headers) : headers });
 }
 
+/** Creates a response whose headers can be changed: they are its own copy of those of JSON. */
+export function createJsonResponse(
+  context: RequestContext,
+  status: number,
+  body: string | null,
+): Response {
+  const { jsonHeaders } = context.services;
+  const headers = keepsHeaders() ? new Headers(jsonHeaders) : jsonHeaders;
+  return createResponse(context, body, { status, headers });
+}
+
 function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Uint8Array> {
   const release = countWhileSent(context, bytes.byteLength);
   let position = 0;
