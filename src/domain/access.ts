@@ -106,6 +106,8 @@ export class Access {
       this.#uses.add(token, now);
       if (caller !== undefined) caller.usedAt = now;
     }
+    const hasRoles = token.roles.length > 0;
+    if (!hasRoles && caller?.principal.token === token && !caller.document) return caller.principal;
     const remember = (document: Rules | undefined): Principal => {
       const isSame = caller?.principal.token === token && caller.document === document;
       if (isSame) return caller.principal;
@@ -114,9 +116,7 @@ export class Access {
       this.#callers.set(secret, { principal, document, usedAt: now });
       return principal;
     };
-    return token.roles.length === 0
-      ? remember(undefined)
-      : then(this.#store.rules(accessName), remember);
+    return hasRoles ? then(this.#store.rules(accessName), remember) : remember(undefined);
   }
 
   /** Returns the principal as it is now. Its token can have ended, and its roles can have changed. */
@@ -124,7 +124,10 @@ export class Access {
     const { token, accessVersion } = principal;
     if (token === undefined) return principal;
     const version = this.#store.tokenVersion?.();
-    return then(this.#readAgain(principal, version), (current) => {
+    const read = this.#readAgain(principal, version);
+    if (read === token && token.roles.length === 0 && isAlive(token, this.#clock()))
+      return principal;
+    return then(read, (current) => {
       if (current === undefined || !isAlive(current, this.#clock())) return tokenEnded;
       if (current.roles.length === 0) return principal;
       return then(this.#store.rules(accessName), (document) =>
@@ -157,7 +160,9 @@ export class Access {
 
   /** Reads the rules of a collection. Every use of the result checks its own permission. */
   collection(principal: Principal, name: string, id?: string): MaybePromise<CollectionAccess> {
-    return then(this.#store.rules(name), (rules) => this.byRules(principal, name, rules, id));
+    const rules = this.#store.rules(name);
+    if (!(rules instanceof Promise)) return this.byRules(principal, name, rules, id);
+    return rules.then((found) => this.byRules(principal, name, found, id));
   }
 
   /** Opens a collection with rules that were read, to read the resource with this id, if there is one. */

@@ -232,7 +232,9 @@ export class CollectionAccess {
 
   /** How the principal sees a resource; undefined when it may not read it. */
   mask(resource: Resource): MaybePromise<Mask | undefined> {
-    return this.decide(() => this.maskNow(resource));
+    return this.bound === undefined
+      ? this.maskNow(resource)
+      : this.decide(() => this.maskNow(resource));
   }
 
   /** The same, to be evaluated again while facts are loading. */

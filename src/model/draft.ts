@@ -23,18 +23,22 @@ export function readDraft(bytes: Uint8Array): Draft | readonly FieldError[] {
 export function draftOf(text: string): Draft | readonly FieldError[] {
   const scanned = scanObject(text);
   if (!("members" in scanned)) return scanned;
-  const draft = { fields: fieldsOf(scanned), id: idOf(scanned) };
+  const fields = fieldsOf(scanned);
   // Most bodies have none of the ignored members.
-  const owner = draft.fields === scanned.text ? undefined : memberValue(scanned, ownerMember);
+  if (fields === scanned.text) return { fields, id: undefined };
+  const draft = { fields, id: idOf(scanned) };
+  const owner = memberValue(scanned, ownerMember);
   return owner === undefined ? draft : { ...draft, owner };
 }
 
 function fieldsOf(scanned: ScannedObject): string {
   const { text, members, gaps } = scanned;
-  const userMembers = members.filter(({ name }) => !ignoredMembers.includes(name));
+  const userMembers = members.filter(isOfUser);
   const isUnchanged = gaps.length === 0 && userMembers.length === members.length;
   return isUnchanged ? text : `{${compact(scanned, userMembers).join(",")}}`;
 }
+
+const isOfUser = ({ name }: Member): boolean => !ignoredMembers.includes(name);
 
 /** The text of each member without the insignificant whitespace. */
 function compact({ text, gaps }: ScannedObject, members: readonly Member[]): readonly string[] {

@@ -38,7 +38,7 @@ import { type Accepted, accept } from "./validate.ts";
 import { storedError } from "./without-read.ts";
 
 /** Where and when a representation is written. */
-export interface Place extends Omit<WriteTarget, "isAdmin" | "set"> {
+export interface Place extends Omit<WriteTarget, "set"> {
   readonly id: string;
   readonly at: number;
   readonly current: Resource | undefined;

@@ -21,9 +21,23 @@ export function putOf(
   expect: Expectation,
   at: number,
 ): Put {
-  const put = { kind: "put", collection: access.name, id, ...accepted, at, expect } as const;
-  return { ...put, ...access.creator, rules: versionOf(access), ...decidedBy(access) };
+  const { name: collection, isOwned, ruleReads } = access;
+  const rules = versionOf(access);
+  const { fields, files, setOwner, named } = accepted;
+  const put = { kind: "put", collection, id, fields, at, expect, rules } as const;
+  // Most puts have no more than that, and a copy takes longer than all of it.
+  const isShort = (files ?? named ?? ruleReads) === undefined && setOwner === undefined;
+  if (isShort && !isOwned) return put;
+  return { ...put, ...accepted, ...access.creator, ...decidedBy(access) };
 }
+
+/** Creates a resource with an id that was made for it. */
+export const newPutOf = (
+  access: CollectionAccess,
+  id: string,
+  accepted: Accepted,
+  at: number,
+): Put => Object.assign(putOf(access, id, accepted, "nothing", at), { isNewId: true } as const);
 
 export function removalOf(
   access: CollectionAccess,

@@ -45,10 +45,12 @@ export class PlanCommitter {
     once: IdempotencyKey | undefined,
   ): Promise<AllDone | readonly Refused[] | Problem | undefined> {
     const own = changesIn(planned);
-    const refused = own.length === planned.length ? [] : refusedIn(planned);
+    const refused = own.length === planned.length ? none : refusedIn(planned);
     const changes = plan.states.following.length === 0 ? own : [...own, ...plan.states.following];
-    if (refused.some(({ problem }) => problem === overloaded)) return overloaded;
-    if (refused.length > 0 && once === undefined) return refused;
+    if (refused.length > 0) {
+      if (refused.some(({ problem }) => problem === overloaded)) return overloaded;
+      if (once === undefined) return refused;
+    }
     // A retry must get the first result even if the operations would be rejected now.
     const sent =
       refused.length > 0
@@ -56,7 +58,11 @@ export class PlanCommitter {
         : plan.hidden.length === 0
           ? changes
           : [...changes, ...failingIn(operations)];
-    const outcome = await this.#commit(operations, sent, once);
+    const access = sent.length === 1 && once === undefined ? operations[0]?.access : undefined;
+    // A single change without a key needs no atomic group.
+    const outcome = access
+      ? asGroup(await this.each(access, sent))
+      : await this.#commitGroup(sent, once);
     switch (outcome.kind) {
       case "all":
         return allDone(operations, outcome);
@@ -127,8 +133,8 @@ export class PlanCommitter {
   /** Commits each change on its own. An admin's first write creates the collection. */
   each({ name, rules }: CollectionAccess, changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (changes.length === 0) return Promise.resolve([]);
-    const single = changes.filter(isResourceChange);
-    if (single.length === changes.length && single.length > 1 && single.some(isDecidedByOwn))
+    const single = changes.length > 1 ? changes.filter(isResourceChange) : none;
+    if (single.length === changes.length && single.some(isDecidedByOwn))
       return this.#together(single);
     if (rules !== undefined) return this.#store.commit(changes);
     const creation = this.#creationOf(name);
@@ -175,17 +181,12 @@ export class PlanCommitter {
     return { kind: "create-collection", collection, at: this.#clock() };
   }
 
-  /** A single change without a key needs no atomic group. */
-  #commit(
-    operations: readonly PlannedOperation[],
+  async #commitGroup(
     changes: readonly ResourceChange[],
     once: IdempotencyKey | undefined,
   ): Promise<Outcome> {
-    const access = operations[0]?.access;
-    if (access !== undefined && changes.length === 1 && once === undefined)
-      return this.each(access, changes).then(asGroup);
-    const atomic: Change = { kind: "all", changes, ...(once && { once }) };
-    return this.#store.commit([atomic]).then(([outcome = missing]) => outcome);
+    const [outcome] = await this.#store.commit([{ kind: "all", changes, ...(once && { once }) }]);
+    return outcome ?? missing;
   }
 
   /** The collection was deleted after its rules were read, or an admin's batch creates it. */
@@ -228,8 +229,13 @@ const trialOf = (changes: readonly ResourceChange[]): Change => ({
 const failingIn = (operations: readonly PlannedOperation[]): readonly Remove[] =>
   [...new Set(operations.map(({ access: { name } }) => name))].map(impossibleChange);
 
+const none: readonly never[] = [];
+
+const isChange = (planned: ResourceChange | Problem): planned is ResourceChange =>
+  !(planned instanceof Problem);
+
 const changesIn = (planned: readonly (ResourceChange | Problem)[]): readonly ResourceChange[] =>
-  planned.filter((each) => !(each instanceof Problem));
+  planned.filter(isChange);
 
 const refusedIn = (planned: readonly (ResourceChange | Problem)[]): readonly Refused[] =>
   planned.flatMap((each, index) => (each instanceof Problem ? [{ index, problem: each }] : []));

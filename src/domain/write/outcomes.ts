@@ -8,7 +8,7 @@ import type { CollectionAccess } from "../collection-access.ts";
 import { overQuota } from "../file-limits.ts";
 import { notUnique } from "../not-unique.ts";
 import { operationsProblem } from "./operate.ts";
-import type { AllDone, WriteResult, Written } from "./operation.ts";
+import type { AllDone, Refused, WriteResult, Written } from "./operation.ts";
 import type { PlannedOperation } from "./plan.ts";
 import { danglingNow } from "./reference-problems.ts";
 
@@ -44,6 +44,23 @@ export function allDone(
     return result;
   });
   return { results, isReplay };
+}
+
+/** Returns the first operation that was rejected, if one was. */
+export function firstOf(done: AllDone | readonly Refused[] | Problem): AllDone | Refused | Problem {
+  if (done instanceof Problem || "results" in done) return done;
+  const [first] = done;
+  if (first === undefined) throw new Error("a rejected write must have a reason");
+  return first;
+}
+
+export function singleResult(all: AllDone | readonly Refused[] | Problem): WriteResult | Problem {
+  const done = firstOf(all);
+  if (done instanceof Problem) return done;
+  if ("problem" in done) return done.problem;
+  const [result] = done.results;
+  if (result === undefined) throw new Error("an operation that was done must have a result");
+  return result;
 }
 
 /** Returns the result of a change that was applied, otherwise undefined. */

@@ -15,7 +15,7 @@ import { refuseFile } from "./accept-file.ts";
 import { acceptOperation } from "./accept-operation.ts";
 import { acceptWrite, refuse, takenByOther } from "./allow.ts";
 import type { BatchMemory } from "./batch-memory.ts";
-import { putOf, removalOf } from "./changes.ts";
+import { newPutOf, putOf, removalOf } from "./changes.ts";
 import { followAll, isFollowed, ReferenceFollower } from "./follow-references.ts";
 import { planOperations } from "./operate.ts";
 import type { AddressedOperation, Operation, PutOperation, Refused } from "./operation.ts";
@@ -103,12 +103,11 @@ export class Plan {
     isListingAll: boolean,
   ): MaybePromise<readonly (ResourceChange | Problem)[]> {
     this.#operations = operations;
-    return then(this.#load(operations), () => {
-      const [first] = operations;
-      return first !== undefined && operations.length === 1
-        ? this.#finish(operations, [this.#change(first, 0)], isListingAll)
-        : this.#planAll(operations, isListingAll);
-    });
+    const [first] = operations;
+    if (first === undefined || operations.length > 1)
+      return then(this.#load(operations), () => this.#planAll(operations, isListingAll));
+    const plan = () => this.#finish(operations, [this.#change(first, 0)], isListingAll);
+    return first.operation.kind === "create" ? plan() : then(this.#load(operations), plan);
   }
 
   /** Plans again when rules ask about resources that had to be read first. */
@@ -117,8 +116,8 @@ export class Plan {
     planned: readonly (ResourceChange | Problem)[],
     isListingAll: boolean,
   ): MaybePromise<readonly (ResourceChange | Problem)[]> {
-    const loading = operations.flatMap(({ access }) => access.loading ?? []);
-    if (loading.length === 0) return this.#followReferences(operations, planned);
+    const loading = operations.map(loadingOf);
+    if (!loading.some(Boolean)) return this.#followReferences(operations, planned);
     this.#states = new States();
     this.#upserts = undefined;
     this.#hidden = undefined;
@@ -208,7 +207,7 @@ export class Plan {
     // A later upsert can mean the new resource.
     if (this.#upserts !== undefined && !this.#context.isBulk)
       this.#states.create(access.name, plannedState(access, id, accepted, undefined, at));
-    return { ...putOf(access, id, accepted, "nothing", at), isNewId: true };
+    return newPutOf(access, id, accepted, at);
   }
 
   #changeAt(
@@ -290,5 +289,7 @@ export class Plan {
 }
 
 const none: readonly Refused[] = [];
+
+const loadingOf = ({ access }: PlannedOperation): Promise<unknown> | undefined => access.loading;
 
 const verbOf = (kind: AddressedOperation["kind"]) => (kind === "remove" ? "delete" : "update");

@@ -24,9 +24,9 @@ export interface Named {
 export function accept(
   { isAdmin, rules }: CollectionAccess,
   fields: string,
-  target: Omit<WriteTarget, "isAdmin">,
+  target: WriteTarget,
 ): Accepted | Problem {
-  const accepted = acceptFields(rules, fields, { isAdmin, ...target });
+  const accepted = acceptFields(rules, fields, isAdmin, target);
   if (!("errors" in accepted)) return accepted;
   const { errors, maxBytes } = accepted;
   return maxBytes === undefined ? invalid(errors) : tooLarge(maxBytes);

@@ -12,7 +12,7 @@ import type { FileLimits } from "../file-limits.ts";
 import { retryOnConflict } from "../retry.ts";
 import type { Uploads } from "../uploads.ts";
 import { BatchMemory } from "./batch-memory.ts";
-import { PlanCommitter } from "./commit.ts";
+import { PlanCommitter, type PlannedWrite } from "./commit.ts";
 import {
   type AllDone,
   type BulkOperation,
@@ -24,7 +24,8 @@ import {
   type WriteResult,
   type Written,
 } from "./operation.ts";
-import { Plan, type PlanContext, type PlannedOperation } from "./plan.ts";
+import { firstOf, singleResult } from "./outcomes.ts";
+import { Plan, type PlannedOperation } from "./plan.ts";
 
 export interface WriteOptions {
   readonly clock: () => number;
@@ -89,13 +90,14 @@ export class Writes {
     once?: IdempotencyKey,
   ): Promise<WriteResult | Problem> {
     const files = filesOf(operation);
+    if (files.length === 0) return this.#runOne(access, operation, once);
     const write = () => this.#runOne(access, operation, once);
-    return files.length === 0 ? write() : this.#uploads.writeWithFiles(files, write, filesAfter);
+    return this.#uploads.writeWithFiles(files, write, filesAfter);
   }
 
   /** Writes nothing, and returns the change that an operation would make. */
   async plan(access: CollectionAccess, operation: Operation): Promise<ResourceChange | Problem> {
-    const [planned] = await this.#plan({ key: "-" }).plan([{ access, operation }], false);
+    const [planned] = await this.#plan("-").plan([{ access, operation }], false);
     if (planned === undefined) throw new Error("each operation must have a plan");
     return planned;
   }
@@ -127,7 +129,12 @@ export class Writes {
     operations: readonly BulkOperation[],
     once?: IdempotencyKey,
   ): Promise<AllDone | readonly Refused[] | Problem> {
-    const open = this.#opener(access, operations);
+    const open = (isFirst: boolean) =>
+      then(this.#reopen(access, isFirst), (current) =>
+        current instanceof Problem
+          ? current
+          : operations.map((operation) => ({ access: current, operation })),
+      );
     return this.#runAtomic(open, { once, isListingAll: true, isBulk: true });
   }
 
@@ -183,7 +190,7 @@ export class Writes {
     operations: readonly PlannedOperation[],
     { isTrial, key }: EachOptions,
   ): Promise<readonly (Written | Problem | undefined)[]> {
-    const plan = this.#plan({ key, isBulk: true });
+    const plan = this.#plan(key, true);
     const planned = await plan.plan(operations, true);
     const results = await this.#committer.eachPlanned(
       access,
@@ -201,23 +208,17 @@ export class Writes {
     return results;
   }
 
-  /** The access of the first attempt is the caller's, if it still has it; a retry reads the rules again. */
-  #opener(access: CollectionAccess, operations: readonly Operation[]): Open {
-    return (isFirst) =>
-      then(this.#reopen(access, isFirst), (current) =>
-        current instanceof Problem
-          ? current
-          : operations.map((operation) => ({ access: current, operation })),
-      );
-  }
-
-  /** Much can have happened while the request was read. */
-  #reopen(access: CollectionAccess, isKept = false): MaybePromise<CollectionAccess | Problem> {
-    const { principal, name } = access;
-    return then(this.#access.renew(principal), (current) => {
+  /**
+   * Much can have happened while the request was read. The access of the first attempt is the caller's, if
+   * it still has it (`isKept`); a retry reads the rules again.
+   */
+  #reopen(access: CollectionAccess, isKept: boolean): MaybePromise<CollectionAccess | Problem> {
+    const renewed = this.#access.renew(access.principal);
+    if (isKept && renewed === access.principal) return access;
+    return then(renewed, (current) => {
       if (current instanceof Problem) return current;
-      if (isKept && current === principal) return access;
-      return this.#access.collection(current, name);
+      if (isKept && current === access.principal) return access;
+      return this.#access.collection(current, access.name);
     });
   }
 
@@ -226,39 +227,64 @@ export class Writes {
     operation: Operation,
     once: IdempotencyKey | undefined,
   ): Promise<WriteResult | Problem> {
-    return this.#runAtomic(this.#opener(access, [operation]), { once }).then(singleResult);
+    return retryOnConflict((isFirst) => this.#attemptOne(access, operation, once, isFirst));
+  }
+
+  async #attemptOne(
+    access: CollectionAccess,
+    operation: Operation,
+    once: IdempotencyKey | undefined,
+    isFirst: boolean,
+  ): Promise<WriteResult | Problem | undefined> {
+    // Nothing is awaited on an embedded store before the commit.
+    const opened = this.#reopen(access, isFirst);
+    const current = opened instanceof Promise ? await opened : opened;
+    if (current instanceof Problem) return current;
+    const done = await this.#attempt([{ access: current, operation }], this.#plan(once?.key), once);
+    return done && singleResult(done);
   }
 
   #runAtomic(open: Open, options: AtomicOptions): Promise<AllDone | readonly Refused[] | Problem> {
-    const { once, isCounted = false, isBulk = false } = options;
+    const { once, isListingAll, isCounted = false, isBulk = false } = options;
     const key = once?.key;
-    return retryOnConflict((isFirst) => {
-      if (!isCounted) return this.#attempt(open(isFirst), this.#plan({ key, isBulk }), options);
+    return retryOnConflict(async (isFirst) => {
+      const opened = open(isFirst);
+      const operations = opened instanceof Promise ? await opened : opened;
+      if (operations instanceof Problem) return operations;
+      if (!isCounted) return this.#attempt(operations, this.#plan(key, isBulk), once, isListingAll);
       const memory = new Reservation(this.#options.memory);
-      const plan = this.#plan({ key, memory: new BatchMemory(memory) });
-      return this.#attempt(open(isFirst), plan, options).finally(() => memory.release());
+      const plan = this.#plan(key, isBulk, new BatchMemory(memory));
+      return this.#attempt(operations, plan, once).finally(() => memory.release());
     });
   }
 
-  async #attempt(
-    opened: MaybePromise<readonly PlannedOperation[] | Problem>,
+  #attempt(
+    operations: readonly PlannedOperation[],
     plan: Plan,
-    { once, isListingAll = false }: AtomicOptions,
+    once: IdempotencyKey | undefined,
+    isListingAll = false,
   ): Promise<AllDone | readonly Refused[] | Problem | undefined> {
-    // Nothing is awaited on an embedded store before the commit.
-    const operations = opened instanceof Promise ? await opened : opened;
-    if (operations instanceof Problem) return operations;
     const planning = plan.plan(operations, isListingAll);
-    const planned = planning instanceof Promise ? await planning : planning;
-    const done = await this.#committer.all({ operations, plan, planned }, once);
-    const isDone =
-      plan.states.size > 0 && done !== undefined && "results" in done && !done.isReplay;
+    return planning instanceof Promise
+      ? planning.then((planned) => this.#commit({ operations, plan, planned }, once))
+      : this.#commit({ operations, plan, planned: planning }, once);
+  }
+
+  /** A plan without states replaces nothing, so that no file becomes unused. */
+  #commit(write: PlannedWrite, once: IdempotencyKey | undefined) {
+    const committed = this.#committer.all(write, once);
+    return write.plan.states.size === 0 ? committed : this.#discardUnused(write.plan, committed);
+  }
+
+  async #discardUnused(plan: Plan, committed: ReturnType<PlanCommitter["all"]>) {
+    const done = await committed;
+    const isDone = done !== undefined && "results" in done && !done.isReplay;
     const unused = isDone ? plan.states.unusedFiles : [];
     if (unused.length > 0) await this.#uploads.discard(unused);
     return done;
   }
 
-  #plan({ key, memory, isBulk = false }: Partial<PlanContext>): Plan {
+  #plan(key: string | undefined, isBulk = false, memory?: BatchMemory): Plan {
     const { clock, maxBytes, base, maxCascade, fileLimits } = this.#options;
     const context = { key, at: clock(), maxBytes, base, memory, maxCascade, fileLimits, isBulk };
     return new Plan(this.#store, this.#access, context);
@@ -267,19 +293,3 @@ export class Writes {
 
 const filesAfter = (result: WriteResult): string | undefined =>
   result.kind === "written" ? result.resource.files : undefined;
-
-const firstOf = (done: AllDone | readonly Refused[] | Problem): AllDone | Refused | Problem => {
-  if (done instanceof Problem || "results" in done) return done;
-  const [first] = done;
-  if (first === undefined) throw new Error("a rejected write must have a reason");
-  return first;
-};
-
-function singleResult(all: AllDone | readonly Refused[] | Problem): WriteResult | Problem {
-  const done = firstOf(all);
-  if (done instanceof Problem) return done;
-  if ("problem" in done) return done.problem;
-  const [result] = done.results;
-  if (result === undefined) throw new Error("an operation that was done must have a result");
-  return result;
-}

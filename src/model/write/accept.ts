@@ -13,9 +13,8 @@ import { validatorOf } from "../validator.ts";
 /** The text and the files of a resource. */
 export type Content = Pick<Resource, "fields" | "files">;
 
-/** Who writes, where the fields will be stored, and what is known about that address. */
+/** Where the fields will be stored, and what is known about that address. */
 export interface WriteTarget {
-  readonly isAdmin: boolean;
   /** The address of the resource. */
   readonly address: string;
   /** The current state. */
@@ -36,7 +35,8 @@ export interface RejectedFields {
 }
 
 /** The properties of the caller that affect validation. */
-interface Writer extends Required<Pick<WriteTarget, "isAdmin" | "isUnread">> {
+interface Writer extends Required<Pick<WriteTarget, "isUnread">> {
+  readonly isAdmin: boolean;
   readonly set: WriteTarget["set"] | undefined;
 }
 
@@ -44,11 +44,23 @@ interface Writer extends Required<Pick<WriteTarget, "isAdmin" | "isUnread">> {
 export function acceptFields(
   rules: Rules | undefined,
   fields: string,
+  isAdmin: boolean,
   target: WriteTarget,
 ): Content | RejectedFields {
-  const { isAdmin, address, current, files: sent = [], isUnread = false, set } = target;
-  const stored = readFiles(current?.files);
+  const { current, files: sent = [], isUnread = false, set } = target;
   const writer = { isAdmin, isUnread, set };
+  return sent.length === 0 && current?.files === undefined
+    ? validate(writer, rules, fields, current?.fields)
+    : acceptWithFiles(writer, rules, fields, target);
+}
+
+function acceptWithFiles(
+  writer: Writer,
+  rules: Rules | undefined,
+  fields: string,
+  { address, current, files: sent = [] }: WriteTarget,
+): Content | RejectedFields {
+  const stored = readFiles(current?.files);
   const isReplaced = ({ slot }: StoredFile) => sent.some((file) => file.slot === slot);
   const files = [...sent, ...stored.filter((file) => !isReplaced(file))];
   if (files.length === 0) return validate(writer, rules, fields, current?.fields);

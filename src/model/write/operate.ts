@@ -37,7 +37,7 @@ export function operateOn(
   if (typeof fields !== "string") return fields;
   if (Buffer.byteLength(fields) > maxBytes) return tooLarge(maxBytes);
   const whole = addFileMembers(fields, files, address);
-  const accepted = acceptFields(rules, whole, { isAdmin, address, current });
+  const accepted = acceptFields(rules, whole, isAdmin, { address, current });
   if (!("errors" in accepted)) return accepted;
   const { errors, maxBytes: limit } = accepted;
   return limit === undefined ? { kind: "invalid", errors } : tooLarge(limit);

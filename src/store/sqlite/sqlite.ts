@@ -138,11 +138,11 @@ class SqliteStore implements Store {
   }
 
   version(): number {
-    return this.#read((reader) => reader.version());
+    return this.#read(readVersion);
   }
 
   tokenVersion(): number {
-    return this.#read((reader) => reader.tokenVersion());
+    return this.#read(readTokenVersion);
   }
 
   collection(name: string): Collection | undefined {
@@ -289,5 +289,8 @@ class SqliteStore implements Store {
     return this.#reader.read(read);
   }
 }
+
+const readVersion = (reader: Reader): number => reader.version();
+const readTokenVersion = (reader: Reader): number => reader.tokenVersion();
 
 const closed = (): Outage => new Outage("unavailable", "the store is closed");
