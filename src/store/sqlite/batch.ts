@@ -55,17 +55,20 @@ export class BatchWriter {
     const before = this.#state.begin();
     let isChanged = changes.length === 0;
     let areTokensChanged = false;
+    // What an earlier writer could not publish is published with the first commit.
+    let isCatalogChanged = isChanged || this.#lastCommit === 0;
     const outcomes = stepsOf(changes).flatMap((step) => {
       this.#state.reset();
       const { outcomes, writes } = applyChanges(step, this.#state);
       if (isEmpty(writes)) return outcomes;
       isChanged = true;
       areTokensChanged ||= hasTokens(writes);
+      isCatalogChanged ||= hasCatalog(writes);
       return this.#write(writes) ?? outcomes;
     });
     const number = before.commits + 1;
     if (isChanged) this.#saveCount.run(number, areTokensChanged ? number : before.tokens);
-    this.#finish(isChanged ? number : undefined);
+    this.#finish(isChanged ? number : undefined, isCatalogChanged);
     return outcomes;
   }
 
@@ -81,7 +84,7 @@ export class BatchWriter {
     this.#connection.run("RELEASE erasure");
     const number = before.commits + 1;
     if (isDone) this.#saveCount.run(number, erased.tokens > 0 ? number : before.tokens);
-    this.#finish(isDone ? number : undefined);
+    this.#finish(isDone ? number : undefined, true);
     return erased;
   }
 
@@ -127,7 +130,7 @@ export class BatchWriter {
   }
 
   /** Commits the transaction, and tells the readers its number if it has one. */
-  #finish(number: number | undefined): void {
+  #finish(number: number | undefined, isCatalogChanged: boolean): void {
     try {
       this.#commit.run();
     } catch (error) {
@@ -135,7 +138,7 @@ export class BatchWriter {
     }
     if (number === undefined) return;
     this.#lastCommit = number;
-    this.#commitCounter.publish(number);
+    this.#commitCounter.publish(number, isCatalogChanged);
   }
 
   /** Writes the rows of a step. Returns other outcomes when its definition cannot be followed. */
@@ -153,6 +156,9 @@ export class BatchWriter {
     return clashes && [{ kind: "conflict", field: clashes[0]?.index ?? "", clashes }];
   }
 }
+
+const hasCatalog = (writes: Writes): boolean =>
+  hasTokens(writes) || writes.collections.length + writes.deletedCollections.length > 0;
 
 const hasTokens = ({ tokens, revokedTokens, usedTokens }: Writes): boolean =>
   tokens.length + revokedTokens.length + usedTokens.length > 0;

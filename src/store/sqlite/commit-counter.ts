@@ -1,4 +1,4 @@
-// Detects cheaply whether any process has committed, with a number in a small memory-mapped file.
+// Detects cheaply whether any process has committed, with numbers in a small memory-mapped file.
 
 import { closeSync, ftruncateSync, openSync, watch, writeSync } from "node:fs";
 import { Outage } from "../../model/outage.ts";
@@ -6,12 +6,14 @@ import { Outage } from "../../model/outage.ts";
 /** Maps a file into shared memory. Not every runtime supports it. */
 export type MapFile = (path: string) => Uint8Array;
 
-const counterBytes = 4;
+/** The last commit, and the last one that changed the catalog: tokens, collections or their definitions. */
+const numbers = 2;
+const numberBytes = Uint32Array.BYTES_PER_ELEMENT;
 
 /** Creates the file when it does not exist. Several processes can do so at once. */
 export function createCommitCounter(path: string): void {
   const descriptor = openSync(path, "a", 0o600);
-  ftruncateSync(descriptor, counterBytes);
+  ftruncateSync(descriptor, numbers * numberBytes);
   closeSync(descriptor);
 }
 
@@ -30,10 +32,12 @@ export class CommitCounterWriter {
     }
   }
 
-  publish(commit: number): void {
+  /** The catalog comes first: who sees the commit sees what it has changed there, too. */
+  publish(commit: number, isCatalogChanged: boolean): void {
     this.#number[0] = commit;
     try {
-      writeSync(this.#descriptor, this.#number, 0, counterBytes, 0);
+      if (isCatalogChanged) this.#write(1);
+      this.#write(0);
     } catch (error) {
       // The changes are stored, but other processes may not notice them, so they must not be acknowledged.
       throw new Outage("unknown", `the commit counter cannot be written (${error})`, {
@@ -45,6 +49,10 @@ export class CommitCounterWriter {
   close(): void {
     closeSync(this.#descriptor);
   }
+
+  #write(place: number): void {
+    writeSync(this.#descriptor, this.#number, 0, numberBytes, place * numberBytes);
+  }
 }
 
 /**
@@ -52,15 +60,20 @@ export class CommitCounterWriter {
  * number is the one last read, there was no commit.
  */
 export class CommitCounter {
-  readonly #number: Uint32Array;
+  readonly #numbers: Uint32Array;
 
   constructor(path: string, mapFile: MapFile) {
     const { buffer, byteOffset } = mapFile(path);
-    this.#number = new Uint32Array(buffer, byteOffset, 1);
+    this.#numbers = new Uint32Array(buffer, byteOffset, numbers);
   }
 
   get number(): number {
-    return this.#number[0] ?? 0;
+    return this.#numbers[0] ?? 0;
+  }
+
+  /** That of the last commit that changed the catalog. */
+  get catalogNumber(): number {
+    return this.#numbers[1] ?? 0;
   }
 }
 

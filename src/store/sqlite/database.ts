@@ -150,7 +150,7 @@ export class Database {
       // A database without tables has no readers.
       if (!isMissingTable(error)) throw error;
     }
-    this.#commitCounter.publish(movedCommit);
+    this.#commitCounter.publish(movedCommit, true);
   }
 
   /** Empties the WAL and closes all files; an error is thrown after that. */

@@ -14,9 +14,9 @@ import { CachedCollection, CollectionRows, HeadReader, toCollection } from "./co
 import type { CommitCounter } from "./commit-counter.ts";
 import type { Connection, Query } from "./connection.ts";
 import { FileReferenceReader } from "./file-references.ts";
-import { Moved, movedCommit } from "./moved.ts";
 import { QueryReader } from "./query.ts";
 import { ResourceReader, resourceColumns } from "./resource-reader.ts";
+import { SeenCommits } from "./seen-commits.ts";
 import { TokenReader } from "./token.ts";
 
 /** The sizes of the caches, which bound the memory use, and how a page in order of creation is read. */
@@ -28,22 +28,20 @@ export const readerLimits = {
 };
 /** So many changes are read at once, before there are too many. */
 const maxRevisionsUnread = 500;
-/** SQLite is queried this often anyway: other programs do not update the commit counter. */
-const maxQuietMs = 1_000;
 
 interface Known {
   readonly cached: CachedCollection;
   /** The last commit before it was read. */
   commit: number;
+  /** The state of the catalog in which its rules were read. */
+  catalog: number;
 }
 
 export class Reader {
   readonly secret: string;
   readonly #connection: Connection;
-  readonly #commitCounter: CommitCounter | undefined;
-  readonly #dataVersion: Query<readonly [version: number]>;
+  readonly #commits: SeenCommits;
   readonly #transaction: Readonly<Record<"begin" | "end", Query<never>>>;
-  readonly #store: Query<readonly [commits: number, tokens: number]>;
   readonly #collectionRows: CollectionRows;
   readonly #heads: HeadReader;
   readonly #resources: ResourceReader;
@@ -54,21 +52,13 @@ export class Reader {
   readonly #limits: typeof readerLimits;
   readonly #cached: CachedResources;
   readonly #known = new Map<string, Known>();
-  #lastCommit = 0;
-  #lastTokens = 0;
-  #seenVersion = 0;
-  #seenNumber: number | undefined;
-  #refreshedAt = 0;
-  #isFresh = false;
 
   constructor(connection: Connection, commitCounter?: CommitCounter, limits = readerLimits) {
     this.#connection = connection;
-    this.#commitCounter = commitCounter;
+    this.#commits = new SeenCommits(connection, commitCounter);
     this.#limits = limits;
     this.secret = connection.query<readonly [string]>("SELECT id FROM store").one()?.[0] ?? "";
-    this.#dataVersion = connection.query("PRAGMA data_version");
     this.#transaction = { begin: connection.query("BEGIN"), end: connection.query("END") };
-    this.#store = connection.query("SELECT commits, tokens FROM store");
     this.#collectionRows = new CollectionRows(connection);
     this.#heads = new HeadReader(connection);
     this.#resources = new ResourceReader(connection, limits.pageColumns);
@@ -80,18 +70,18 @@ export class Reader {
 
   /** The number of the last commit. */
   version(): number {
-    this.#refresh();
-    return this.#lastCommit;
+    this.#commits.refresh();
+    return this.#commits.last;
   }
 
   /** The number of the last commit that changed tokens. */
   tokenVersion(): number {
-    this.#refresh();
-    return this.#lastTokens;
+    this.#commits.refreshCatalog();
+    return this.#commits.lastTokens;
   }
 
   collection(name: string): Collection | undefined {
-    this.#refresh();
+    this.#commits.refresh();
     return this.#find(name)?.collection;
   }
 
@@ -104,9 +94,12 @@ export class Reader {
     );
   }
 
+  /** Reads no head while only resources change. */
   rules(collection: string): Rules | undefined {
-    this.#refresh();
-    return this.#find(collection)?.rules;
+    this.#commits.refreshCatalog();
+    const known = this.#known.get(collection);
+    const isSame = known?.catalog === this.#commits.catalog;
+    return isSame ? known.cached.rules : this.#find(collection)?.rules;
   }
 
   find(collection: string, id: string): Resource | undefined {
@@ -167,12 +160,12 @@ export class Reader {
   }
 
   token(hash: string): Token | undefined {
-    this.#refresh();
+    this.#commits.refresh();
     return this.#tokenReader.find(hash);
   }
 
   tokens(): readonly Token[] {
-    this.#refresh();
+    this.#commits.refresh();
     return this.#tokenReader.all();
   }
 
@@ -183,7 +176,7 @@ export class Reader {
   #inSnapshot<T>(read: () => T): T {
     this.#transaction.begin.run();
     try {
-      this.#catchUp();
+      this.#commits.catchUp();
       return read();
     } finally {
       this.#transaction.end.run();
@@ -199,7 +192,7 @@ export class Reader {
 
   /** Returns the collection with a cache that has no outdated resources of it. */
   #current(name: string): CachedCollection | undefined {
-    this.#refresh();
+    this.#commits.refresh();
     const known = this.#find(name);
     if (known) this.#cached.removeChanged(known);
     return known;
@@ -209,9 +202,10 @@ export class Reader {
   #find(name: string): CachedCollection | undefined {
     const known = this.#known.get(name);
     if (known === undefined) return this.#load(name);
-    if (known.commit === this.#lastCommit) return known.cached;
-    if (!this.#update(known.cached)) return this.#load(name);
-    known.commit = this.#lastCommit;
+    const { last, catalog } = this.#commits;
+    if (known.commit !== last && !this.#update(known.cached)) return this.#load(name);
+    known.commit = last;
+    known.catalog = catalog;
     return known.cached;
   }
 
@@ -222,7 +216,8 @@ export class Reader {
     const [oldest] = this.#known.size >= this.#limits.collections ? this.#known.values() : [];
     if (oldest) this.#forget(oldest.cached);
     const cached = new CachedCollection(row, head);
-    this.#known.set(name, { cached, commit: this.#lastCommit });
+    const { last, catalog } = this.#commits;
+    this.#known.set(name, { cached, commit: last, catalog });
     return cached;
   }
 
@@ -248,52 +243,5 @@ export class Reader {
   #forget({ name, part }: CachedCollection): void {
     this.#known.delete(name);
     this.#cached.forget(part);
-  }
-
-  #refresh(): void {
-    if (this.#commitCounter === undefined) this.#refreshOncePerTurn();
-    else this.#refreshAfterCommit(this.#commitCounter);
-  }
-
-  /** Catches up when the commit counter has changed, and at least once per second. */
-  #refreshAfterCommit({ number }: CommitCounter): void {
-    const now = performance.now();
-    const isQuiet = number === this.#seenNumber;
-    if (isQuiet && now - this.#refreshedAt < maxQuietMs) return;
-    this.#readCommit();
-    this.#seenNumber = number;
-    this.#refreshedAt = now;
-  }
-
-  /**
-   * Reads that follow each other without a return to the event loop see the same commits. No client can
-   * have sent its request after the acknowledgement of a commit in between.
-   */
-  #refreshOncePerTurn(): void {
-    if (this.#isFresh) return;
-    this.#catchUp();
-    this.#isFresh = true;
-    queueMicrotask(() => {
-      this.#isFresh = false;
-    });
-  }
-
-  /** SQLite's data version changes when any other connection, in this process or another, has committed. */
-  #catchUp(): void {
-    const version = this.#dataVersion.one()?.[0] ?? 0;
-    if (version === this.#seenVersion) return;
-    this.#readCommit();
-    this.#seenVersion = version;
-  }
-
-  /**
-   * The following queries can see an even newer state: then there is another commit by the next call,
-   * and the same revisions are checked once more.
-   */
-  #readCommit(): void {
-    const [commit, tokens] = this.#store.one() ?? [0, 0];
-    if (commit === movedCommit) throw new Moved("the database is in another file now");
-    this.#lastCommit = commit;
-    this.#lastTokens = tokens;
   }
 }

@@ -3,7 +3,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { mapFile } from "#runtime";
 import type { Token } from "../../../src/model/token.ts";
+import type { MapFile } from "../../../src/store/sqlite/commit-counter.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { Reader, readerLimits } from "../../../src/store/sqlite/reader.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
@@ -34,10 +36,13 @@ const token = (id: string): Token => ({
   revokedAt: null,
 });
 
-async function withTwo(test: (reader: Store, writer: Store) => Promise<void>): Promise<void> {
+async function withTwo(
+  test: (reader: Store, writer: Store) => Promise<void>,
+  mapFile?: MapFile,
+): Promise<void> {
   await inDirectory(async (path) => {
-    const reader = await openSqlite({ path });
-    const writer = await openSqlite({ path });
+    const reader = await openSqlite({ path, mapFile });
+    const writer = await openSqlite({ path, mapFile });
     await test(reader, writer);
     await reader.close();
     await writer.close();
@@ -115,6 +120,34 @@ describe("the cache of the reader", () => {
       reader.close();
       await writer.close();
     }));
+
+  it("has the rules and the tokens of the last commit, whatever is written in between", () =>
+    withTwo(async (reader, writer) => {
+      const define = (definition: string): Change => ({
+        ...({ kind: "define", collection: "things", at: 1 } as const),
+        definition,
+      });
+      await writer.commit([found("things"), found("others")]);
+      for (let round = 1; round < 4; round++) {
+        const definition = `{"round":${round}}`;
+        await writer.commit([define(definition)]);
+        const rules = await reader.rules("things");
+        const tokens = reader.tokenVersion?.();
+        assert.equal(rules?.definition, definition);
+        for (const writes of [writer, reader]) {
+          await writes.commit([put("things", "a", round), put("others", "a", round)]);
+          assert.equal(await reader.rules("things"), rules);
+          assert.equal(reader.tokenVersion?.(), tokens);
+          assert.equal((await reader.find("things", "a"))?.fields, `{"number":${round}}`);
+        }
+        await writer.commit([{ kind: "create-token", token: token(`t${round}`) }]);
+        assert.notEqual(reader.tokenVersion?.(), tokens);
+      }
+      await writer.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
+      assert.equal(await reader.rules("things"), undefined);
+      await writer.commit([found("things")]);
+      assert.equal((await reader.rules("things"))?.definition, "{}");
+    }, mapFile));
 
   it("does not contain tokens that do not exist", () =>
     withTwo(async (reader, writer) => {
