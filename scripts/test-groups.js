@@ -6,9 +6,11 @@ import { join } from "node:path";
 /** A process of many files compiles the server once. Several groups keep all cores busy until the end. */
 const maxFiles = 30;
 
-/** These start programs, measure memory, end connections, change a prototype, or have hooks for all tests. */
-const needsOwnProcess =
-  /child_process|memory\.ts"|PostgresServer\.start\(|pg_terminate_backend|\.prototype\b|^(?:before|after)Each\(/m;
+/** These measure memory, or change a prototype. Node has the hooks of a file for all files of its process. */
+const needsOwnProcess = {
+  bun: /\.\.\/memory\.ts"|\.prototype\.\w+ = /,
+  node: /\.\.\/memory\.ts"|\.prototype\.\w+ = |^(?:before|after)Each\(/m,
+};
 
 /** These run alone, and they start first, so that the end is not one long job on one core. */
 const longest = [
@@ -24,13 +26,13 @@ const longest = [
 ];
 
 /** Returns lists of files; those of one list are in the same folder and run in one process. */
-export function groupFiles(files, root) {
+export function groupFiles(files, root, runtime) {
   const sharing = new Map();
   const alone = [];
   for (const file of files) {
     const folder = file.slice(0, file.lastIndexOf("/"));
     const isAlone =
-      isNamed(file, longest) || needsOwnProcess.test(readFileSync(join(root, file), "utf8"));
+      isNamed(file, longest) || needsOwnProcess[runtime].test(readFileSync(join(root, file), "utf8"));
     if (isAlone) alone.push([file]);
     else sharing.set(folder, [...(sharing.get(folder) ?? []), file]);
   }

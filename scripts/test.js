@@ -175,7 +175,7 @@ function jobsToRun() {
 
 function groupsOn(runtime) {
   const own = files.filter((file) => runtimesOf(file, chosen, isShort).includes(runtime));
-  return isWhole && !isLong ? groupFiles(own, root) : own.map((file) => [file]);
+  return isWhole && !isLong ? groupFiles(own, root, runtime) : own.map((file) => [file]);
 }
 
 function nameOf([first, ...more]) {
