@@ -68,20 +68,24 @@ export function useConsole(
   };
 }
 
+/** The files of a short run share a process and this browser, which ends with the process. */
+let shared: Promise<Browser> | undefined;
+
 /** Starts a browser. Returns a function that opens a page at a URL. */
 export function useBrowser(): (url: string, options: OpenOptions) => Promise<Page> {
   let browser: Browser | undefined;
   const contexts: BrowserContext[] = [];
   const faults: string[] = [];
   before(async () => {
-    browser = await startChromium(program ?? "");
+    if (isShort) shared ??= startChromium(program ?? "");
+    browser = await (shared ?? startChromium(program ?? ""));
   });
   // A page that stays open goes on asking the server.
   afterEach(async () => {
     await Promise.all(contexts.splice(0).map((context) => context.close()));
   });
   after(async () => {
-    await browser?.close();
+    if (shared === undefined) await browser?.close();
     assert.deepEqual(faults, [], "the console must cause no error in the browser");
   });
   return async (url, { token, ...options }) => {
