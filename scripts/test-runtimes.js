@@ -62,6 +62,7 @@ const onNone = [
   "/console/session.test",
   "/console/uploads.test",
   "/console/walks.test",
+  "/console/work.test",
   "/generators/",
   "/test/growth.test",
   "/http/client-generated.test",

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Metrics } from "../src/lib/metrics.ts";
 import { readParent, type Span, Traces } from "../src/lib/traces.ts";
 import { newSecret } from "../src/model/token.ts";
@@ -194,7 +195,7 @@ describe("a collector that does not take spans", () => {
     collector.status = 503;
     const { exporter, captured, value } = exporterFor(collector.url);
     exporter.add(spans(700));
-    while (collector.requests.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    while (collector.requests.length < 2) await sleep(10);
     collector.status = 200;
     await collector.until((collected) => collected.length === 700);
     await exporter.close();

@@ -162,7 +162,7 @@ describe("the designer", { skip }, () => {
     await page.context().close();
   });
 
-  it("shows the server's errors at their line, and what is no JSON", async () => {
+  itLong("shows the server's errors at their line, and what is no JSON", async () => {
     const page = await test.open("#/c/teams/-/definition");
     await page.getByText("As JSON").click();
     await write(page, '{"schema"');

@@ -233,7 +233,7 @@ describe("restante copy", () => {
     assert.deepEqual(await contentOf(to), await contentOf(data()));
   });
 
-  it("names the files that are damaged, and publishes nothing", async () => {
+  itLong("names the files that are damaged, and publishes nothing", async () => {
     const made = await restante("copy", "--from", data(), "--to", "damaged");
     assert.equal(made.code, 0, made.stderr);
     const [first = ""] = await filesIn(join(folder, "damaged", "files"));

@@ -18,6 +18,7 @@ import { describeApp, fill, key, noTrack, Place, upload, withApp } from "../back
 import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itLong } from "../short-run.ts";
 
 let postgres: Promise<PostgresServer> | undefined;
 const server = () => {
@@ -120,7 +121,7 @@ for (const [from, to] of pairs)
         );
       }));
 
-    it("has what was acknowledged before writes waited", () =>
+    itLong("has what was acknowledged before writes waited", () =>
       Place.run(server, async (place) => {
         const random = randomNumbers(newSeed(`copy from ${from} to ${to} under load`));
         const source = await place.config(from);
@@ -145,7 +146,8 @@ for (const [from, to] of pairs)
             await withApp(target, (copied) => verify(copied, before, later), app.admin);
           }
         });
-      }));
+      }),
+    );
 
     // A source on Postgres has a connection during a snapshot only.
     const skip = to !== "postgres";

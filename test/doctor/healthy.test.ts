@@ -15,7 +15,7 @@ import fc from "../fast-check.ts";
 import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, runs } from "../seeds.ts";
-import { itOn } from "../short-run.ts";
+import { itLong, itOn } from "../short-run.ts";
 import { define, found, idsFrom, put } from "../store/contract/change-helpers.ts";
 import { batch, Sequence } from "../store/contract/random-sequences.ts";
 import { followDefinitions } from "../store/entries-follow.ts";
@@ -78,7 +78,7 @@ for (const engine of ["sqlite", "postgres"] as const)
       }),
     );
 
-    it(
+    itLong(
       "is well after each definition",
       inStore(async (config) => {
         const store = await openStore(config);

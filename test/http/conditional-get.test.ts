@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { answerOf, expectProblem } from "./expect.ts";
@@ -240,6 +241,7 @@ describe("a change", () => {
         assert.ok(Date.parse(modified ?? "") <= Date.parse(date ?? ""), `${modified} > ${date}`);
       }
       await Promise.all([made.text(), list.text()]);
+      await sleep(10);
     }
   });
 });

@@ -200,7 +200,7 @@ describe("files on S3", () => {
     };
     server = await startServer();
     await swept.promise;
-    while ((await s3.uploads()).length > 0) await new Promise((resolve) => setImmediate(resolve));
+    while ((await s3.uploads()).length > 0) await sleep(10);
     assert.deepEqual(await fileKeys(), kept);
     assert.equal(hashOf(await (await request(url)).bytes()), sha256);
   });

@@ -9,6 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { operationsType } from "../../src/model/schemas/operations.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
+import { itLong } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -428,7 +429,7 @@ describe("a server that is killed", () => {
         ? server.patch("/counters/all", { increment: { n: 1 } }, { ...operations, ...key })
         : server.post("/people", { n }, key);
 
-  it(
+  itLong(
     "with kill -9 at any moment: after a restart a retry is never executed twice",
     patience,
     async () => {
