@@ -32,7 +32,8 @@ export function groupFiles(files, root, runtime) {
   for (const file of files) {
     const folder = file.slice(0, file.lastIndexOf("/"));
     const isAlone =
-      isNamed(file, longest) || needsOwnProcess[runtime].test(readFileSync(join(root, file), "utf8"));
+      isNamed(file, longest) ||
+      needsOwnProcess[runtime].test(readFileSync(join(root, file), "utf8"));
     if (isAlone) alone.push([file]);
     else sharing.set(folder, [...(sharing.get(folder) ?? []), file]);
   }

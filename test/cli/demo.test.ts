@@ -12,7 +12,7 @@ import { customersOf, ordersOf, productsOf } from "../../src/cli/demo-shop.ts";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, sourceCommandLine, start } from "../process.ts";
-import { itLong, storesHere } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 
 const secret = newSecret();
 const headers = { authorization: `Bearer ${secret}` };
@@ -53,7 +53,7 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
     const totalOf = async (name: string): Promise<number> =>
       (await get<{ total?: number }>(`/-/collections/${name}`)).total ?? 0;
 
-    itLong("goes on after it was killed, and fills the whole shop once", async () => {
+    it("goes on after it was killed, and fills the whole shop once", async () => {
       const args = ["demo", ...target, "--orders", String(orders)];
       const child = spawn(program, [...flags, ...args], {
         cwd,

@@ -44,8 +44,9 @@ export class Rows<R> {
   }
 }
 
-/** The start parameters of the writer thread. */
-export interface WriterData {
+/** The first message to the writer thread. It has no reply. */
+export interface OpenRequest {
+  readonly kind: "open";
   readonly file: DatabaseFile;
   readonly options: DatabaseOptions;
 }

@@ -9,11 +9,11 @@ import type { DatabaseOptions } from "./database.ts";
 import type { DatabaseFile } from "./file.ts";
 import {
   type Message,
+  type OpenRequest,
   packChanges,
   type Reply,
   type Sent,
   unpackReply,
-  type WriterData,
 } from "./message-codec.ts";
 import { unpackOutcomes } from "./outcome-codec.ts";
 
@@ -27,6 +27,9 @@ export interface WriterClientOptions extends DatabaseOptions {
 /** The pause before a repair is repeated; it doubles after each failure. */
 const firstRepairMs = 500;
 const longestRepairMs = 30_000;
+
+/** The tests use a thread again that was closed. */
+export const writerThreads = { start: (script: URL): Worker => new Worker(script) };
 
 export class WriterClient implements Committer {
   readonly #script: URL;
@@ -127,8 +130,7 @@ export class WriterClient implements Committer {
   }
 
   #startWorker(): Worker {
-    const data: WriterData = { file: this.#file, options: this.#options };
-    const worker = new Worker(this.#script, { workerData: data });
+    const worker = writerThreads.start(this.#script);
     worker.on("message", (sent: Sent) => {
       const message = unpackReply(sent);
       if (message.kind !== "suspect") return this.#pending.shift()?.resolve(message);
@@ -137,6 +139,8 @@ export class WriterClient implements Committer {
     });
     worker.on("error", (error) => this.#handleExit(worker, String(error)));
     worker.on("exit", (code) => this.#handleExit(worker, `exit code ${code}`));
+    const request: OpenRequest = { kind: "open", file: this.#file, options: this.#options };
+    worker.postMessage(request);
     return worker;
   }
 

@@ -1,18 +1,24 @@
 // Runs the writer thread, which commits batches one after another on its own connection.
 
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import { Outage } from "../../model/outage.ts";
 import type { EraseAnswer, EraseRequest } from "../erasure.ts";
 import { isIoFailure, outageOf } from "./connection.ts";
-import { Database } from "./database.ts";
-import { assertStillThere, finishSwap, hasVerifiedCopy, messageOf } from "./file.ts";
+import { Database, type DatabaseOptions } from "./database.ts";
+import {
+  assertStillThere,
+  type DatabaseFile,
+  finishSwap,
+  hasVerifiedCopy,
+  messageOf,
+} from "./file.ts";
 import {
   type Message,
   type Notice,
+  type OpenRequest,
   packReply,
   type Reply,
   unpackChanges,
-  type WriterData,
 } from "./message-codec.ts";
 import { packOutcomes } from "./outcome-codec.ts";
 import { replaceByCopy } from "./repair.ts";
@@ -24,8 +30,8 @@ const checkMs = 1_000;
 /** The pause between two steps of work in the background, in which commits can run. */
 const pauseMs = 5;
 
-const { options, ...given } = workerData as WriterData;
-let { file } = given;
+let file: DatabaseFile;
+let options: DatabaseOptions;
 let isWorking = false;
 /** Whether the last batch contained a definition. */
 let isDefining = false;
@@ -33,7 +39,11 @@ let database: Database | undefined;
 let suspectRecord: SuspectRecord | undefined;
 let isMarked = false;
 
-parentPort?.on("message", (message: Message) => {
+parentPort?.on("message", (message: OpenRequest | Message) => {
+  if (isOpenRequest(message)) {
+    ({ file, options } = message);
+    return;
+  }
   parentPort?.postMessage(packReply(answer(message)));
   attempt(() => database?.runCheckpointIfDue());
   attempt(() => {
@@ -42,6 +52,9 @@ parentPort?.on("message", (message: Message) => {
 });
 
 setInterval(check, checkMs).unref();
+
+const isOpenRequest = (message: OpenRequest | Message): message is OpenRequest =>
+  typeof message === "object" && "kind" in message && message.kind === "open";
 
 function answer(message: Message): Reply {
   try {
@@ -63,6 +76,8 @@ function handle(message: Message): Reply {
   database = undefined;
   if (suspectRecord) last?.abandon();
   else last?.close();
+  suspectRecord = undefined;
+  isMarked = false;
   return { kind: "done", outcomes: [] };
 }
 
