@@ -37,9 +37,9 @@ const types = {
 /**
  * Applied where the server has the setting. Statements look up rows by key, so a generic plan is good for
  * every value. A plan made while a table was small must not scan the whole table when it is large. Nor may
- * it use an index that only has the part: all indexes of a small table cost the same. So statements leave
- * one choice: they look up a row with `BETWEEN x AND x ORDER BY`, because only the index of the column has
- * that order (with `=` there is none), or by its address and `part + 0`, which no index has.
+ * it use any index that begins with the part: all indexes of a small table cost the same. So statements
+ * leave one choice (decision 71): a row is looked up with `BETWEEN x AND x ORDER BY`, because only the index
+ * of the column has that order, or by its address and `part + 0`, which no index has.
  */
 const settings = {
   plan_cache_mode: "force_generic_plan",
