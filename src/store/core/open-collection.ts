@@ -225,20 +225,21 @@ export class OpenCollection {
 
   /** Returns undefined when the state has to be looked up. */
   #insertDirectly(put: Put): Outcome | undefined {
-    const { id, at, fields, expect } = put;
+    const { id, at, fields, expect, isNewId = false } = put;
     const { directInsert } = this.#state;
-    const isKnown = this.#resources.isKnown(id);
-    if (!directInsert || expect !== "nothing" || isKnown || !hasNoIndexes(this.#plan))
+    if (!directInsert || expect !== "nothing" || this.isNew || !hasNoIndexes(this.#plan))
       return undefined;
     // The time must not be before the removal of a former resource, so that one is looked up.
-    if (this.isNew || this.#state.removal(this.part, id)) return undefined;
+    if (!isNewId && (this.#resources.isKnown(id) || this.#state.removal(this.part, id)))
+      return undefined;
     const { owner: creator = null, setOwner: owner = creator, files = null } = columnsOf(put);
     if (files !== null) return undefined;
     const seq = this.#head.current.seq + 1;
     const revision = this.#head.current.revision + 1;
     const stored = [id, revision, at, at, fields, owner, files, 0] as const;
     const row = rowOf(seq, stored);
-    if (!directInsert.insert(this.part, row)) return { kind: "taken" };
+    if (isNewId) directInsert.insertNew(this.part, row);
+    else if (!directInsert.insert(this.part, row)) return { kind: "taken" };
     this.#undoes?.push(() => {
       directInsert.undo(this.part, seq);
       this.#resources.forget(id);
@@ -292,7 +293,8 @@ export class OpenCollection {
   }
 
   #touch(at: number, growth: -1 | 0 | 1, bytes: number): void {
-    const undo = this.#head.touch(at, growth, bytes);
-    this.#undoes?.push(undo);
+    const before = this.#head.current;
+    this.#head.touch(at, growth, bytes);
+    this.#undoes?.push(() => this.#head.restore(before));
   }
 }

@@ -26,8 +26,8 @@ export class OpenHead {
     this.#current = { ...this.#current, keyClock };
   }
 
-  /** Increments the revision. Returns a function that undoes it. */
-  touch(at: number, growth: -1 | 0 | 1, bytes: number): () => void {
+  /** Increments the revision. */
+  touch(at: number, growth: -1 | 0 | 1, bytes: number): void {
     const before = this.#current;
     this.#current = {
       ...before,
@@ -38,9 +38,11 @@ export class OpenHead {
       // A clock that was set back must not make the collection look older.
       updatedAt: notBefore(before.updatedAt, at),
     };
-    return () => {
-      this.#current = before;
-    };
+  }
+
+  /** Undoes what has changed since this was the current head. */
+  restore(head: Head): void {
+    this.#current = head;
   }
 
   /** Includes the time, so that a collection that is deleted and created again gets another version. */

@@ -71,6 +71,8 @@ export interface State {
 export interface DirectInsert {
   /** Returns false, and inserts nothing, when the id exists. */
   insert(part: number, row: ResourceRow): boolean;
-  /** Deletes a resource that `insert` has inserted in the same batch. */
+  /** Inserts a resource with an id that was generated for it, together with others. */
+  insertNew(part: number, row: ResourceRow): void;
+  /** Deletes a resource that was inserted in the same batch. */
   undo(part: number, seq: number): void;
 }

@@ -60,6 +60,7 @@ export class BatchWriter {
     const outcomes = stepsOf(changes).flatMap((step) => {
       this.#state.reset();
       const { outcomes, writes } = applyChanges(step, this.#state);
+      this.#state.directInsert.flush();
       if (isEmpty(writes)) return outcomes;
       isChanged = true;
       areTokensChanged ||= hasTokens(writes);
@@ -120,6 +121,7 @@ export class BatchWriter {
     this.#state.reset();
     const { changes, subject } = erasure;
     const applied = applyChanges([{ kind: "all", changes }], this.#state);
+    this.#state.directInsert.flush();
     const [outcome] = applied.outcomes;
     if (outcome?.kind === "none") return outcome;
     const writes = withoutTraces(applied.writes);

@@ -86,7 +86,8 @@ type ChangeCells = readonly [
   collection: string,
   id: string,
   at: number,
-  expect: Expectation,
+  /** `new` stands for `nothing` with a generated id. */
+  expect: Expectation | "new",
   content: string,
   rules: number,
   /** `owner`, or `setOwner` after a line break; empty when the change has neither. */
@@ -163,8 +164,9 @@ function packUnchanged(
 
 function packOne(cells: (string | number)[], change: Put | Remove): void {
   packUnchanged(cells, change.unchanged);
-  const { kind, collection, id, at, expect, rules = anyRules } = change;
+  const { kind, collection, id, at, rules = anyRules } = change;
   const isPut = kind === "put";
+  const expect = isPut && change.isNewId ? "new" : change.expect;
   const content = isPut ? change.fields : "";
   const owner = isPut ? packOwner(change) : "";
   const files = isPut ? (change.files ?? "") : "";
@@ -218,18 +220,14 @@ function unpackChange(cells: ChangeCells): Change {
   const [kind, collection, id, at, expect, content, rules, owner, files] = cells;
   const ruleVersion = rules === anyRules ? {} : { rules };
   switch (kind) {
-    case "put":
-      return {
-        kind,
-        collection,
-        id,
-        at,
-        expect,
-        fields: content,
-        ...ruleVersion,
-        ...unpackOwner(owner),
-        ...withFiles(files),
-      };
+    case "put": {
+      const put = { kind, collection, id, at, fields: content } as const;
+      const more =
+        owner === "" && files === "" ? {} : { ...unpackOwner(owner), ...withFiles(files) };
+      return expect === "new"
+        ? { ...put, expect: "nothing", isNewId: true, ...ruleVersion, ...more }
+        : { ...put, expect, ...ruleVersion, ...more };
+    }
     case "remove":
       return { kind, collection, id, at, expect: expect as Remove["expect"], ...ruleVersion };
     case "operate": {

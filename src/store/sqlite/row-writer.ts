@@ -139,7 +139,7 @@ export class RowWriter {
     this.#saveHead(writes);
     for (const seq of writes.deleted) this.#resources.delete(part, seq);
     for (const row of writes.updated) this.#resources.update(part, row);
-    for (const row of writes.inserted) this.#resources.insert(part, row);
+    this.#resources.insertAll(part, writes.inserted);
     for (const id of writes.deletedTombstones) this.#deleteTombstone.run(part, id);
     for (const { id, revision, removedAt, owner } of writes.tombstones)
       this.#saveTombstone.run(part, id, revision, removedAt, owner);

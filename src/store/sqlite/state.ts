@@ -5,9 +5,7 @@ import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import { nextEpoch } from "../core/epochs.ts";
 import type { FileQuotas, StoredFileUse } from "../core/file-use.ts";
 import { plansOf, type StoredBuild } from "../core/index-build.ts";
-import type { ResourceRow } from "../core/rows.ts";
 import type {
-  DirectInsert,
   ResourceState,
   State,
   StoredCollection,
@@ -17,6 +15,7 @@ import type {
 import { BuildReader } from "./builds.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
 import type { Connection, Query } from "./connection.ts";
+import { DirectInserter } from "./direct-inserter.ts";
 import { FileReferenceReader } from "./file-references.ts";
 import { ResourceWriter } from "./resource-writer.ts";
 
@@ -40,7 +39,7 @@ interface KnownCollection {
 const maxKnown = 10_000;
 
 export class StoredState implements State {
-  readonly directInsert: DirectInsert;
+  readonly directInsert: DirectInserter;
   readonly fileUse: StoredFileUse | undefined;
   readonly #collections: CollectionRows;
   readonly #heads: HeadReader;
@@ -92,11 +91,7 @@ export class StoredState implements State {
     this.#tokenHash = connection.query("SELECT 1 FROM tokens WHERE hash = ?");
     this.#store = connection.query("SELECT epoch, commits, tokens FROM store");
     this.#saveEpoch = connection.query("UPDATE store SET epoch = ?");
-    const writer = new ResourceWriter(connection);
-    this.directInsert = {
-      insert: (part: number, row: ResourceRow) => writer.insert(part, row),
-      undo: (part: number, seq: number) => writer.delete(part, seq),
-    };
+    this.directInsert = new DirectInserter(new ResourceWriter(connection));
   }
 
   /** Called before each step of a batch: the last one has changed the state. */
@@ -116,6 +111,7 @@ export class StoredState implements State {
   }
 
   resource(part: number, id: string, needsFields: boolean): ResourceState | undefined {
+    this.directInsert.flush();
     const row = (needsFields ? this.#resourceWithFields : this.#resource).one(part, id);
     if (!row) return undefined;
     const [seq, revision, createdAt, updatedAt, owner, files, bytes, fields] = row;

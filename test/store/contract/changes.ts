@@ -1,7 +1,18 @@
 // Changes: every expectation and outcome; a rejected change has no effect.
 
 import assert from "node:assert/strict";
-import { found, kinds, put, remove, revisionOf, totalOf, written } from "./change-helpers.ts";
+import {
+  all,
+  found,
+  idsFrom,
+  idsOf,
+  kinds,
+  put,
+  remove,
+  revisionOf,
+  totalOf,
+  written,
+} from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 export function changes(contractTest: ContractTest): void {
@@ -123,6 +134,32 @@ export function changes(contractTest: ContractTest): void {
     assert.equal((await store.find("things", "A"))?.fields, '{"of":"A"}');
     assert.equal(await store.find("things", "a_b"), undefined);
     assert.equal(await store.find("things", "a%"), undefined);
+  });
+
+  contractTest("generated ids are new, and are there for what follows", async ({ store }) => {
+    const add = (id: string, collection = "things") =>
+      ({ ...put(id, { collection, expect: "nothing" }), isNewId: true }) as const;
+    await store.commit([found(), found("others")]);
+    const many = idsFrom(21);
+    const outcomes = await store.commit([
+      ...many.map((id) => add(id)),
+      add("other", "others"),
+      ...[put("id-3", { fields: '{"later":1}' }), remove("id-20"), add("x"), add("y")],
+      ...[put("z", { expect: "nothing" }), put("x", { expect: "nothing" })],
+      all([add("undone"), put("x", { expect: "nothing" })]),
+      all([add("done"), put("done")]),
+    ]);
+    assert.deepEqual(kinds(outcomes), [
+      ...new Array<string>(22).fill("created"),
+      ...["replaced", "removed", "created", "created", "created", "taken", "none", "all"],
+    ]);
+    const there = [...many.slice(0, 20), "x", "y", "z", "done"];
+    assert.deepEqual(await idsOf(store), there);
+    assert.equal(await totalOf(store), there.length);
+    assert.equal((await store.find("others", "other"))?.revision, 2);
+    assert.equal((await store.find("things", "id-3"))?.fields, '{"later":1}');
+    for (const [index, id] of many.slice(4, 20).entries())
+      assert.deepEqual(await store.find("things", id), written(outcomes[index + 4]));
   });
 
   contractTest("an impossible id is not found", async ({ store }) => {

@@ -85,6 +85,7 @@ export class MemoryStore {
         this.directInserts++;
         return true;
       },
+      insertNew: (number, row) => assert.ok(directInsert.insert(number, row)),
       undo: (number, seq) => assert.ok(part(number)?.resources.delete(seq)),
     };
     return {
