@@ -42,6 +42,9 @@ type PositionColumns = readonly [
   purged: number,
 ];
 
+/** Where the row of a change has the number of changes, of which `maxBytes` may leave out some. */
+const amongColumn = 11;
+
 /** Returns undefined when the part was deleted. */
 export async function readFeed(
   sql: Sql,
@@ -53,6 +56,7 @@ export async function readFeed(
   const revision = position === 0 ? 0 : position.revision;
   const window = { after: revision, end: owner === undefined ? undefined : revision + ownerWindow };
   const [positionPart, positionEpoch] = readEpochName(position === 0 ? "0.0" : position.epoch);
+  const among = maxBytes === undefined ? sql`0::bigint` : sql`among`;
   const changes = changesIn(sql, part, { ...window, limit, owner });
   const select = (columns: Statement) => sql`
     SELECT ${headColumns(sql)}, 0 AS place,
@@ -62,7 +66,7 @@ export async function readFeed(
     FROM heads WHERE part = ${part}::bigint
     UNION ALL
     (
-      SELECT ${columns}, 0::bigint, revision, 0::bigint, 0::bigint, 0::bigint
+      SELECT ${columns}, 0::bigint, revision, ${among}, 0::bigint, 0::bigint
       FROM ${rowsWithin(sql, changes, sql`revision`, maxBytes)} AS page
     )
     ORDER BY place`;
@@ -70,7 +74,7 @@ export async function readFeed(
   if (!first) return undefined;
   const head = headOf(first as FirstRow);
   const { version, epoch } = head;
-  const [epochEnd, time, purged] = first.slice(11) as unknown as PositionColumns;
+  const [epochEnd, time, purged] = first.slice(amongColumn) as unknown as PositionColumns;
   if (position !== 0) {
     const last = epoch === positionEpoch ? head.revision : epochEnd;
     const isKnown = part === positionPart && last !== null && revision <= last;
@@ -83,12 +87,7 @@ export async function readFeed(
   const formerStates = former && (await readFormerStates(sql, part, ids, former));
   if (former && !formerStates) return { version, value: "expired" };
   const { end = head.revision } = window;
-  const last = found.at(-1)?.[1] ?? revision;
-  const isCut =
-    maxBytes !== undefined &&
-    found.length > 0 &&
-    found.length < limit &&
-    last < Math.min(end, head.revision);
+  const isCut = found.length < Number(found[0]?.[amongColumn] ?? 0);
   const value: Feed = {
     collection: toCollection(row, head),
     epoch: epochName(part, epoch),

@@ -47,7 +47,7 @@ export function headOf(row: readonly [...FirstRow, ...Value[]]): HeadState {
 
 /**
  * Selects the first rows whose fields have at most `maxBytes` together, but at least one row. `size` is
- * the sum of the sizes up to each row, for which the fields are not read.
+ * the sum of the sizes up to each row, for which the fields are not read, and `among` the number of all rows.
  */
 export const rowsWithin = (
   sql: Sql,
@@ -60,7 +60,7 @@ export const rowsWithin = (
     : sql`(
         SELECT * FROM (
           SELECT *, sum(coalesce(octet_length(fields), 0)) OVER (ORDER BY ${order}) AS size,
-            row_number() OVER (ORDER BY ${order}) AS nth
+            row_number() OVER (ORDER BY ${order}) AS nth, count(*) OVER () AS among
           FROM (${table}) AS whole
         ) AS sized
         WHERE size <= ${maxBytes}::bigint OR nth = 1

@@ -1,7 +1,7 @@
 // Slices in the order of creation, exact at any depth.
 
 import assert from "node:assert/strict";
-import { found, idsFrom, idsOf, put, remove, totalOf } from "./change-helpers.ts";
+import { define, found, idsFrom, idsOf, put, remove, totalOf } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 export function slices(contractTest: ContractTest): void {
@@ -74,7 +74,8 @@ export function slices(contractTest: ContractTest): void {
     const puts = kilobytes.map((size, at) =>
       put(`r${at}`, { fields: JSON.stringify({ at, text: "x".repeat(size * 1_024) }) }),
     );
-    await store.commit([found(), ...puts]);
+    // A definition has a revision, and is in no feed.
+    await store.commit([found(), ...puts, define("{}")]);
     const stored = await Promise.all(puts.map(({ id }) => store.find("things", id)));
     const query = { conditions: [], words: [], sortings: [], isNewestFirst: false, limit: 9 };
     for (const maxBytes of [undefined, 1_300_000, 10_000_000]) {
@@ -94,6 +95,7 @@ export function slices(contractTest: ContractTest): void {
       const feed = await store.since("things", 0, { limit: 100, maxBytes });
       assert.ok(typeof feed === "object");
       assert.deepEqual(feed.entries, stored.slice(0, isCut ? 7 : 10));
+      assert.equal(feed.isCut, isCut ? true : undefined);
     }
   });
 }
