@@ -49,9 +49,10 @@ after(async () => {
   postgres = undefined;
 });
 
-/** Returns the URL of a new database when the store is `postgres`. */
-async function databaseFor(store: string | undefined): Promise<string | undefined> {
-  if (store !== "postgres") return store;
+/** Returns the URL of a new database when the store is `postgres`. A test that uses a data folder has the embedded store. */
+async function databaseFor({ store, data }: Partial<Config>): Promise<string | undefined> {
+  const chosen = data === undefined ? process.env.RESTANTE_TEST_STORE : undefined;
+  if ((store ?? chosen) !== "postgres") return store;
   postgres ??= PostgresServer.shared();
   return (await postgres).preparedDatabase();
 }
@@ -62,7 +63,7 @@ export async function startApp(
   log?: Log,
   committer?: Committer,
 ): Promise<TestApp> {
-  const store = await databaseFor(changes.store ?? process.env.RESTANTE_TEST_STORE);
+  const store = await databaseFor(changes);
   const data = await mkdtemp(join(tmpdir(), "restante-"));
   const config = readConfig({ flags: {}, environment: {}, cwd: data });
   if (Array.isArray(config)) throw new Error("the defaults must be valid");

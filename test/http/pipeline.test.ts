@@ -342,7 +342,9 @@ describe("HEAD", () => {
     }
   });
 
-  it("leaves the connection usable for the next request", async () => {
+  // Another request before the response: docs/runtimes.md.
+  const skip = onBun && process.env.RESTANTE_TEST_STORE === "postgres" && "Bun closes it";
+  it("leaves the connection usable for the next request", { skip }, async () => {
     const line = `/people/${id} HTTP/1.1\r\nHost: localhost\r\n${authorized()}\r\n\r\n`;
     const { responses } = await send(app.port, `HEAD ${line}HEAD ${line}`, {
       head: true,
