@@ -37,6 +37,14 @@ export class Rows<R> {
     return this.#start === this.#cells.length;
   }
 
+  /** Takes a number that stands in the place of a row, if there is one. */
+  takeNumber(): number | undefined {
+    const cell = this.#cells[this.#start];
+    if (typeof cell !== "number") return undefined;
+    this.#start++;
+    return cell;
+  }
+
   take(): R {
     const start = this.#start;
     this.#start += this.#width;
@@ -95,6 +103,7 @@ type ChangeCells = readonly [
   /** Empty when the resource has no files. Of `operate`: its other members as JSON. */
   files: string,
 ];
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 type OperateRest = Pick<Operate, "isAdmin" | "address" | "maxBytes" | "bytes">;
 /** The change does not name a version of the rules. */
 const anyRules = -1;
@@ -221,12 +230,14 @@ function unpackChange(cells: ChangeCells): Change {
   const ruleVersion = rules === anyRules ? {} : { rules };
   switch (kind) {
     case "put": {
-      const put = { kind, collection, id, at, fields: content } as const;
-      const more =
-        owner === "" && files === "" ? {} : { ...unpackOwner(owner), ...withFiles(files) };
-      return expect === "new"
-        ? { ...put, expect: "nothing", isNewId: true, ...ruleVersion, ...more }
-        : { ...put, expect, ...ruleVersion, ...more };
+      // Members are added one by one: copies of objects would take a tenth of the writer's time.
+      const expected = expect === "new" ? "nothing" : expect;
+      const put: Writable<Put> = { kind, collection, id, at, expect: expected, fields: content };
+      if (expect === "new") put.isNewId = true;
+      if (rules !== anyRules) put.rules = rules;
+      if (owner !== "") Object.assign(put, unpackOwner(owner));
+      if (files !== "") put.files = files;
+      return put;
     }
     case "remove":
       return { kind, collection, id, at, expect: expect as Remove["expect"], ...ruleVersion };
@@ -257,5 +268,3 @@ function unpackOwner(owner: string): Pick<Put, "owner" | "setOwner"> {
   if (owner === "") return {};
   return owner.startsWith("\n") ? { setOwner: owner.slice(1) || null } : { owner };
 }
-
-const withFiles = (files: string): { readonly files?: string } => (files === "" ? {} : { files });

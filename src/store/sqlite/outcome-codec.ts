@@ -11,7 +11,8 @@ type AtomicChange = Extract<Change, { kind: "all" }>;
 type AtomicOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" | "gone" }>;
 
 /**
- * An outcome without what the sender of the change already has. After `all` follow the outcomes of its
+ * An outcome without what the sender of the change already has. Of a resource that was created just as the
+ * change says, which is the usual case, only the revision is sent. After `all` follow the outcomes of its
  * changes, after `none` that of the change that failed.
  */
 type OutcomeCells = readonly [
@@ -44,6 +45,10 @@ function packOutcome(
   switch (kind) {
     case "created":
     case "replaced": {
+      if (isAsSent(change, outcome)) {
+        cells.push(outcome.resource.revision);
+        break;
+      }
       const { revision, createdAt, owner = "", updatedAt, sharesDate } = outcome.resource;
       cells.push(kind, revision, createdAt, owner, updatedAt, sharesDate ? 1 : 0);
       if (change?.kind === "operate") packContent(cells, outcome.resource);
@@ -79,6 +84,19 @@ function packOutcome(
       cells.push(kind, 0, 0, "", 0, 0);
   }
 }
+
+/** Whether a new resource has the time and the owner of its change. */
+const isAsSent = (
+  change: Change | undefined,
+  { kind, resource }: Extract<Outcome, { kind: "created" | "replaced" }>,
+): boolean =>
+  kind === "created" &&
+  change?.kind === "put" &&
+  change.setOwner === undefined &&
+  change.owner === resource.owner &&
+  change.at === resource.createdAt &&
+  change.at === resource.updatedAt &&
+  !resource.sharesDate;
 
 const changesIn = (change: Change | undefined): AtomicChange["changes"] =>
   change?.kind === "all" ? change.changes : [];
@@ -120,6 +138,11 @@ function unpackConflict(detail: string): Outcome {
 
 /** Builds an outcome from its cells and the change that the caller sent. */
 function unpackOutcome(change: Change | undefined, rows: OutcomeRows): Outcome {
+  const asSent = change?.kind === "put" ? rows.takeNumber() : undefined;
+  if (change?.kind === "put" && asSent !== undefined) {
+    const { id, at, fields, owner = null, files = null } = change;
+    return { kind: "created", resource: resourceIn([id, asSent, at, at, fields, owner, files, 0]) };
+  }
   const [kind, revision, createdAt, detail, updatedAt, sharesDate] = rows.take() as OutcomeCells;
   switch (kind) {
     case "removed":
