@@ -151,8 +151,7 @@ export class Access {
   }
 
   /** Records a use by a principal that was identified before; false when its token has expired since. */
-  use({ token }: Principal): boolean {
-    const now = this.#clock();
+  use({ token }: Principal, now: number): boolean {
     if (token === undefined || !isAlive(token, now)) return false;
     this.#uses.add(token, now);
     return true;

@@ -103,7 +103,7 @@ export class PreparedResponses {
     if (prepared === undefined) return undefined;
     context.path = prepared.path;
     context.route = prepared.route;
-    return countRequest(context) ?? repeat(prepared, context.requestId);
+    return countRequest(context) ?? repeat(prepared, context);
   }
 
   /** Returns the response that this caller would get now. Sets the principal. */
@@ -199,7 +199,7 @@ export class PreparedResponses {
     if (context.inClearText && tlsOnly) return undefined;
     const last = this.#lastCaller;
     if (last?.authorization === authorization && last.version === version)
-      return access.use(last.principal) ? last.principal : undefined;
+      return access.use(last.principal, context.startTime) ? last.principal : undefined;
     const secret = readBearer(authorization);
     const principal = typeof secret === "string" ? access.identify(secret) : undefined;
     if (principal === undefined || principal instanceof Promise) return undefined;
@@ -255,12 +255,12 @@ function othersThan(
 }
 
 /** Sets the request id before the headers are copied, which is faster than after it. */
-function repeat(prepared: PreparedResponse, requestId: string): Response {
+function repeat(prepared: PreparedResponse, { requestId, startTime }: RequestContext): Response {
   const { body, status, shared, updatedAt } = prepared;
   if (shared.setFor !== prepared) setValidators(shared, prepared);
   const headers = keepsHeaders() ? new Headers(shared.headers) : shared.headers;
   headers.set("X-Request-Id", requestId);
-  return withDate(new Response(body, { status, headers }), updatedAt);
+  return withDate(new Response(body, { status, headers }), updatedAt, startTime);
 }
 
 function setValidators(shared: SharedHeaders, prepared: PreparedResponse): void {

@@ -35,42 +35,59 @@ export class RequestLog {
   }
 }
 
-/** Has the path but never the query, which may contain secrets. */
 function lineOf(context: RequestContext, status: number, ms: number, more: string): string {
-  const { request, requestId, path, principal, problem } = context;
+  const { request, requestId, path, principal, problem, trace } = context;
+  const what = whatOf(request.method, path, status);
+  const who = whoOf(principal.token, addressOf(context));
   const kind = problem === undefined ? "" : `,"problem":"${problem}"`;
-  const { token } = principal;
-  const caller = token === undefined ? "" : `,"token":"${token.id}"${subjectOf(token)}`;
-  const address = withoutIpv4Prefix(addressOf(context));
-  const client = address === "" ? "" : `,"client":"${address}"`;
-  const trace = context.trace === undefined ? "" : `,"trace":"${context.trace.traceId}"`;
-  return `${lineStart()}${requestId}","method":${quoted(request.method)},"path":${quotedPath(path)},"status":${status}${kind},"ms":${decimal(ms)}${caller}${client}${trace}${more}}\n`;
+  const traced = trace === undefined ? "" : `,"trace":"${trace.traceId}"`;
+  return `${lineStart(context.startTime + ms)}${requestId}${what}${kind},"ms":${decimal(ms)}${who}${traced}${more}}\n`;
 }
+
+/** Has the path but never the query, which may contain secrets. */
+const whatOf = lastText(
+  (method: string, path: string, status: number) =>
+    `","method":${quoted(method)},"path":${quoted(loggedPath(path))},"status":${status}`,
+);
+
+const whoOf = lastText((token: Token | undefined, address: string) => {
+  const caller = token === undefined ? "" : `,"token":"${token.id}"${subjectOf(token)}`;
+  return address === "" ? caller : `${caller},"client":"${withoutIpv4Prefix(address)}"`;
+});
 
 /** Most tokens have no subject of their own. */
 const subjectOf = ({ id, subject }: Token): string =>
   subject === id ? "" : `,"subject":${quoted(subject)}`;
 
+/** Keeps the last text: consecutive requests often have the same path and caller. */
+function lastText<A, B, C = void>(
+  make: (a: A, b: B, c: C) => string,
+): (a: A, b: B, c: C) => string {
+  let last: { a: A; b: B; c: C; text: string } | undefined;
+  return (a, b, c) => {
+    if (last === undefined || last.a !== a || last.b !== b || last.c !== c)
+      last = { a, b, c, text: make(a, b, c) };
+    return last.text;
+  };
+}
+
 let startTime = 0;
 let start = "";
 
 /** Many requests share a millisecond, so the last start is kept. */
-function lineStart(): string {
-  const now = Date.now();
-  if (now !== startTime) {
-    startTime = now;
-    start = `{"level":30,"time":"${new Date(now).toISOString()}","requestId":"`;
+function lineStart(time: number): string {
+  const millisecond = Math.floor(time);
+  if (millisecond !== startTime) {
+    startTime = millisecond;
+    start = `{"level":30,"time":"${new Date(millisecond).toISOString()}","requestId":"`;
   }
   return start;
 }
 
-const thousandths = Array.from({ length: 1000 }, (_, n) => `.${String(n).padStart(3, "0")}`);
+const thousandths = Array.from({ length: 1000 }, (_, n) => (n / 1000).toFixed(3));
 
 /** Uses a table, because formatting a fraction costs more than the rest of the line. */
-function decimal(ms: number): string {
-  const micros = Math.round(ms * 1000);
-  return Math.floor(micros / 1000) + (thousandths[micros % 1000] ?? "");
-}
+const decimal = (ms: number): string => thousandths[Math.round(ms * 1000)] ?? ms.toFixed(3);
 
 /** Most texts need no escaping. */
 const plain = /^[\w/.~-]*$/;
@@ -82,15 +99,3 @@ export const loggedPath = (path: string): string => path.replace(uploadPath, "$1
 
 const quoted = (text: string): string =>
   plain.test(text) && !text.includes("rst_") ? `"${text}"` : JSON.stringify(redactSecrets(text));
-
-let lastPath = "";
-let lastQuoted = '""';
-
-/** Consecutive requests often have the same path. */
-function quotedPath(path: string): string {
-  if (path !== lastPath) {
-    lastPath = path;
-    lastQuoted = quoted(loggedPath(path));
-  }
-  return lastQuoted;
-}

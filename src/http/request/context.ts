@@ -141,6 +141,8 @@ export class RequestContext {
   readonly request: Request;
   readonly requestId: string;
   readonly startedAt = performance.now();
+  /** The same in milliseconds since 1970. */
+  readonly startTime = Date.now();
   /** Empty until the request target is read. */
   path = "";
   #query = "";

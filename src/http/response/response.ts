@@ -110,8 +110,11 @@ export function contentHead(
  * Last-Modified must not be later than Date (RFC 9110 §8.8.2.1). Bun's Date can be a second late, and
  * the clock of another node can be ahead of ours.
  */
-export function withDate(response: Response, updatedAt: number | undefined): Response {
-  const now = Date.now();
+export function withDate(
+  response: Response,
+  updatedAt: number | undefined,
+  now = Date.now(),
+): Response {
   if (updatedAt === undefined || now - updatedAt >= 2000) return response;
   const date = httpDate(now);
   response.headers.set("Date", date);
