@@ -225,10 +225,10 @@ function principalOf(
   tokenVersion: number | undefined,
 ): Principal {
   const { subject, scopes, roles } = token;
-  const caller = { kind: "token", subject, token, tokenVersion } as const;
-  if (roles.length === 0) return { ...caller, scopes, roles };
+  if (roles.length === 0) return { kind: "token", subject, scopes, roles, token, tokenVersion };
   const held = withRoleScopes(token, accessDocumentOf(document));
-  return { ...caller, ...held, accessVersion: accessVersionOf(document) };
+  const accessVersion = accessVersionOf(document);
+  return { kind: "token", subject, ...held, token, tokenVersion, accessVersion };
 }
 
 const tokenEnded = new Problem(

@@ -31,26 +31,26 @@ interface RequestFields {
 
 interface PreparedResponse {
   readonly fields: RequestFields;
-  readonly path: string;
+  /** Whose access was checked last, and at which version of the store. */
+  principal: Principal | undefined;
+  version: number;
+  /** The scopes of that principal, if every caller with the same ones gets the same response. */
+  scopes: readonly Scope[] | undefined;
   readonly route: RouteName | undefined;
-  readonly collection: string;
-  readonly body: string | Uint8Array<ArrayBuffer> | null;
+  readonly path: string;
   readonly status: number;
   readonly shared: SharedHeaders;
   readonly etag: string | null;
   readonly lastModified: string | null;
   readonly updatedAt: number | undefined;
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+  /** The next response for the same URL. */
+  next: PreparedResponse | undefined;
+  readonly collection: string;
   readonly isAdmin: boolean;
   readonly isCurrentFor: (access: CollectionAccess) => boolean;
   readonly isOfOneCollection: boolean;
   readonly mask: Mask | undefined;
-  /** Whose access was checked last, and at which version of the store. */
-  principal: Principal | undefined;
-  version: number;
-  /** The next response for the same URL. */
-  next: PreparedResponse | undefined;
-  /** The scopes of that principal, if every caller with the same ones gets the same response. */
-  scopes: readonly Scope[] | undefined;
 }
 
 /** The header fields that many responses have. One object for all stays in the processor's cache. */
@@ -127,21 +127,31 @@ export class PreparedResponses {
     const { request, path, route, repeatable } = context;
     if (repeatable === undefined || request.method !== "GET") return;
     const { collection } = context;
-    const { headers } = request;
+    const { headers, url } = request;
     if (hasOtherPreconditions(headers) || this.#services.storeVersion() === undefined) return;
-    const { status, headers: responseHeaders, ...made } = repeatable;
-    const { body, updatedAt, isCurrentFor, isOfOneCollection = false, mask, isOwn } = made;
+    // Without spreading, which would put most members outside of the object.
     const added: PreparedResponse = {
       fields: this.#sharedFields(headers),
-      ...{ path, route, collection: collection.name, body, updatedAt, isCurrentFor, mask },
-      ...{ status, shared: this.#shareHeaders(responseHeaders) },
-      etag: responseHeaders.get("etag"),
-      lastModified: responseHeaders.get("last-modified"),
-      ...{ isAdmin: collection.isAdmin, isOfOneCollection },
       // The first repetition checks the state, which may have changed since it was read.
-      ...{ principal: undefined, version: -1, scopes: undefined, next: undefined },
+      principal: undefined,
+      version: -1,
+      scopes: undefined,
+      route,
+      path,
+      status: repeatable.status,
+      shared: this.#shareHeaders(repeatable.headers),
+      etag: repeatable.headers.get("etag"),
+      lastModified: repeatable.headers.get("last-modified"),
+      updatedAt: repeatable.updatedAt,
+      body: repeatable.body,
+      next: undefined,
+      collection: collection.name,
+      isAdmin: collection.isAdmin,
+      isCurrentFor: repeatable.isCurrentFor,
+      isOfOneCollection: repeatable.isOfOneCollection ?? false,
+      mask: repeatable.mask,
     };
-    const key = isOwn ? ownKey(request) : request.url;
+    const key = repeatable.isOwn ? ownKey(request) : url;
     added.next = othersThan(added, this.#variants.get(key), maxVariants - 1);
     this.#variants.set(key, added);
   }

@@ -16,8 +16,19 @@ const select = `SELECT ${columns}, (SELECT used FROM token_uses WHERE id = token
 
 function toToken(row: TokenRow): Token {
   const [id, hash, name, subject, scopes, roles, createdAt, expiresAt, revokedAt, usedAt] = row;
-  const lists = { scopes: listOf(scopes), roles: listOf(roles) };
-  return { id, hash, name, subject, ...lists, createdAt, expiresAt, usedAt, revokedAt };
+  // No list is spread, which would put members outside of the object, and the id is stored once.
+  return {
+    id,
+    hash,
+    name,
+    subject: subject === id ? id : subject,
+    scopes: listOf(scopes),
+    roles: listOf(roles),
+    createdAt,
+    expiresAt,
+    usedAt,
+    revokedAt,
+  };
 }
 
 /** Many tokens have the same scopes or roles, and then the same list. */
