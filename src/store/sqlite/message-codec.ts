@@ -39,15 +39,20 @@ export class Rows<R> {
 
   /** Takes a number that stands in the place of a row, if there is one. */
   takeNumber(): number | undefined {
-    const cell = this.#cells[this.#start];
-    if (typeof cell !== "number") return undefined;
+    const { first } = this;
+    if (typeof first !== "number") return undefined;
     this.#start++;
-    return cell;
+    return first;
   }
 
-  take(): R {
+  /** The first cell of the next row. */
+  get first(): string | number | undefined {
+    return this.#cells[this.#start];
+  }
+
+  take(width = this.#width): R {
     const start = this.#start;
-    this.#start += this.#width;
+    this.#start += width;
     return this.#cells.slice(start, this.#start) as unknown as R;
   }
 }
@@ -103,6 +108,12 @@ type ChangeCells = readonly [
   /** Empty when the resource has no files. Of `operate`: its other members as JSON. */
   files: string,
 ];
+/** A put with a generated id, without owner and files: most messages consist of these. */
+type NewCells = readonly [
+  ...(readonly [kind: "new", collection: string, id: string]),
+  ...(readonly [at: number, content: string, rules: number]),
+];
+const newWidth = 6;
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 type OperateRest = Pick<Operate, "isAdmin" | "address" | "maxBytes" | "bytes">;
 /** The change does not name a version of the rules. */
@@ -124,7 +135,7 @@ type OnceCells = readonly [
 ];
 /** Precedes a change that was decided by the state of other collections; `reads` is JSON. */
 type UnchangedCells = readonly [kind: "unchanged", "", "", 0, 0, reads: string, 0, "", ""];
-type Row = ChangeCells | AtomicCells | OnceCells | UnchangedCells;
+type Row = NewCells | ChangeCells | AtomicCells | OnceCells | UnchangedCells;
 
 export function packChanges(changes: readonly Change[]): Cells {
   const cells: (string | number)[] = [];
@@ -179,7 +190,9 @@ function packOne(cells: (string | number)[], change: Put | Remove): void {
   const content = isPut ? change.fields : "";
   const owner = isPut ? packOwner(change) : "";
   const files = isPut ? (change.files ?? "") : "";
-  cells.push(kind, collection, id, at, expect, content, rules, owner, files);
+  if (expect === "new" && owner === "" && files === "")
+    cells.push("new", collection, id, at, content, rules);
+  else cells.push(kind, collection, id, at, expect, content, rules, owner, files);
 }
 
 function packOperate(cells: (string | number)[], change: Operate): void {
@@ -197,11 +210,13 @@ function packOnce(cells: (string | number)[], once: IdempotencyKey): void {
 export function unpackChanges(cells: Cells): readonly Change[] {
   const rows = new Rows<Row>(cells, 9);
   const changes: Change[] = [];
-  while (!rows.isAtEnd) changes.push(unpack(rows.take(), rows));
+  while (!rows.isAtEnd) changes.push(unpack(rows));
   return changes;
 }
 
-function unpack(row: Row, rows: Rows<Row>): Change {
+function unpack(rows: Rows<Row>): Change {
+  if (rows.first === "new") return unpackNew(rows.take(newWidth) as NewCells);
+  const row = rows.take() as Exclude<Row, NewCells>;
   if (row[0] === "all") return unpackAtomic(row, rows);
   if (row[0] !== "once") return unpackOne(row, rows);
   const [, owner, key, at, expiresAt, fingerprint] = row;
@@ -212,17 +227,19 @@ function unpack(row: Row, rows: Rows<Row>): Change {
 function unpackOne(row: ChangeCells | UnchangedCells, rows: Rows<Row>): Change {
   if (row[0] !== "unchanged") return unpackChange(row);
   const unchanged = JSON.parse(row[5]) as readonly ReadState[];
-  return { ...(unpackChange(rows.take() as ChangeCells) as ResourceChange), unchanged };
+  return { ...(unpack(rows) as ResourceChange), unchanged };
 }
 
 const modeOf = ({ isTrial, isEach }: AtomicChange): Mode => (isTrial ? 1 : isEach ? 2 : 0);
 
 function unpackAtomic([kind, , , , length, , mode]: AtomicCells, rows: Rows<Row>): AtomicChange {
-  const unpackNext = () =>
-    unpackOne(rows.take() as ChangeCells | UnchangedCells, rows) as ResourceChange;
-  const changes = Array.from({ length }, unpackNext);
+  const changes = Array.from({ length }, () => unpack(rows) as ResourceChange);
   const modes = [{}, { isTrial: true }, { isEach: true }] as const;
   return { kind, changes, ...modes[mode] };
+}
+
+function unpackNew([, collection, id, at, content, rules]: NewCells): Change {
+  return unpackChange(["put", collection, id, at, "new", content, rules, "", ""]);
 }
 
 function unpackChange(cells: ChangeCells): Change {
