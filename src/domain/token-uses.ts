@@ -14,6 +14,9 @@ export class TokenUses {
   readonly #intervalMs: number;
   /** The uses that are not written yet, by the id of the token. */
   #usedAt = new Map<string, number>();
+  /** Consecutive requests often have the same token. Its next use is noted from this time on. */
+  #lastToken: Token | undefined;
+  #dueAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(store: Store, intervalMs: number = writeIntervalMs) {
@@ -22,8 +25,12 @@ export class TokenUses {
   }
 
   add(token: Token, now: number): void {
+    if (token === this.#lastToken && now < this.#dueAt) return;
     const last = this.#usedAt.get(token.id) ?? token.usedAt ?? 0;
-    if (now - last < useResolutionMs) return;
+    const isDue = now - last >= useResolutionMs;
+    this.#lastToken = token;
+    this.#dueAt = (isDue ? now : last) + useResolutionMs;
+    if (!isDue) return;
     this.#usedAt.set(token.id, now);
     this.#timer ??= this.#start();
   }

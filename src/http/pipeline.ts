@@ -132,8 +132,7 @@ const knownMethods = new Set(
 
 /** Finds the route of the request, authorizes it and runs its handler. */
 export function routeRequest(context: RequestContext): MaybePromise<Response | Problem> {
-  const { path, request } = context;
-  const { method } = request;
+  const { path, method } = context;
   const isSlashed = path.length > 1 && path.endsWith("/") && !path.includes("//");
   // A browser does not follow a redirect of a preflight.
   if (isSlashed && method !== "OPTIONS") return rejectCredentialInUrl(context) ?? redirect(context);
@@ -196,10 +195,11 @@ function complete(context: RequestContext, response: Response): Response {
   if (context.quotas.length > 0) setRateLimitFields(response.headers, context.quotas);
   if (context.services.corsOrigins !== "*") allowOrigin(context, response.headers);
   const { measureRequest, logRequest } = context.services;
+  const { status } = response;
   const ms = performance.now() - context.startedAt;
-  measureRequest(context, response.status, ms);
-  logRequest?.(context, response.status, ms);
-  if (context.trace !== undefined) endTrace(context, context.trace, response.status);
+  measureRequest(context, status, ms);
+  logRequest?.(context, status, ms);
+  if (context.trace !== undefined) endTrace(context, context.trace, status);
   context.releaseMemory();
   return response;
 }

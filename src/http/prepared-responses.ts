@@ -97,8 +97,8 @@ export class PreparedResponses {
 
   /** Returns the response, or undefined when the request has to be run. A repeated request is counted. */
   find(context: RequestContext): Response | Problem | undefined {
-    const { request } = context;
-    if (request.method !== "GET") return undefined;
+    const { request, method } = context;
+    if (method !== "GET") return undefined;
     const prepared = this.#find(context, request.url) ?? this.#find(context, ownKey(request));
     if (prepared === undefined) return undefined;
     context.path = prepared.path;
@@ -124,8 +124,8 @@ export class PreparedResponses {
 
   /** Keeps the response of a request that was run, if it can be repeated. */
   add(context: RequestContext): void {
-    const { request, path, route, repeatable } = context;
-    if (repeatable === undefined || request.method !== "GET") return;
+    const { request, method, path, route, repeatable } = context;
+    if (repeatable === undefined || method !== "GET") return;
     const { collection } = context;
     const { headers, url } = request;
     if (hasOtherPreconditions(headers) || this.#services.storeVersion() === undefined) return;

@@ -36,8 +36,8 @@ export class RequestLog {
 }
 
 function lineOf(context: RequestContext, status: number, ms: number, more: string): string {
-  const { request, requestId, path, principal, problem, trace } = context;
-  const what = whatOf(request.method, path, status);
+  const { method, requestId, path, principal, problem, trace } = context;
+  const what = whatOf(method, path, status);
   const who = whoOf(principal.token, addressOf(context));
   const kind = problem === undefined ? "" : `,"problem":"${problem}"`;
   const traced = trace === undefined ? "" : `,"trace":"${trace.traceId}"`;

@@ -139,6 +139,8 @@ export interface LineOptions {
 export class RequestContext {
   readonly services: Services;
   readonly request: Request;
+  /** A runtime reads it again for each use of `request.method`. */
+  readonly method: string;
   readonly requestId: string;
   readonly startedAt = performance.now();
   /** The same in milliseconds since 1970. */
@@ -188,6 +190,7 @@ export class RequestContext {
   constructor(services: Services, request: Request, requestId: string) {
     this.services = services;
     this.request = request;
+    this.method = request.method;
     this.requestId = requestId;
   }
 
