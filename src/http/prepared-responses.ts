@@ -129,6 +129,7 @@ export class PreparedResponses {
     const { collection } = context;
     const { headers, url } = request;
     if (hasOtherPreconditions(headers) || this.#services.storeVersion() === undefined) return;
+    const { headers: responseHeaders } = repeatable;
     // Without spreading, which would put most members outside of the object.
     const added: PreparedResponse = {
       fields: this.#sharedFields(headers),
@@ -139,9 +140,9 @@ export class PreparedResponses {
       route,
       path,
       status: repeatable.status,
-      shared: this.#shareHeaders(repeatable.headers),
-      etag: repeatable.headers.get("etag"),
-      lastModified: repeatable.headers.get("last-modified"),
+      shared: this.#shareHeaders(responseHeaders),
+      etag: responseHeaders.get("etag"),
+      lastModified: responseHeaders.get("last-modified"),
       updatedAt: repeatable.updatedAt,
       body: repeatable.body,
       next: undefined,
