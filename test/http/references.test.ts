@@ -267,7 +267,9 @@ for (const store of ["sqlite", "postgres"]) {
           ]),
       ];
       const counts = new Map<number, number>();
-      for (let round = 0; round < runs(8, 400); round++) {
+      // Some seeds have no deletion that succeeds in the first rounds.
+      const isVaried = () => [201, 204].every((status) => counts.has(status));
+      for (let round = 0; round < runs(8, 400) || !isVaried(); round++) {
         const chosen = Array.from({ length: 10 }, () => steps[pick(steps.length)] ?? write);
         for (const { status } of await Promise.all(chosen.map((step) => step())))
           counts.set(status, (counts.get(status) ?? 0) + 1);
@@ -280,10 +282,6 @@ for (const store of ["sqlite", "postgres"]) {
         }
       }
       for (const status of counts.keys()) assert.ok(allowed.has(status), `${status}`);
-      assert.ok(
-        (counts.get(201) ?? 0) > 0 && (counts.get(204) ?? 0) > 0,
-        JSON.stringify([...counts]),
-      );
     });
   });
 }
