@@ -52,9 +52,12 @@ export function isNamed(file, names) {
   return names.some((name) => file.includes(name));
 }
 
+/** The files of these folders wait more than they work, so that others fill the time when they start early. */
+const waiting = ["/console/", "/copy/", "/runtime/", "/store/postgres/"];
+
 /** Orders the groups: the longest first. Those of many files take longer than most single files. */
 export function placeOf(group) {
-  if (group.length > 1) return longest.length;
+  if (group.length > 1) return longest.length + (isNamed(group[0], waiting) ? 0 : 1);
   const place = longest.findIndex((name) => group[0].includes(name));
-  return place === -1 ? longest.length + 1 : place;
+  return place === -1 ? longest.length + 2 : place;
 }

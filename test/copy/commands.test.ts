@@ -218,7 +218,7 @@ describe("restante copy", () => {
     assert.deepEqual(await contentOf(join(folder, "full")), await contentOf(data()));
   });
 
-  it("makes a copy in a folder that exists and is empty", async () => {
+  itLong("makes a copy in a folder that exists and is empty", async () => {
     const to = join(folder, "volume");
     await mkdir(join(to, "lost+found"), { recursive: true });
     const args = ["copy", "--from", data(), "--to", to];
