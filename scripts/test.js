@@ -39,8 +39,8 @@ const { filters, chosen, isLong } = readArguments();
 /** A test that takes longer hangs. A test file may have many tests. */
 const testTimeoutMs = isLong ? 3_600_000 : 120_000;
 const fileTimeoutMs = isLong ? 14_400_000 : 600_000;
-/** Tests wait now and then, so that three more than there are cores keep the cores busy. */
-const slots = availableParallelism() + 3;
+/** Tests wait now and then, so that two more than there are cores keep the cores busy. */
+const slots = availableParallelism() + 2;
 
 const files = findTests();
 const isWhole = filters.length === 0;

@@ -149,7 +149,7 @@ describe("a folder of actions", () => {
 describe("a user module", () => {
   const commonJs = () => write("package.json", '{ "type": "commonjs" }');
 
-  it("imports restante from any folder: the first example of the documentation", async () => {
+  itLong("imports restante from any folder: the first example of the documentation", async () => {
     const page = readFileSync(file("../docs/actions.md"), "utf8");
     const example = /^```ts\n([\s\S]+?)^```$/m.exec(page)?.[1] ?? assert.fail();
     for (const prepare of [() => undefined, commonJs]) {
