@@ -53,7 +53,7 @@ export function isNamed(file, names) {
 }
 
 /** The files of these folders wait more than they work, so that others fill the time when they start early. */
-const waiting = ["/console/", "/copy/", "/runtime/", "/store/postgres/"];
+const waiting = ["/console/", "/copy/", "/runtime/", "/store/"];
 
 /** Orders the groups: the longest first. Those of many files take longer than most single files. */
 export function placeOf(group) {

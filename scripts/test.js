@@ -98,9 +98,10 @@ async function runAll() {
     ...(isShort && { RESTANTE_TEST_SHORT: "1" }),
     ...(isLong || lessCompilation),
   };
+  const starting = someFile(/postgres/i) ? startPostgres(env) : undefined;
   // The long run and chosen files start the sources.
   if (isShort) env.RESTANTE_TEST_SERVERS = buildServers(folder);
-  const postgres = someFile(/postgres/i) ? await startPostgres(env) : undefined;
+  const postgres = await starting;
   if (postgres !== undefined) env.RESTANTE_TEST_POSTGRES_PORT = postgres.port;
   try {
     const programs = jobs.map((job) => ({ ...job, program: programOf(job.step), cwd: root, env }));
