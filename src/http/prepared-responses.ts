@@ -10,7 +10,7 @@ import type { Scope } from "../model/token.ts";
 import { readBearer } from "./request/authorize.ts";
 import type { RequestContext, RouteName, Services } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
-import { keepsHeaders, withDate } from "./response/response.ts";
+import { copyIfKept, withDate } from "./response/response.ts";
 
 /** The limit for all responses, whose bodies the store's own cache holds in part. */
 const maxBytes = 24 * 1024 * 1024;
@@ -269,7 +269,7 @@ function othersThan(
 function repeat(prepared: PreparedResponse, { requestId, startTime }: RequestContext): Response {
   const { body, status, shared, updatedAt } = prepared;
   if (shared.setFor !== prepared) setValidators(shared, prepared);
-  const headers = keepsHeaders() ? new Headers(shared.headers) : shared.headers;
+  const headers = copyIfKept(shared.headers);
   headers.set("X-Request-Id", requestId);
   return withDate(new Response(body, { status, headers }), updatedAt, startTime);
 }

@@ -254,7 +254,7 @@ export class Writes {
       if (!isCounted) return this.#attempt(operations, this.#plan(key, isBulk), once, isListingAll);
       const memory = new Reservation(this.#options.memory);
       const plan = this.#plan(key, isBulk, new BatchMemory(memory));
-      return this.#attempt(operations, plan, once).finally(() => memory.release());
+      return this.#attempt(operations, plan, once, isListingAll).finally(() => memory.release());
     });
   }
 

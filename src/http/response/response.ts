@@ -164,10 +164,14 @@ let knownClass: typeof Response | undefined;
 let isKeeping = false;
 
 /**
- * The Response of @hono/node-server keeps the Headers object it is given, so a change would reach later
- * responses with the same object. It replaces the global class when the server starts.
+ * Returns a copy of headers that several responses share, where a Response would keep the object itself: a
+ * change would reach the others.
  */
-export function keepsHeaders(): boolean {
+export const copyIfKept = (headers: Headers): Headers =>
+  keepsHeaders() ? new Headers(headers) : headers;
+
+/** The Response of @hono/node-server keeps it. It replaces the global class when the server starts. */
+function keepsHeaders(): boolean {
   if (knownClass === Response) return isKeeping;
   const headers = new Headers();
   knownClass = Response;
@@ -178,9 +182,9 @@ export function keepsHeaders(): boolean {
 /** Creates a response with its own copy of shared headers. */
 export function withOwnHeaders(
   body: string | Uint8Array<ArrayBuffer> | null,
-  { status, headers }: Required<ResponseInit>,
+  { status, headers }: { readonly status: number; readonly headers: Headers },
 ): Response {
-  return new Response(body, { status, headers: keepsHeaders() ? new Headers(headers) : headers });
+  return new Response(body, { status, headers: copyIfKept(headers) });
 }
 
 /** Creates a response whose headers can be changed: they are its own copy of those of JSON. */
@@ -189,8 +193,7 @@ export function createJsonResponse(
   status: number,
   body: string | null,
 ): Response {
-  const { jsonHeaders } = context.services;
-  const headers = keepsHeaders() ? new Headers(jsonHeaders) : jsonHeaders;
+  const headers = copyIfKept(context.services.jsonHeaders);
   return createResponse(context, body, { status, headers });
 }
 
