@@ -18,10 +18,13 @@ export const heavyTitles = {
   largest: "The largest page of 1 MB each",
   largeExport: "Export of 1,000 × 1 MB",
   build: "Building an index",
+  core: "No request, but a program that uses one core",
 } as const;
 
 export type Heavy = keyof typeof heavyTitles;
 export const heavyNames = Object.keys(heavyTitles) as readonly Heavy[];
+/** Without the program, which shows what the machine does to a GET beside any work. */
+export const askedNames = heavyNames.filter((heavy) => heavy !== "core");
 
 /** Which store the work needs. */
 export const isOnLarge = (heavy: Heavy): boolean =>
@@ -38,7 +41,7 @@ export const sumPath = (turn: number): string =>
 /** As many of a megabyte as the limit of a page allows. */
 const largestPage = 30;
 
-/** The request; none for the build of an index, which is a change of the definition. */
+/** The request; none for the build of an index, which is a change of the definition, and for a program. */
 export async function heavyAsk(
   heavy: Heavy,
   origin: string,
@@ -90,6 +93,7 @@ export async function heavyAsk(
     case "largeExport":
       return get(ndjson, "/large");
     case "build":
+    case "core":
       return undefined;
   }
 }

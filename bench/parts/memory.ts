@@ -6,7 +6,7 @@ import { bearer, request } from "../data/fill.ts";
 import { type Engine, engines } from "../data/stores.ts";
 import type { Ask } from "../load/load.ts";
 import { bar } from "../progress.ts";
-import { type Heavy, heavyAsk, heavyNames, isOnLarge } from "./heavy-work.ts";
+import { askedNames, type Heavy, heavyAsk, isOnLarge } from "./heavy-work.ts";
 import { attempt, type Setting } from "./setting.ts";
 
 export interface MemoryFigures {
@@ -25,7 +25,7 @@ export interface MemoryLine {
 
 const clients = 10;
 /** A build is asked for once, and its response is small. */
-const names = heavyNames.filter((heavy) => heavy !== "build");
+const names = askedNames.filter((heavy) => heavy !== "build");
 
 export async function measureMemory(setting: Setting): Promise<MemoryFigures> {
   const lines: MemoryLine[] = [];

@@ -3,7 +3,7 @@
 import { type Engine, engines, engineTitles } from "../data/stores.ts";
 import type { FairnessLine } from "../parts/fairness.ts";
 import { growthRequests, growthTitles } from "../parts/growth.ts";
-import { heavyNames, heavyTitles } from "../parts/heavy-work.ts";
+import { askedNames, heavyTitles } from "../parts/heavy-work.ts";
 import { filterTitles } from "../parts/scan.ts";
 import { milliseconds, ratio, whole } from "./numbers.ts";
 import { figuresOf, type Results } from "./results.ts";
@@ -98,7 +98,7 @@ export function memorySection(results: Results): readonly string[] {
   const fairness = figuresOf(results, "fairness")?.lines ?? [];
   const memory = figuresOf(results, "memory");
   if (fairness.length === 0 && memory === undefined) return [];
-  const rows = heavyNames.map((heavy) => [
+  const rows = askedNames.map((heavy) => [
     heavyTitles[heavy],
     ...engines.flatMap((engine) => {
       const one = fairness.find((line) => line.engine === engine && line.heavy === heavy);

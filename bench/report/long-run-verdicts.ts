@@ -2,7 +2,7 @@
 
 import { type Engine, engines, engineTitles } from "../data/stores.ts";
 import type { FairnessLine } from "../parts/fairness.ts";
-import { type Heavy, heavyNames, heavyTitles } from "../parts/heavy-work.ts";
+import { askedNames, type Heavy, heavyTitles } from "../parts/heavy-work.ts";
 import { figuresOf, type Results } from "./results.ts";
 import { atLeast, atMost, type Verdict, valid } from "./verdict.ts";
 
@@ -19,7 +19,7 @@ const fairnessOf = (results: Results, engine: Engine, heavy: Heavy): FairnessLin
 };
 
 function fairnessVerdicts(results: Results, engine: Engine): readonly Verdict[] {
-  return heavyNames.map((heavy) => {
+  return askedNames.map((heavy) => {
     const line = fairnessOf(results, engine, heavy);
     const times = line && valid(line) && line.loaded.p99Ms / line.idle.p99Ms;
     const setUp = `p99 of GET beside it, to idle, ${engineTitles[engine]}`;
@@ -29,7 +29,7 @@ function fairnessVerdicts(results: Results, engine: Engine): readonly Verdict[] 
 
 /** The worst of all kinds of work, with one client and with ten that do not read. */
 function memoryVerdict(results: Results, engine: Engine): Verdict {
-  const one = heavyNames.map((heavy) => fairnessOf(results, engine, heavy)?.peakMb);
+  const one = askedNames.map((heavy) => fairnessOf(results, engine, heavy)?.peakMb);
   const ten = (figuresOf(results, "memory")?.lines ?? [])
     .filter((line) => line.engine === engine)
     .map((line) => line.peakMb);

@@ -53,15 +53,21 @@ export const endAll = (): void => {
 /** No child outlives this process. */
 export function endAllAtExit(): void {
   process.on("exit", endAll);
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
+  for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"] as const)
+    process.on(signal, () => process.exit(130));
 }
 
+/**
+ * Each in a session of its own. Linux may divide the processors between sessions (`sched_autogroup`), and
+ * each connection of Postgres has one: a server would share its part with the loader.
+ */
 function start(
   { command, args, environment, folder }: Command,
   output: "ignore" | "pipe",
 ): ChildProcess {
   const child = spawn(command, [...args], {
     cwd: folder ?? root,
+    detached: true,
     env: { ...inherited, NODE_ENV: "production", ...environment },
     stdio: ["ignore", output, "pipe"],
   });
