@@ -34,6 +34,19 @@ export class RecentMap<Key, Value> {
     return entry.value;
   }
 
+  /** Returns the value of the key, which is made when it is not there. */
+  getOrAdd(key: Key, make: (key: Key) => Value & {}): Value {
+    const known = this.get(key);
+    if (known !== undefined) return known;
+    const made = make(key);
+    this.set(key, made);
+    return made;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
   /** A value that is heavier than the limit is not kept. */
   set(key: Key, value: Value): void {
     const weight = this.#weigh(value, key);

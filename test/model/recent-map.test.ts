@@ -25,6 +25,24 @@ describe("a recent map", () => {
     }
   });
 
+  it("makes a value once, until it is forgotten", () => {
+    const map = new RecentMap<number, string>(2);
+    const made: number[] = [];
+    const textOf = (key: number) =>
+      map.getOrAdd(key, (wanted) => {
+        made.push(wanted);
+        return `value ${wanted}`;
+      });
+    assert.deepEqual(
+      [1, 1, 2, 1, 3, 3].map(textOf),
+      [1, 1, 2, 1, 3, 3].map((key) => `value ${key}`),
+    );
+    assert.deepEqual(made, [1, 2, 3]);
+    assert.equal(map.size, 2);
+    assert.equal(textOf(2), "value 2");
+    assert.deepEqual(made, [1, 2, 3, 2]);
+  });
+
   it("counts weights, and does not keep what is too heavy", () => {
     const map = new RecentMap<string, string>(20, (value, key) => value.length + key.length);
     map.set("a", "x".repeat(9));

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { RecentMap } from "../../lib/recent-map.ts";
 import { Problem } from "../../model/problem.ts";
 import { checkFieldLength } from "./field-list.ts";
 import { HttpProblem } from "./http-problem.ts";
@@ -29,7 +30,7 @@ interface Acceptance {
 
 /** Clients send few different values, so the results are cached. */
 const maxCached = 100;
-const cache = new Map<string, Acceptance>();
+const cache = new RecentMap<string, Acceptance>(maxCached);
 
 /** The old name is equivalent (§8.4.1.3). */
 const nameOf = (word: string): string => (word === "x-gzip" ? "gzip" : word);
@@ -70,7 +71,6 @@ function acceptanceOf(field: string): Acceptance | Problem {
   const tooLong = checkFieldLength("Accept-Encoding", field);
   if (tooLong !== undefined) return tooLong;
   const acceptance = readAcceptance(field);
-  if (cache.size === maxCached) cache.clear();
   cache.set(field, acceptance);
   return acceptance;
 }

@@ -2,6 +2,7 @@
 
 import { parse } from "content-type";
 import Negotiator from "negotiator";
+import { RecentMap } from "../../lib/recent-map.ts";
 import type { PatchKind } from "../../model/patch.ts";
 import { Problem } from "../../model/problem.ts";
 import { operationsType } from "../../model/schemas/operations.ts";
@@ -37,17 +38,16 @@ export function chooseType<Type extends string>(
 
 /** Clients send few different values of Accept, so the results are cached. */
 const maxPreferred = 200;
-const preferred = new Map<string, string | undefined>();
+const preferred = new RecentMap<string, string>(maxPreferred);
 
 /** Returns the offered type that Accept prefers; undefined when it excludes all. */
 function preferredType(accept: string, offered: readonly string[]): string | undefined {
   const key = `${offered.join()} ${accept}`;
-  if (preferred.has(key)) return preferred.get(key);
-  const variants = offered.flatMap((type) => [type, `${type};charset=utf-8`]);
-  const chosen = new Negotiator({ headers: { accept } }).mediaType(variants)?.split(";", 1)[0];
-  if (preferred.size === maxPreferred) preferred.clear();
-  preferred.set(key, chosen);
-  return chosen;
+  const chosen = preferred.getOrAdd(key, () => {
+    const variants = offered.flatMap((type) => [type, `${type};charset=utf-8`]);
+    return new Negotiator({ headers: { accept } }).mediaType(variants)?.split(";", 1)[0] ?? "";
+  });
+  return chosen === "" ? undefined : chosen;
 }
 
 /** Rejects a request whose Accept excludes every offered type (RFC 9110 §12.5.1). */

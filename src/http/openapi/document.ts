@@ -2,6 +2,7 @@
 
 import { hash } from "node:crypto";
 import type { UsableCollection } from "../../domain/collections.ts";
+import { RecentMap } from "../../lib/recent-map.ts";
 import { typeName } from "../../lib/schema/type-name.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
 import type { Action } from "../../model/action.ts";
@@ -172,7 +173,7 @@ const withNote = (document: { readonly info?: object }, count: number): object =
 
 /** Enough for the different permissions of callers under the current definitions. */
 const maxCached = 16;
-const cache = new WeakMap<Services, Map<string, Document>>();
+const cache = new WeakMap<Services, RecentMap<string, Document>>();
 
 /** Returns the document for a caller, cached until something that it shows changes. */
 export function documentFor(
@@ -182,7 +183,7 @@ export function documentFor(
   collections: readonly UsableCollection[],
   version: OpenapiVersion,
 ): Document {
-  const documents = cache.get(services) ?? new Map<string, Document>();
+  const documents = cache.get(services) ?? new RecentMap<string, Document>(maxCached);
   cache.set(services, documents);
   const allowedActions = new Set(services.actions.visibleTo(principal));
   const count = collections.filter(({ verbs }) => verbs.length > 0).length;
@@ -195,7 +196,6 @@ export function documentFor(
   const portable = portableDocument(whole, version, namedComponents);
   const body = JSON.stringify(count > maxDescribed ? withNote(portable, count) : portable);
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
-  if (documents.size === maxCached) documents.clear();
   documents.set(key, document);
   return document;
 }

@@ -1,5 +1,6 @@
 // Finds the fields of a collection that lists can filter and sort by, and how each is compared.
 
+import { RecentMap } from "../../lib/recent-map.ts";
 import { definitionOf } from "../definition.ts";
 import { kindOf, plainName } from "../field-kind.ts";
 import { firstReference, type Reference, referencesOf } from "../reference.ts";
@@ -191,14 +192,8 @@ function namesIn(schema: unknown, prefix: string): readonly string[] {
 
 /** Enough for all collections of a busy server. */
 const maxCached = 1_000;
-const cache = new Map<string, QueryableFields>();
+const cache = new RecentMap<string, QueryableFields>(maxCached);
 
 /** Cached by the text of the definition. */
-export function queryableFieldsOf(definition: string): QueryableFields {
-  const cached = cache.get(definition);
-  if (cached !== undefined) return cached;
-  if (cache.size === maxCached) cache.clear();
-  const queryable = new QueryableFields(definition);
-  cache.set(definition, queryable);
-  return queryable;
-}
+export const queryableFieldsOf = (definition: string): QueryableFields =>
+  cache.getOrAdd(definition, (text) => new QueryableFields(text));

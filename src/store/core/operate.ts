@@ -1,5 +1,6 @@
 // Applies the operations of a change to the stored state, inside the transaction that writes the result.
 
+import { RecentMap } from "../../lib/recent-map.ts";
 import type { Rules } from "../../model/collection.ts";
 import { operateOn } from "../../model/write/operate.ts";
 import type { Operate, Outcome, Put } from "../store.ts";
@@ -29,16 +30,10 @@ function isIntactState(id: string, state: ResourceState, fields: string): boolea
   return isIntact([id, revision, ...times, fields, owner, files, sharesDate], checksum);
 }
 
-/** When more definitions are cached they are forgotten, which bounds the memory use. */
+/** Enough for all collections of a busy server. */
 const maxCached = 1_000;
-const cache = new Map<string, Rules>();
+const cache = new RecentMap<string, Rules>(maxCached);
 
 /** The same object for the same text, because a parsed definition and its validator are cached by object. */
-function rulesOf(definition: string): Rules {
-  const cached = cache.get(definition);
-  if (cached) return cached;
-  const rules = { version: 0, definition };
-  if (cache.size === maxCached) cache.clear();
-  cache.set(definition, rules);
-  return rules;
-}
+const rulesOf = (definition: string): Rules =>
+  cache.getOrAdd(definition, () => ({ version: 0, definition }));

@@ -1,5 +1,6 @@
 // Scans and counts the entries of an index in either direction.
 
+import { RecentMap } from "../../lib/recent-map.ts";
 import { compareKeys, equalTo, isIn, type Span } from "../../model/query/sort-key.ts";
 import type { Connection, Query, Value } from "./connection.ts";
 import { type IndexTable, tableOf, tables } from "./index-tables.ts";
@@ -67,7 +68,7 @@ export class EntryReader {
   readonly #connection: Connection;
   readonly #statements = new Map<IndexTable, Statements>();
   /** Counts by part, revision, index and span. */
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new RecentMap<string, number>(maxCounts);
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -199,7 +200,7 @@ export class EntryReader {
     const [from = "", to = ""] = table.bind(part, index, span).slice(-2);
     const bounds = scan.isDescending ? [table.after(key), to] : [from, key];
     const values = [...table.bind(part, index, span).slice(0, -2), ...bounds];
-    return this.#cached(JSON.stringify([part, scan.revision, index, ...bounds]), () => {
+    return this.#counts.getOrAdd(JSON.stringify([part, scan.revision, index, ...bounds]), () => {
       return count.one(...values)?.[0] ?? 0;
     });
   }
@@ -207,18 +208,12 @@ export class EntryReader {
   #countOf({ part, revision }: CountedPart, index: string, span: Span): number {
     const { table, count } = this.#of(tableOf(index));
     const values = table.bind(part, index, span);
-    return this.#cached(JSON.stringify([part, revision, index, ...values.slice(-2)]), () => {
-      return count.one(...values)?.[0] ?? 0;
-    });
-  }
-
-  #cached(name: string, count: () => number): number {
-    const known = this.#counts.get(name);
-    if (known !== undefined) return known;
-    if (this.#counts.size === maxCounts) this.#counts.clear();
-    const counted = count();
-    this.#counts.set(name, counted);
-    return counted;
+    return this.#counts.getOrAdd(
+      JSON.stringify([part, revision, index, ...values.slice(-2)]),
+      () => {
+        return count.one(...values)?.[0] ?? 0;
+      },
+    );
   }
 }
 

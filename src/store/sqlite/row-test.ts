@@ -1,5 +1,6 @@
 // Tests rows in SQL, so that those that do not match are never read.
 
+import { RecentMap } from "../../lib/recent-map.ts";
 import type { RowTest, TestedRows } from "../core/filter-reads.ts";
 import { type Parameter, Parameters } from "../core/parameters.ts";
 import { rowClass, textsAt } from "../core/sql-verdict.ts";
@@ -23,7 +24,7 @@ type Tested = readonly [
 
 export class RowTester {
   readonly #connection: Connection;
-  readonly #statements = new Map<string, Statement<Tested>>();
+  readonly #statements = new RecentMap<string, Statement<Tested>>(maxStatements);
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -47,12 +48,7 @@ export class RowTester {
   }
 
   #statement(text: string): Statement<Tested> {
-    const cached = this.#statements.get(text);
-    if (cached !== undefined) return cached;
-    if (this.#statements.size === maxStatements) this.#statements.clear();
-    const statement = this.#connection.query<Tested>(text);
-    this.#statements.set(text, statement);
-    return statement;
+    return this.#statements.getOrAdd(text, () => this.#connection.query<Tested>(text));
   }
 }
 

@@ -1,11 +1,12 @@
 // Finds the resources that contain the words of a search, with their ranks.
 
+import { RecentMap } from "../../lib/recent-map.ts";
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Word } from "../../model/query/query.ts";
 import { termSpan } from "../../model/query/rank.ts";
 import { type Ranks, ranksOf } from "../core/search.ts";
 import type { Connection, Query } from "./connection.ts";
-import type { CountedPart } from "./entries.ts";
+import { type CountedPart, maxCounts } from "./entries.ts";
 import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
 
 type WordRow = readonly [seq: number, rank: number, word: string];
@@ -20,8 +21,6 @@ const maxChecked = 1_000;
 const maxCheckedBytes = 4 * 1024 * 1024;
 /** Words with more rows are equally frequent. */
 const maxCompared = 20_000;
-/** The maximum number of cached counts. */
-const maxCounts = 1_000;
 
 interface CountedCollection extends CountedPart {
   /** The number of resources. */
@@ -42,7 +41,7 @@ export class WordReader {
   readonly #sizes: Query<readonly [bytes: number]>;
   readonly #resources: Query<SeqResourceRow>;
   /** Counts by part, revision and term. */
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new RecentMap<string, number>(maxCounts);
 
   constructor(connection: Connection) {
     const ofTerm = "FROM words WHERE part = ? AND word = ?";
@@ -63,6 +62,11 @@ export class WordReader {
     this.#resources = connection.query(`SELECT ${seqResourceColumns} ${listed}`);
   }
 
+  /** The number of counts that are cached now. */
+  get cachedCounts(): number {
+    return this.#counts.size;
+  }
+
   /** Returns the resources with a term, the best first. */
   page(part: number, term: string, offset: number, limit: number): readonly number[] {
     return this.#page.all(part, term, limit, offset).map(([seq]) => seq);
@@ -71,16 +75,12 @@ export class WordReader {
   /** Counts the resources with a term, up to one more than the limit. Counts are cached until the collection changes. */
   count({ part, revision, total }: CountedCollection, term: string, limit: number): number {
     const name = JSON.stringify([part, revision, term, limit]);
-    const known = this.#counts.get(name);
-    if (known !== undefined) return known;
     // Counting without a limit is faster, and a term has at most one row for each resource.
-    const count =
+    return this.#counts.getOrAdd(name, () =>
       total <= limit
         ? (this.#count.one(part, term)?.[0] ?? 0)
-        : (this.#countTermUpTo.one(part, term, limit + 1)?.[0] ?? 0);
-    if (this.#counts.size === maxCounts) this.#counts.clear();
-    this.#counts.set(name, count);
-    return count;
+        : (this.#countTermUpTo.one(part, term, limit + 1)?.[0] ?? 0),
+    );
   }
 
   /** A resource has several rows of a long prefix. */

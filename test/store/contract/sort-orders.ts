@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { Position, Query } from "../../../src/model/query/query.ts";
 import {
   above,
+  beginningWith,
   equalTo,
   keyOf,
   noValue,
@@ -99,6 +100,21 @@ export function sortOrders(contractTest: ContractTest): void {
       await assertFinds(store, ids.slice(3), { conditions, sortings }, { collection });
       const others = [where("name", "text", upTo(key))];
       await assertFinds(store, ids.slice(0, 3), { conditions: others, sortings }, { collection });
+    }
+  });
+
+  contractTest("of texts have a prefix together", async ({ store }) => {
+    for (const [collection, definition] of [
+      ["bare", bare],
+      ["indexed", indexed],
+    ] as const) {
+      const placed = texts.map((name, index) => keep(`id-${index}`, { name }, { collection }));
+      await store.commit([define(definition, collection), ...placed]);
+      for (const prefix of texts) {
+        const ids = idsFrom(texts.length).filter((_, index) => texts[index]?.startsWith(prefix));
+        const conditions = [where("name", "text", beginningWith(prefix))];
+        await assertFinds(store, ids, { conditions }, { collection });
+      }
     }
   });
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { it } from "node:test";
 import { indexPlanOf } from "../../../src/model/query/index-plan.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
+import { maxCounts } from "../../../src/store/sqlite/entries.ts";
 import { WordReader } from "../../../src/store/sqlite/search.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { define, idsFrom } from "../contract/change-helpers.ts";
@@ -42,6 +43,18 @@ it("a search of several words stops between two chunks when it is not needed any
         if (--left === 0) throw new Error("stopped");
       };
       assert.throws(() => reader.ranks({ part, plan }, wordsLike("often rarely"), stop), /stopped/);
+    }
+  }));
+
+it("counts of terms are cached, up to a limit", () =>
+  withTexts(3, (reader, part) => {
+    for (let limit = 1; limit <= 2 * maxCounts + 10; limit++) {
+      for (let turn = 0; turn < 2; turn++)
+        assert.equal(
+          reader.count({ part, revision: 1, total: 3 }, "often", limit),
+          Math.min(3, limit + 1),
+        );
+      assert.equal(reader.cachedCounts, Math.min(limit, maxCounts));
     }
   }));
 
