@@ -1,4 +1,4 @@
-// The types of a client: what `restante types` writes for each collection, and what follows from it.
+// The types of a client: what `restante types` writes for each collection, and the filters, sort orders, expansions and patches that fit it.
 
 /** One collection, as `restante types` writes it. */
 export interface CollectionTypes {

@@ -1,4 +1,4 @@
-// Refused writes, for a person to decide: mine, theirs, or something else.
+// Lists the refused writes, and applies what a person decides: mine, theirs, or something else.
 
 import { draftOf } from "../states.ts";
 import { etagOf } from "../tags.ts";

@@ -1,4 +1,4 @@
-// Draws the photo of a product as a PNG: a few soft shapes on a plain background.
+// Draws the photo of a product as a PNG: the given shapes, soft, on a plain background.
 
 import { crc32, deflateSync } from "node:zlib";
 

@@ -1,6 +1,6 @@
 // Writes resources as CSV rows (RFC 4180) with a header row, and escapes cells that a spreadsheet would run as formulas.
 
-import { quoted, textCell } from "./csv-text.ts";
+import { quoted, textCell } from "./csv-cells.ts";
 import { isObject, readTree, type Tree, writeTree } from "./json/tree.ts";
 
 /** A column: its header and the path of the member it shows. */

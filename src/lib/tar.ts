@@ -1,4 +1,4 @@
-// Writes and reads tar archives (POSIX ustar) as streams, with regular files only.
+// Tar archives (POSIX ustar, regular files only): the header, padding and end that a writer adds, and a reader of streams.
 
 const blockBytes = 512;
 /** The largest size that fits into eleven octal digits. */

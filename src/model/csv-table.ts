@@ -1,8 +1,8 @@
 // Turns the rows of a CSV table into JSON objects, by the types that the schema declares.
 
 import { pathOfColumn } from "../lib/csv.ts";
+import { booleanOf, isJsonContainer, isNumber, textOfCell, timeOf } from "../lib/csv-cells.ts";
 import type { Cell } from "../lib/csv-splitter.ts";
-import { booleanOf, isJsonContainer, isNumber, textOfCell, timeOf } from "../lib/csv-text.ts";
 import { isExact } from "../lib/json/number.ts";
 import { jsonLimits } from "../lib/json/scan.ts";
 import { type Fields, fieldsOf } from "../lib/schema/fields.ts";

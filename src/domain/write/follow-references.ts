@@ -21,7 +21,13 @@ import type { Put, ReadState, Remove, ResourceChange, Store } from "../../store/
 import type { Access } from "../access.ts";
 import { CollectionAccess } from "../collection-access.ts";
 import { batchLimits } from "./batch-memory.ts";
-import { dangling, notWithout, restricted, tooLarge, tooMany } from "./reference-problems.ts";
+import {
+  dangling,
+  requiredReference,
+  restricted,
+  tooLarge,
+  tooMany,
+} from "./reference-problems.ts";
 import type { States } from "./states.ts";
 import { accept, type Named } from "./validate.ts";
 
@@ -112,7 +118,7 @@ export class ReferenceFollower {
       if (this.#states.after({ collection, id }) === null) continue;
       const target = { address: `${base}/${collection}/${id}`, current: resource };
       const accepted = accept(new CollectionAccess(system, collection, rules), fields, target);
-      if (accepted instanceof Problem) return notWithout(collection);
+      if (accepted instanceof Problem) return requiredReference(collection);
       const put = { kind: "put", collection, id, ...accepted, at, expect: revision } as const;
       this.#states.follow({ ...put, rules: rules.version }, resource);
     }

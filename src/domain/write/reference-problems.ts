@@ -1,4 +1,4 @@
-// The problems of writes whose references do not hold.
+// The problems that references cause: a missing target, a restricted deletion, or one that changes too much or what it may not.
 
 import { type FieldError, Problem } from "../../model/problem.ts";
 import type { Target } from "../../model/reference.ts";
@@ -37,7 +37,7 @@ export const tooLarge = new Problem(
   `The deletion would change other resources of over ${batchLimits.maxChangedBytes / 1024 / 1024} MiB together. Change their references first, in several requests.`,
 );
 
-export const notWithout = (collection: string): Problem =>
+export const requiredReference = (collection: string): Problem =>
   new Problem(
     "conflict",
     `A resource in ${collection} refers to this one, and its schema does not allow it without the reference. Nothing was deleted.`,

@@ -1,4 +1,4 @@
-// Scans a JSON text in one pass and rejects everything that would not round-trip exactly.
+// Scans a JSON text in one pass: finds what would not round-trip exactly, and the members of an object.
 
 import { ErrorReport, type FieldError } from "./error-report.ts";
 import { code, codeAt, failed, Lexer } from "./lexer.ts";

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import type { Format } from "typebox/format";
 import type * as Validator from "typebox/schema";
 import { formats, maxFormatChars } from "./formats.ts";
-import { Preparation } from "./prepare.ts";
+import { Preparation } from "./preparation.ts";
 import {
   allSchemas,
   isObjectSchema,

@@ -1,4 +1,4 @@
-// Reduces a representation to the members that the `fields` parameter names.
+// Makes a function that reduces the text of a representation to the members that the `fields` parameter names.
 
 import { isObject, type ObjectTree, readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
 

@@ -1,4 +1,4 @@
-// The pieces of an incomplete upload: one file for each append, in the order of their numbers.
+// Names, lists and seals the pieces of an incomplete upload: one file for each append, whose name has its number and its size.
 
 import { open, readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";

@@ -6,7 +6,7 @@ import type { Change } from "../store.ts";
 import { BackgroundTask } from "./background-task.ts";
 import { Builder, type BuilderOptions, checkMs } from "./builds.ts";
 import { deleteParts } from "./deleted-parts.ts";
-import { deletesContent, eraseOutcomes } from "./erase.ts";
+import { deletesContent, eraseOutcomes } from "./erase-outcomes.ts";
 import type { Settings } from "./options.ts";
 import { purge } from "./purge.ts";
 import { Scrubber } from "./scrub.ts";

@@ -3,7 +3,7 @@
 import type { ScrubOptions, ScrubState } from "../erasure.ts";
 import { Connection, type ConnectionOptions, rows } from "./connection.ts";
 import { deleteParts, hasDeletedParts, type RunWriter } from "./deleted-parts.ts";
-import { eraseOutcomes } from "./erase.ts";
+import { eraseOutcomes } from "./erase-outcomes.ts";
 import { tables } from "./tables.ts";
 
 export class Scrubber {

@@ -11,9 +11,9 @@ import type { Change, Outcome } from "../store.ts";
 import { BuildRunner } from "./build-runner.ts";
 import type { CommitCounterWriter } from "./commit-counter.ts";
 import { type Connection, outageOf, type Query } from "./connection.ts";
-import { TraceEraser } from "./erase-traces.ts";
 import { RowWriter } from "./row-writer.ts";
 import { StoredState } from "./state.ts";
+import { TraceEraser } from "./trace-eraser.ts";
 
 export class BatchWriter {
   readonly #connection: Connection;

@@ -1,4 +1,4 @@
-// Encodes the outcomes that the writer thread sends to the main thread.
+// Packs the outcomes of a batch that the writer thread sends to the main thread, and unpacks them there.
 
 import type { FieldError } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";

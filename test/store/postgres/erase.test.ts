@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import type { Sql } from "postgres";
 import { Connection } from "../../../src/store/postgres/connection.ts";
 import type { RunWriter } from "../../../src/store/postgres/deleted-parts.ts";
-import { eraseOutcomes } from "../../../src/store/postgres/erase.ts";
+import { eraseOutcomes } from "../../../src/store/postgres/erase-outcomes.ts";
 import { purge } from "../../../src/store/postgres/purge.ts";
 import { all, found, idsFrom, once, put, remove } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";

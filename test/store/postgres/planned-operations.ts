@@ -10,7 +10,7 @@ import {
   partTables,
 } from "../../../src/store/postgres/delete-rows.ts";
 import { hasDeletedParts } from "../../../src/store/postgres/deleted-parts.ts";
-import { eraseOutcomes } from "../../../src/store/postgres/erase.ts";
+import { eraseOutcomes } from "../../../src/store/postgres/erase-outcomes.ts";
 import { findReferencedFiles, readFileBytes } from "../../../src/store/postgres/files.ts";
 import { purge } from "../../../src/store/postgres/purge.ts";
 import { readSnapshot } from "../../../src/store/postgres/snapshot.ts";

@@ -1,4 +1,4 @@
-// How values are written in CSV cells, so that spreadsheets run nothing and reading gives the same values again.
+// Recognises numbers, booleans, times and JSON in CSV cells, and writes texts so that spreadsheets run nothing and they stay texts.
 
 /** Spreadsheets treat a cell that starts with one of these as a formula, including the full-width forms. */
 const formula = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;

@@ -1,4 +1,4 @@
-// Erases deleted resources from the outcomes that are stored under Idempotency-Keys.
+// Erases deleted resources from all outcomes that are stored under Idempotency-Keys, in steps that can be stopped.
 
 import { decodeOutcomes, erasedText, isAnyDeleted } from "../core/stored-outcomes.ts";
 import type { Change } from "../store.ts";
