@@ -16,13 +16,14 @@ export async function runJobs(jobs, { slots, timeoutMs, stop, onResult }) {
   };
   const runJob = async (job) => {
     const startedAt = Date.now();
-    const { output, isGood, cpuSeconds } = await runProgram(
+    const { output, isEndedWell, cpuSeconds } = await runProgram(
       job,
       timeoutMs * (job.weight ?? 1),
       stop,
     );
     const seconds = (Date.now() - startedAt) / 1000;
-    const counts = job.count && countTests(job.count, output, isGood);
+    const counts = job.count && countTests(job.count, output, isEndedWell);
+    const isGood = isEndedWell && !(counts?.failed > 0);
     return { job, output, isGood, seconds, cpuSeconds, counts };
   };
   await Promise.all(Array.from({ length: slots }, work));
@@ -57,7 +58,7 @@ async function runProgram({ program, args, cwd, env }, timeoutMs, stop) {
   if (code !== undefined) await closed;
   clearTimeout(timer);
   stop.removeEventListener("abort", kill);
-  return { output, isGood: code === 0, cpuSeconds };
+  return { output, isEndedWell: code === 0, cpuSeconds };
 }
 
 let knownCpu = 0;
@@ -98,7 +99,7 @@ function killGroup(pid) {
  * Reads the counts that a runtime prints last: `ℹ pass 12` on Node, ` 12 pass` on Bun. A file that
  * crashed, or that has no test, has at least one failure.
  */
-export function countTests(runtime, output, isGood) {
+export function countTests(runtime, output, isEndedWell) {
   const number = (word) => {
     const pattern = runtime === "node" ? `^ℹ ${word} (\\d+)$` : `^ (\\d+) ${word}$`;
     return Number([...output.matchAll(new RegExp(pattern, "gm"))].at(-1)?.[1] ?? 0);
@@ -106,7 +107,7 @@ export function countTests(runtime, output, isGood) {
   const passed = number("pass");
   const failed = number("fail") + number("cancelled");
   const skipped = number("skip") + number("skipped") + number("todo");
-  const isCounted = isGood && passed + skipped > 0;
+  const isCounted = isEndedWell && passed + skipped > 0;
   return { passed, failed: isCounted ? failed : Math.max(1, failed), skipped };
 }
 

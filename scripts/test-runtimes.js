@@ -5,6 +5,20 @@ import { isNamed } from "./test-groups.js";
 /** These read texts of the project or start programs of Node, in every run. */
 const ofTheProject = ["/tidy.test", "/docs.test", "/scripts.test", "/test-runner.test"];
 
+/** These start other programs, which do not care which runtime runs the test. */
+const onlyOnNode = [
+  "/client/react-admin.long.test",
+  "/client/refine.long.test",
+  "/client/runtimes.long.test",
+  "/deploy/dashboard.long.test",
+  "/deploy/image.long.test",
+  "/deploy/service.long.test",
+  "/deploy/tools.long.test",
+  "/generators/",
+  "/new-app.long.test",
+  "/package.long.test",
+];
+
 /** Requests and responses as bytes: parsers, bodies, streams, connections, header fields. */
 const bytes = [
   "/runtime/",
@@ -74,10 +88,11 @@ const onNone = [
  * what is not named above runs on Bun, which takes less time.
  */
 export function runtimesOf(file, chosen, isShort) {
+  if (isShort && isNamed(file, onNone)) return [];
+  if (isNamed(file, onlyOnNode)) return chosen.filter((runtime) => runtime === "node");
   if (chosen.length === 1) return chosen;
   if (isNamed(file, ofTheProject)) return ["bun"];
   if (!isShort || isNamed(file, onBoth)) return chosen;
-  if (isNamed(file, onNone)) return [];
   return isNamed(file, onNode) ? ["node"] : ["bun"];
 }
 

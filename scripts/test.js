@@ -48,6 +48,10 @@ const isWhole = filters.length === 0;
 const isShort = isWhole && !isLong && chosen.length > 1;
 if (files.some((file) => /browser|console\//.test(file))) bringChromium();
 const jobs = jobsToRun();
+if (jobs.length === 0) {
+  console.error("These test files run on Node only.");
+  process.exit(2);
+}
 const results = [];
 const startedAt = Date.now();
 const signal = await runAll();

@@ -20,7 +20,7 @@ import { filesFolder, openFiles } from "../src/server/open-files.ts";
 import { noTrack, Place } from "./backup/stores.ts";
 import { file, filesIn, form, hashOf, type Shown } from "./http/multipart.ts";
 import { PostgresServer } from "./postgres-server.ts";
-import { isLong, newSeed, randomNumbers, runs } from "./seeds.ts";
+import { isLong, newSeed, randomNumbers, runs, within } from "./seeds.ts";
 import { bucket, S3Server, secrets } from "./store/s3/s3-server.ts";
 
 let s3: S3Server;
@@ -396,7 +396,7 @@ async function storedIn(config: Config): Promise<readonly string[]> {
 }
 
 describe("files in random histories", () => {
-  it("are there after every command, and nothing else is", { timeout: 1_800_000 }, async () => {
+  it("are there after every command, and nothing else is", within(1_800_000), async () => {
     const seed = newSeed("file histories");
     for (let round = 0; round < runs(1, 15); round++)
       await Place.run(server, async (place) => {

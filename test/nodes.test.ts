@@ -18,10 +18,10 @@ import {
 import { assertProblem } from "./http/expect.ts";
 import { PostgresServer, type StopSignal } from "./postgres-server.ts";
 import { firstToken, type ServerProcess, start } from "./process.ts";
-import { runs } from "./seeds.ts";
+import { runs, within } from "./seeds.ts";
 
 /** Processes start and end in these tests, on machines that may be busy. */
-const patience = { timeout: 100_000 };
+const patience = within(100_000);
 
 let cwd: string;
 let server: PostgresServer;

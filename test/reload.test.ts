@@ -12,9 +12,9 @@ import { newSecret } from "../src/model/token.ts";
 import { json, requestSender, type SendRequest } from "./acknowledged-writes.ts";
 import { PostgresServer } from "./postgres-server.ts";
 import { childrenOf, type ServerProcess, start } from "./process.ts";
-import { isLong, runs } from "./seeds.ts";
+import { isLong, runs, within } from "./seeds.ts";
 
-const patience = { timeout: 100_000 };
+const patience = within(100_000);
 const onLinux = process.platform === "linux";
 const secret = newSecret();
 

@@ -6,6 +6,11 @@ export const isLong = process.env.RESTANTE_TEST_LONG === "1";
 /** How often a random test runs: `few` in `npm test`, `full` in `npm run test:long`. */
 export const runs = (few: number, full: number): number => (isLong ? full : few);
 
+/** The time that a test may take: `ms` in `npm test`, an hour with the full counts. */
+export const within = (ms: number): { readonly timeout: number } => ({
+  timeout: runs(ms, 3_600_000),
+});
+
 const given = Number.parseInt(process.env.RESTANTE_TEST_SEED ?? "", 10);
 /** The seed of the run to repeat. */
 export const givenSeed = Number.isNaN(given) ? undefined : given;

@@ -91,6 +91,12 @@ describe("npm test", () => {
     assert.equal(text.match(/last words/g)?.length, 4);
   });
 
+  it("fails where one of several files has no test", async () => {
+    const { code, text, last } = await run("good", "empty");
+    assert.deepEqual([code, last], [1, "2 passed, 2 failed, 2 skipped"]);
+    assert.equal(text.match(/^FAILED .*empty\.test\.ts/gm)?.length, 2);
+  });
+
   it("stopped, shows what runs and what has been counted, and fails", async () => {
     const { child, ended, shown } = start("good", "hanging", "--runtime", "node");
     const hasBegun = () => existsSync(join(project, "begun")) && /^good /m.test(shown());

@@ -15,12 +15,12 @@ import fc from "./fast-check.ts";
 import { startApp, type TestApp } from "./http/app.ts";
 import { captureLog } from "./http/captured-log.ts";
 import { start } from "./process.ts";
-import { runs } from "./seeds.ts";
+import { runs, within } from "./seeds.ts";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";
 const sampled = `00-${traceId}-${spanId}-01`;
-const patience = { timeout: 60_000 };
+const patience = within(60_000);
 
 describe("traceparent", () => {
   it("is continued, with tracestate", () => {

@@ -20,11 +20,11 @@ import {
 } from "./acknowledged-writes.ts";
 import { PostgresServer } from "./postgres-server.ts";
 import { childrenOf, firstToken, isRunning, run, type ServerProcess, start } from "./process.ts";
-import { runs } from "./seeds.ts";
+import { runs, within } from "./seeds.ts";
 import { itLong, runsOn } from "./short-run.ts";
 
 /** Processes start and end in these tests, on machines that may be busy. */
-const patience = { timeout: 100_000 };
+const patience = within(100_000);
 const skip = process.platform === "linux" ? false : "only Linux spreads connections over processes";
 
 let cwd: string;

@@ -16,7 +16,7 @@ import type { Filter, ListRequest } from "../../src/model/query/list-request.ts"
 import type { Retention } from "../../src/store/core/retention.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Change, Put, Store } from "../../src/store/store.ts";
-import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
 import { all, once } from "../store/contract/change-helpers.ts";
 import { TestDatabases } from "../store/postgres/test-databases.ts";
 
@@ -134,7 +134,7 @@ const atLeast = (n: number): Filter => ({
 
 for (const [name, open] of Object.entries(engines))
   describe(`feeds on ${name}`, () => {
-    it("with a filter show what matches, and remove what no longer does", { timeout: 60_000 }, () =>
+    it("with a filter show what matches, and remove what no longer does", within(60_000), () =>
       open(async (store) => {
         await store.commit([start, put("a", 5), put("b", 1), put("c", 7), remove("c")]);
         const copy = new Copy(store, admin, [atLeast(5)]);
@@ -146,7 +146,7 @@ for (const [name, open] of Object.entries(engines))
       }),
     );
 
-    it("of an owner contain only what is theirs, and what they lose", { timeout: 60_000 }, () =>
+    it("of an owner contain only what is theirs, and what they lose", within(60_000), () =>
       open(async (store) => {
         const owned = (id: string, owner: string) => put(id, 1, { owner });
         await store.commit([start, owned("a", "ann"), owned("b", "bob"), owned("c", "ann")]);
@@ -167,7 +167,7 @@ for (const [name, open] of Object.entries(engines))
       }),
     );
 
-    it("bring every copy up to date", { timeout: 120_000 }, () =>
+    it("bring every copy up to date", within(120_000), () =>
       open(async (store) => {
         const random = randomNumbers(newSeed(`copies on ${name}`));
         const choose = <T>(choices: readonly T[]): T =>
@@ -203,7 +203,7 @@ for (const [name, open] of Object.entries(engines))
       }),
     );
 
-    it("are gone when removals after the position are no longer stored", { timeout: 60_000 }, () =>
+    it("are gone when removals after the position are no longer stored", within(60_000), () =>
       open(
         async (store) => {
           await store.commit([start, put("a", 1), put("b", 1), put("c", 1)]);
@@ -231,40 +231,36 @@ for (const [name, open] of Object.entries(engines))
       ),
     );
 
-    it(
-      "of callers who see a part through rules expire with former states",
-      { timeout: 60_000 },
-      () =>
-        open(
-          async (store) => {
-            const read = [{ name: "mine", to: "token", where: { by: "$me" } }];
-            const ruled = { ...start, definition: JSON.stringify({ access: { read } }) };
-            const by = (subject: string) =>
-              put("a", 1, { fields: JSON.stringify({ by: subject }) });
-            await store.commit([ruled, by("ann")]);
-            const copy = new Copy(store, reader("ann"));
-            assert.deepEqual(await copy.follow(), ["a"]);
-            await store.commit([by("bob")]);
-            for (;;) {
-              const page = await copy.read(copy.next);
-              if (page instanceof Problem) {
-                assert.match(page.detail, /too old: the server no longer stores what was removed/);
-                break;
-              }
-              assert.deepEqual(
-                page.entries.map((entry) => "kind" in entry && entry.id),
-                ["a"],
-              );
-              await sleep(20);
+    it("of callers who see a part through rules expire with former states", within(60_000), () =>
+      open(
+        async (store) => {
+          const read = [{ name: "mine", to: "token", where: { by: "$me" } }];
+          const ruled = { ...start, definition: JSON.stringify({ access: { read } }) };
+          const by = (subject: string) => put("a", 1, { fields: JSON.stringify({ by: subject }) });
+          await store.commit([ruled, by("ann")]);
+          const copy = new Copy(store, reader("ann"));
+          assert.deepEqual(await copy.follow(), ["a"]);
+          await store.commit([by("bob")]);
+          for (;;) {
+            const page = await copy.read(copy.next);
+            if (page instanceof Problem) {
+              assert.match(page.detail, /too old: the server no longer stores what was removed/);
+              break;
             }
-            assert.deepEqual(await new Copy(store, reader("ann")).follow(), []);
-            assert.deepEqual(await new Copy(store, reader("bob")).follow(), ["a"]);
-          },
-          { removalsMs: 0, pauseMs: 20 },
-        ),
+            assert.deepEqual(
+              page.entries.map((entry) => "kind" in entry && entry.id),
+              ["a"],
+            );
+            await sleep(20);
+          }
+          assert.deepEqual(await new Copy(store, reader("ann")).follow(), []);
+          assert.deepEqual(await new Copy(store, reader("bob")).follow(), ["a"]);
+        },
+        { removalsMs: 0, pauseMs: 20 },
+      ),
     );
 
-    it("are read beside keys, which are deleted when they expire", { timeout: 60_000 }, () =>
+    it("are read beside keys, which are deleted when they expire", within(60_000), () =>
       open(
         async (store, countKeys) => {
           const at = Date.now();

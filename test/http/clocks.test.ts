@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { PostgresServer } from "../postgres-server.ts";
-import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
 import { itLong } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { answerOf } from "./expect.ts";
@@ -138,7 +138,7 @@ async function runAll(apps: readonly TestApp[], name: string): Promise<void> {
 }
 
 describe("a clock that jumps", () => {
-  itLong("the embedded engine", { timeout: 600_000 }, async () => {
+  itLong("the embedded engine", within(600_000), async () => {
     const app = await startApp();
     try {
       await runAll([app], "clocks on the embedded engine");
@@ -147,7 +147,7 @@ describe("a clock that jumps", () => {
     }
   });
 
-  it("two nodes on Postgres with different clocks", { timeout: 600_000 }, async () => {
+  it("two nodes on Postgres with different clocks", within(600_000), async () => {
     const server = await PostgresServer.shared();
     const store = await server.preparedDatabase();
     const apps = [await startApp({ store }), await startApp({ store })];

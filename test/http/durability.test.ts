@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { runs } from "../seeds.ts";
+import { runs, within } from "../seeds.ts";
 import { answerOf, assertProblem, readLinks } from "./expect.ts";
 import { type ServerProcess, startServerProcess } from "./server-process.ts";
 
@@ -74,7 +74,7 @@ async function verify(daemon: ServerProcess, journal: Journal): Promise<number> 
 }
 
 /** Processes start and end in these tests, on machines that may be busy. */
-const patience = { timeout: 60_000 };
+const patience = within(60_000);
 
 let folder: string;
 let daemon: ServerProcess | undefined;

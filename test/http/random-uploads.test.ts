@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresServer } from "../postgres-server.ts";
-import { isLong, newSeed, randomNumbers, runs } from "../seeds.ts";
+import { isLong, newSeed, randomNumbers, runs, within } from "../seeds.ts";
 import { isShort } from "../short-run.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";
 import { answerOf } from "./expect.ts";
@@ -94,7 +94,7 @@ for (const [name, open] of isShort ? places.slice(0, 1) : places)
       await rm(home, { recursive: true, force: true });
     });
 
-    it("leave what was acknowledged, whole, and nothing else", { timeout: 1_800_000 }, async () => {
+    it("leave what was acknowledged, whole, and nothing else", within(1_800_000), async () => {
       const seed = newSeed(`random writes of files on ${name}`);
       const random = randomNumbers(seed);
       home = await mkdtemp(join(tmpdir(), "restante-"));

@@ -13,12 +13,12 @@ import { type OnSuccessPayload, Upload } from "tus-js-client";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { type ServerProcess, start } from "../process.ts";
-import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
 import { itOn } from "../short-run.ts";
 import { hashOf, type Shown } from "./multipart.ts";
 import { at, last, more, partial, sendPart, UploadClient } from "./upload-client.ts";
 
-const patience = { timeout: 120_000 };
+const patience = within(120_000);
 const png = { "content-type": "image/png" };
 const secret = newSecret();
 const authorization = `Bearer ${secret}`;

@@ -6,12 +6,12 @@ import { after, before, describe, it } from "node:test";
 import { makeCertificate } from "../certificates.ts";
 import fc from "../fast-check.ts";
 import { block, field, frame, frameTypes, openHttp2, openRaw } from "../http2-client.ts";
-import { runs } from "../seeds.ts";
+import { runs, within } from "../seeds.ts";
 import { openTls } from "../tls-client.ts";
 import { isBun, start, type TestServer } from "./test-server.ts";
 
 const tls = makeCertificate();
-const patience = { timeout: 60_000 };
+const patience = within(60_000);
 const { data, headers, reset, settings, ping, goaway } = frameTypes;
 const continuation = 9;
 const windowUpdate = 8;

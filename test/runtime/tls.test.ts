@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
 import { makeCertificate } from "../certificates.ts";
 import fc from "../fast-check.ts";
-import { runs } from "../seeds.ts";
+import { runs, within } from "../seeds.ts";
 import { openTls, sendPlain, untilShown } from "../tls-client.ts";
 import { isBun, start, type TestServer } from "./test-server.ts";
 
@@ -15,7 +15,7 @@ const first = makeCertificate({ name: "first" });
 const second = makeCertificate({ name: "second" });
 const third = makeCertificate({ name: "third" });
 /** Handshakes end after 5 s on Node and 12 s on Bun, and Bun takes 15 s for another certificate. */
-const patience = { timeout: 60_000 };
+const patience = within(60_000);
 
 /** The types of the records of TLS. */
 const alert = 0x15;

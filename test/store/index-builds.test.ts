@@ -11,7 +11,7 @@ import { system } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { BuildProgress, Change, Store } from "../../src/store/store.ts";
-import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
 import { itOn } from "../short-run.ts";
 import { define, found, kinds, put, remove } from "./contract/change-helpers.ts";
 import { ask, by, is, wordsLike } from "./contract/query-helpers.ts";
@@ -84,7 +84,7 @@ const last = { sortings: [by("n", "number", true)], limit: 2 };
 for (const [name, engine] of Object.entries(engines))
   describe(`a new index on ${name}`, () => {
     const itHere = itOn(name);
-    it("is built beside writes, and queries are right meanwhile", { timeout: 120_000 }, () =>
+    it("is built beside writes, and queries are right meanwhile", within(120_000), () =>
       engine(async (open) => {
         const store = await open();
         await fill(store);
@@ -116,7 +116,7 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    itHere("is completed after a restart", { timeout: 120_000 }, () =>
+    itHere("is completed after a restart", within(120_000), () =>
       engine(async (open) => {
         const store = await open();
         await fill(store);
@@ -129,7 +129,7 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    itHere("is reported when it takes longer than a client waits", { timeout: 120_000 }, () =>
+    itHere("is reported when it takes longer than a client waits", within(120_000), () =>
       engine(async (open) => {
         const store = await open();
         await fill(store);
@@ -149,7 +149,7 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    itHere("holds for new writes at once when it is unique", { timeout: 120_000 }, () =>
+    itHere("holds for new writes at once when it is unique", within(120_000), () =>
       engine(async (open) => {
         const store = await open();
         await fill(store);
@@ -161,7 +161,7 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    itHere("is undone when stored values are not unique", { timeout: 120_000 }, () =>
+    itHere("is undone when stored values are not unique", within(120_000), () =>
       engine(async (open) => {
         const store = await open();
         await fill(store);
@@ -190,7 +190,7 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    itHere("can change again and again before it is complete", { timeout: 240_000 }, () =>
+    itHere("can change again and again before it is complete", within(240_000), () =>
       engine(async (open) => {
         const random = randomNumbers(newSeed(`definitions on ${name}`));
         const store = await open();
@@ -230,7 +230,7 @@ for (const [name, engine] of Object.entries(engines))
   });
 
 describe("a node that stops while it builds", () => {
-  it("leaves a build that another node completes", { timeout: 120_000 }, () =>
+  it("leaves a build that another node completes", within(120_000), () =>
     databases.in(async (database) => {
       const [one, other] = [await database.open(), await database.open()];
       await fill(one);
@@ -247,7 +247,7 @@ describe("a node that stops while it builds", () => {
 });
 
 describe("a process that is killed while it builds", () => {
-  it("leaves a build that the next one completes", { timeout: 120_000 }, () =>
+  it("leaves a build that the next one completes", within(120_000), () =>
     inDirectory(async (path) => {
       const store = await openSqlite({ path });
       await fill(store);

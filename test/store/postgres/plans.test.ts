@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it, type TestOptions } from "node:test";
-import { runs } from "../../seeds.ts";
+import { runs, within } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import { type Act, allReading, operations } from "./planned-operations.ts";
 import { Round } from "./planned-round.ts";
@@ -81,7 +81,7 @@ async function compare(database: TestDatabase, statistics: Statistics): Promise<
 describe("plans that were made while the tables were small", () => {
   const compareWith = (statistics: Statistics): [string, TestOptions, () => Promise<void>] => [
     `read no more rows when the tables are large; statistics: ${statistics}`,
-    { timeout: 600_000 },
+    within(600_000),
     () =>
       databases.in(async (database) => {
         assert.deepEqual(await compare(database, statistics), []);

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { Outage } from "../../../src/model/outage.ts";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { runs } from "../../seeds.ts";
+import { runs, within } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import {
   all,
@@ -111,7 +111,7 @@ async function assertJournal(store: Store, journal: readonly string[]): Promise<
 describe("under load", () => {
   it(
     "a server is restarted, stopped and killed: nothing is lost or done twice",
-    { timeout: 120_000 },
+    within(120_000),
     () =>
       databases.in(async (testDatabase) => {
         const nodes = [
@@ -136,7 +136,7 @@ describe("under load", () => {
       }),
   );
 
-  it("connections are closed repeatedly: nothing is lost or done twice", { timeout: 120_000 }, () =>
+  it("connections are closed repeatedly: nothing is lost or done twice", within(120_000), () =>
     databases.in(async (testDatabase) => {
       const nodes = [
         withGroupCommit(await testDatabase.open()),
@@ -159,7 +159,7 @@ describe("under load", () => {
 
   itLong(
     "nodes are killed: everything acknowledged is stored, and the others continue",
-    { timeout: 120_000 },
+    within(120_000),
     () =>
       databases.in(async (testDatabase) => {
         const store = await testDatabase.open();

@@ -12,7 +12,7 @@ import type { Feed } from "../../../src/model/feed.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Token } from "../../../src/model/token.ts";
 import type { Outcome, Store } from "../../../src/store/store.ts";
-import { runs } from "../../seeds.ts";
+import { runs, within } from "../../seeds.ts";
 import { all, doneIn, kinds, once, put } from "../contract/change-helpers.ts";
 import { assertFinds, idsFor, is, wordsLike } from "../contract/query-helpers.ts";
 import { type TestDatabase, TestDatabases } from "./test-databases.ts";
@@ -109,7 +109,7 @@ async function assertUsable(store: Store, { keyed }: Expected): Promise<void> {
 
 for (const version of [4, 6])
   describe(`a database of schema version ${version}`, () => {
-    it("is there after the migration, and can be used", { timeout: 60_000 }, () =>
+    it("is there after the migration, and can be used", within(60_000), () =>
       databases.inEmpty(async (testDatabase) => {
         const expected = await restore(testDatabase, version);
         const store = await testDatabase.open();
@@ -119,7 +119,7 @@ for (const version of [4, 6])
       }),
     );
 
-    it("is migrated once by many nodes that start at once", { timeout: 60_000 }, () =>
+    it("is migrated once by many nodes that start at once", within(60_000), () =>
       databases.inEmpty(async (testDatabase) => {
         const expected = await restore(testDatabase, version);
         const stores = await Promise.all(Array.from({ length: 5 }, () => testDatabase.open()));
@@ -127,7 +127,7 @@ for (const version of [4, 6])
       }),
     );
 
-    it("is migrated by others when nodes are killed", { timeout: 120_000 }, () =>
+    it("is migrated by others when nodes are killed", within(120_000), () =>
       databases.inEmpty(async (testDatabase) => {
         const expected = await restore(testDatabase, version);
         for (let round = 0; round < runs(4, 40); round++) {
@@ -152,7 +152,7 @@ function startNode({ url, schema }: TestDatabase): ChildProcess {
 }
 
 describe("a database of schema version 10", () => {
-  it("is there after the migration, with the tables of a new one", { timeout: 60_000 }, () =>
+  it("is there after the migration, with the tables of a new one", within(60_000), () =>
     databases.in(async (testDatabase) => {
       const before = await testDatabase.open();
       await before.commit([

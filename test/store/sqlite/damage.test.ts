@@ -12,7 +12,7 @@ import type { Resource } from "../../../src/model/resource.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Put, Store } from "../../../src/store/store.ts";
-import { newSeed, randomNumbers, runs } from "../../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
 import { found, operate, put } from "../contract/change-helpers.ts";
 import { ask, is, where } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
@@ -126,7 +126,7 @@ describe("a row whose JSON is damaged", () => {
 const match = { match: { operator: "ieq", text: "straße" } } as const;
 
 describe("flipped bytes in the file", () => {
-  it("never change what is read", { timeout: 600_000 }, () =>
+  it("never change what is read", within(600_000), () =>
     inDirectory(async (path) => {
       const original = join(path, "original");
       const expected = await build(original);

@@ -8,7 +8,7 @@ import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
-import { newSeed, randomNumbers, runs } from "../../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
 import { answerTo, ask, wordsLike } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
@@ -121,7 +121,7 @@ describe("deleted content", () => {
       }),
   );
 
-  it("that a process left behind is removed after the next start", { timeout: 60_000 }, () =>
+  it("that a process left behind is removed after the next start", within(60_000), () =>
     inDirectory(async (path) => {
       const random = randomNumbers(newSeed("erase later"));
       const store = await openSqlite({ path });

@@ -12,7 +12,7 @@ import { upgradeOld } from "../../../src/store/sqlite/old-schema.ts";
 import { schemaVersion as newestVersion } from "../../../src/store/sqlite/schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";
-import { newSeed, randomNumbers, runs } from "../../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
 import { all, doneIn, feedSince, kinds, once, put } from "../contract/change-helpers.ts";
 import { ask, by, is, wordsLike } from "../contract/query-helpers.ts";
 import { inDirectory, mountSmall, startChild } from "./test-directory.ts";
@@ -223,7 +223,7 @@ const schemaVersion = (path: string): unknown => {
 };
 
 describe("a migration", () => {
-  it("that is killed at any moment is completed by a later start", { timeout: 120_000 }, () =>
+  it("that is killed at any moment is completed by a later start", within(120_000), () =>
     inDirectory(async (path) => {
       const random = randomNumbers(newSeed("killed migration"));
       const count = 6_000;

@@ -10,7 +10,7 @@ import { mapFile } from "#runtime";
 import { Outage } from "../../../src/model/outage.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
-import { newSeed, randomNumbers, runs } from "../../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import {
   canInject,
@@ -37,7 +37,7 @@ const isSuspect = (error: unknown): boolean =>
 const isNotAcknowledged = (error: unknown): boolean =>
   isSuspect(error) || (error instanceof Outage && error.reason === "unknown");
 
-const patience = { timeout: 120_000 };
+const patience = within(120_000);
 const inode = async (path: string): Promise<number> => (await stat(join(path, "restante.db"))).ino;
 
 /** Resolves when the store takes writes again. */
