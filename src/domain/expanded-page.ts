@@ -1,7 +1,7 @@
 // Renders `_expanded`: finds what the resources of a page refer to, level by level, and renders each once.
 
-import { setImmediate as turn } from "node:timers/promises";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { nextTurn } from "../lib/turns.ts";
 import { isOfElements } from "../model/field-kind.ts";
 import { valueIn } from "../model/query/field-path.ts";
 import type { Reference } from "../model/reference.ts";
@@ -115,7 +115,7 @@ export class ExpandedPage {
     const most = Math.max(...groups.map(({ targets }) => targets.length));
     for (let start = 0; start < most && !this.#isTooLarge; start += maxAtOnce) {
       // Other requests get a turn.
-      if (start > 0) await turn();
+      if (start > 0) await nextTurn();
       const reads = groups.map((group) => this.#read(group, start));
       if (reads.some((read) => read instanceof Promise)) await Promise.all(reads);
     }

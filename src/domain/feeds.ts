@@ -1,7 +1,7 @@
 // Reads the changes of a collection after a position, as one caller sees them.
 
-import { setImmediate as turn } from "node:timers/promises";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { nextTurn } from "../lib/turns.ts";
 import type { Collection } from "../model/collection.ts";
 import type { Feed, Removal } from "../model/feed.ts";
 import { type FeedPosition, readFeedPosition, writeFeedPosition } from "../model/feed-position.ts";
@@ -109,7 +109,7 @@ export class Feeds {
         return { collection, entries: page, next, isMore, isWhole: false };
       }
       // Other requests get a turn.
-      await turn();
+      await nextTurn();
     }
   }
 

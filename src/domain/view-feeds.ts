@@ -1,6 +1,6 @@
 // Reads the changes that a caller sees through grants: what enters its view is there, what leaves it is removed.
 
-import { setImmediate as turn } from "node:timers/promises";
+import { nextTurn } from "../lib/turns.ts";
 import {
   type FormerFields,
   type FormerResource,
@@ -142,7 +142,7 @@ export class ViewFeeds {
         };
       }
       // Other requests get a turn.
-      await turn();
+      await nextTurn();
     }
   }
 

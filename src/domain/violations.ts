@@ -1,6 +1,6 @@
 // Counts the resources that do not match a definition, and lists the first few.
 
-import { setImmediate } from "node:timers/promises";
+import { nextTurn } from "../lib/turns.ts";
 import type { Definition } from "../model/definition.ts";
 import type { FieldError } from "../model/problem.ts";
 import { entryErrors, listFields } from "../model/query/entry-limit.ts";
@@ -55,7 +55,7 @@ export async function findViolations(
       return finder.violations;
     if (checked >= alwaysChecked && performance.now() >= end)
       return { ...finder.violations, checked };
-    await setImmediate();
+    await nextTurn();
   }
 }
 

@@ -1,9 +1,24 @@
 // Divides long work into turns of the event loop, so that other requests do not wait long for it.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
-
 /** The work of one turn, in bytes that are read or written. It takes well under a millisecond. */
 export const turnBytes = 65_536;
+
+const waiting: (() => void)[] = [];
+
+/**
+ * Resolves in a later turn of the event loop. Only one task goes on in a turn, however many do long work
+ * at the same time.
+ */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    if (waiting.push(resolve) === 1) setImmediate(startOne);
+  });
+}
+
+function startOne(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(startOne);
+}
 
 /** Counts the work of one task, and ends the turn when there was enough. */
 export class Turns {
@@ -18,6 +33,20 @@ export class Turns {
   }
 }
 
+const maxTurnMs = 1;
+
+/** Ends a turn also after a millisecond, for work whose bytes do not say how long it takes. */
+export class TimedTurns extends Turns {
+  #startedAt = performance.now();
+
+  override take(bytes: number): Promise<void> | undefined {
+    const isLong = performance.now() - this.#startedAt > maxTurnMs;
+    return super.take(isLong ? turnBytes : bytes)?.then(() => {
+      this.#startedAt = performance.now();
+    });
+  }
+}
+
 /** Calls `act` with each item, in turns; `bytesOf` is the work that an item takes. */
 export async function eachInTurns<T>(
   items: readonly T[],
@@ -27,7 +56,22 @@ export async function eachInTurns<T>(
   const turns = new Turns();
   for (const item of items) {
     act(item);
-    const nextTurn = turns.take(bytesOf(item));
-    if (nextTurn !== undefined) await nextTurn;
+    const ended = turns.take(bytesOf(item));
+    if (ended !== undefined) await ended;
   }
+}
+
+/** Yields the same bytes in pieces, about `turnBytes` in one turn; what is not bytes is passed on. */
+export async function* inTurns<T>(
+  chunks: AsyncIterable<Uint8Array | T>,
+): AsyncGenerator<Uint8Array | T> {
+  const turns = new Turns();
+  for await (const chunk of chunks)
+    if (!(chunk instanceof Uint8Array)) yield chunk;
+    else
+      for (let start = 0; start < chunk.length; start += turnBytes) {
+        const piece = chunk.subarray(start, start + turnBytes);
+        yield piece;
+        await turns.take(piece.length);
+      }
 }

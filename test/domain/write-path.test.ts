@@ -10,6 +10,7 @@ import type { CollectionAccess, CollectionPermission } from "../../src/domain/co
 import { Uploads } from "../../src/domain/uploads.ts";
 import { Writes } from "../../src/domain/write/writes.ts";
 import { MemoryBudget } from "../../src/lib/memory-budget.ts";
+import { turnBytes } from "../../src/lib/turns.ts";
 import type { IdempotencyKey } from "../../src/model/idempotency-key.ts";
 import { type Principal, system } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
@@ -17,6 +18,7 @@ import { keyOf } from "../../src/model/query/sort-key.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../src/store/store.ts";
+import { largestTurn } from "../turns-of.ts";
 
 const holderOf = (subject: string, ...scopes: readonly string[]): Principal => {
   return { kind: "token", subject, scopes, roles: [], token: undefined };
@@ -282,4 +284,33 @@ describe("the write path", () => {
     const other = await writes.run(await open("create"), create(), { ...once, key: "other" });
     assert.ok(other instanceof Problem && other.kind === "invalid-body");
   });
+
+  for (const [count, chars] of [
+    [500, 10],
+    [500, 400],
+    [12, 60_000],
+  ] as const)
+    it(`${count} lines of ${chars} characters are planned in turns`, async () => {
+      const opened = await open("create");
+      const fields = JSON.stringify({ text: "x".repeat(chars) });
+      const largest = await largestTurn(async (note) => {
+        const planned = new Set<number>();
+        const operations = Array.from({ length: count }, (_, line) => ({
+          kind: "create" as const,
+          draft: {
+            id: undefined,
+            get fields() {
+              if (!planned.has(line)) note(fields.length);
+              planned.add(line);
+              return fields;
+            },
+          },
+        }));
+        const results = await writes.runEach(opened, operations);
+        assert.ok(results.every((result) => !(result instanceof Problem)));
+        assert.equal(planned.size, count);
+      });
+      assert.ok(largest <= turnBytes + chars, `${largest} bytes in one turn`);
+      assert.ok(largest / fields.length <= 65, `${largest / fields.length} lines in one turn`);
+    });
 });

@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { NdjsonLines } from "../../src/http/body/bulk-lines.ts";
+import { type BulkLine, type LineReader, NdjsonLines } from "../../src/http/body/bulk-lines.ts";
 import { BulkPipeline } from "../../src/http/body/bulk-pipeline.ts";
+import { workOf } from "../../src/http/body/bulk-results.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
-import { turnBytes } from "../../src/lib/turns.ts";
-import { turnsOf } from "../turns-of.ts";
+import { eachInTurns, turnBytes } from "../../src/lib/turns.ts";
+import { largestTurn, turnsOf } from "../turns-of.ts";
 
 it("a group of lines is read while the one before it is written, and written when that is stored", async () => {
   const events: string[] = [];
@@ -35,7 +36,9 @@ it("a group of lines is read while the one before it is written, and written whe
     for await (const result of pipeline.results(content(), new NdjsonLines(1_000))) text += result;
   })();
   for (let group = 0; group < 3; group++) {
-    while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const isNextRead = () => events.includes(`reads ${Math.min(2, group + 1) * 500 + 1}`);
+    while (waiting.length === 0 || !isNextRead())
+      await new Promise((resolve) => setImmediate(resolve));
     waiting.shift()?.();
   }
   await read;
@@ -71,3 +74,57 @@ it("a body that has arrived is read in turns of the event loop", async () => {
   assert.deepEqual(texts, [`${chunks} `]);
   assert.ok(turns >= chunks - 1, `${turns} turns`);
 });
+
+/** Bodies that arrive in one chunk, as when the server was busy meanwhile. */
+const bodies = {
+  "many small lines": "{}\n".repeat(100_000),
+  "lines of some hundred bytes": `{"a":"${"x".repeat(200)}"}\n`.repeat(5_000),
+  "few large lines": `{"a":"${"x".repeat(300_000)}"}\n`.repeat(8),
+};
+
+for (const [title, body] of Object.entries(bodies)) {
+  const longest = body.indexOf("\n") + 1;
+  const content = async function* () {
+    yield Buffer.from(body);
+  };
+  const consume = async (
+    reader: LineReader,
+    read: (lines: readonly BulkLine[]) => Promise<void>,
+  ) => {
+    const work = {
+      read: (lines: readonly BulkLine[]) => read(lines).then(() => lines.length),
+      write: async (count: number) => `${count} `,
+    };
+    const memory = new Reservation(new MemoryBudget(2 ** 30));
+    let text = "";
+    for await (const result of new BulkPipeline(work, memory).results(content(), reader))
+      text += result;
+    const counts = text.trim().split(" ").map(Number);
+    assert.equal(
+      counts.reduce((sum, count) => sum + count, 0),
+      body.length / longest,
+    );
+  };
+
+  it(`a turn splits only a part of ${title}`, async () => {
+    const largest = await largestTurn((note) => {
+      const reader = new NdjsonLines(2 ** 20);
+      const add = reader.add.bind(reader);
+      reader.add = (chunk) => {
+        note(chunk.length);
+        return add(chunk);
+      };
+      return consume(reader, async () => undefined);
+    });
+    assert.ok(largest <= turnBytes, `${largest} bytes`);
+  });
+
+  it(`a turn reads only a part of ${title}`, async () => {
+    const largest = await largestTurn((note) =>
+      consume(new NdjsonLines(2 ** 20), (lines) =>
+        eachInTurns(lines, workOf, (line) => note(workOf(line))),
+      ),
+    );
+    assert.ok(largest <= turnBytes + workOf({ size: longest } as BulkLine), `${largest} bytes`);
+  });
+}

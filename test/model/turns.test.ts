@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { eachInTurns, Turns, turnBytes } from "../../src/lib/turns.ts";
-import { turnsOf } from "../turns-of.ts";
+import { eachInTurns, inTurns, nextTurn, Turns, turnBytes } from "../../src/lib/turns.ts";
+import { largestTurn, turnsOf } from "../turns-of.ts";
 
 describe("a turn", () => {
   it("ends when it has done its work, and the next one begins anew", async () => {
@@ -39,5 +39,36 @@ describe("a turn", () => {
         ),
       )) <= 1,
     );
+  });
+
+  it("belongs to one task, however many there are", async () => {
+    const items = Array.from({ length: 40 }, () => turnBytes / 8);
+    const largest = await largestTurn((note) =>
+      Promise.all(
+        Array.from({ length: 10 }, () => nextTurn().then(() => eachInTurns(items, Number, note))),
+      ),
+    );
+    assert.equal(largest, turnBytes);
+  });
+
+  it("has only a piece of a large chunk", async () => {
+    async function* chunks() {
+      yield Buffer.alloc(10 * turnBytes + 1);
+      yield "no bytes" as const;
+      for (let count = 0; count < 40; count++) yield Buffer.alloc(turnBytes / 4);
+    }
+    const kept: unknown[] = [];
+    let bytes = 0;
+    const largest = await largestTurn(async (note) => {
+      for await (const piece of inTurns(chunks()))
+        if (typeof piece === "string") kept.push(piece);
+        else {
+          note(piece.length);
+          bytes += piece.length;
+        }
+    });
+    assert.deepEqual(kept, ["no bytes"]);
+    assert.equal(bytes, 20 * turnBytes + 1);
+    assert.ok(largest <= turnBytes + 1, `${largest} bytes`);
   });
 });

@@ -81,6 +81,10 @@ export type BulkOperation = CreateOperation | UpsertOperation | PutOperation;
 /** An operation of a batch, which can be for several collections. */
 export type TargetedOperation = Operation & { readonly collection: string };
 
+/** How much of a turn it takes to plan an operation: more than its bytes. */
+export const workOf = (operation: Operation): number =>
+  1_000 + ("draft" in operation ? operation.draft.fields.length : 0);
+
 /** The files that an operation brings along. */
 export const filesOf = (operation: Operation): readonly StoredFile[] =>
   "files" in operation

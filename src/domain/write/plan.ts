@@ -1,7 +1,7 @@
 // Turns operations into store changes: authorizes them, loads the state, checks preconditions and validates.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import { TimedTurns } from "../../lib/turns.ts";
 import { addFileMembers } from "../../model/file.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
@@ -18,13 +18,16 @@ import type { BatchMemory } from "./batch-memory.ts";
 import { newPutOf, putOf, removalOf } from "./changes.ts";
 import { followAll, isFollowed, ReferenceFollower } from "./follow-references.ts";
 import { planOperations } from "./operate.ts";
-import type { AddressedOperation, Operation, PutOperation, Refused } from "./operation.ts";
+import {
+  type AddressedOperation,
+  type Operation,
+  type PutOperation,
+  type Refused,
+  workOf,
+} from "./operation.ts";
 import { plannedState, type State, States, write } from "./states.ts";
 import { Upserts } from "./upserts.ts";
 import { type Accepted, isPlain, needsCurrent } from "./validate.ts";
-
-/** After this time a plan yields to other requests. */
-const maxTurnMs = 1;
 
 /** An operation with the access of its caller to its collection. */
 export interface PlannedOperation {
@@ -142,15 +145,13 @@ export class Plan {
     isListingAll: boolean,
   ): Promise<readonly (ResourceChange | Problem)[]> {
     const planned: (ResourceChange | Problem)[] = [];
-    let turnStart = performance.now();
+    const turns = new TimedTurns();
     for (const [index, operation] of operations.entries()) {
       const change = this.#change(operation, index);
       planned.push(change);
       if (change instanceof Problem && !isListingAll) break;
-      if (performance.now() - turnStart > maxTurnMs) {
-        await nextTurn();
-        turnStart = performance.now();
-      }
+      const ended = turns.take(workOf(operation.operation));
+      if (ended !== undefined) await ended;
     }
     return this.#finish(operations, planned, isListingAll);
   }

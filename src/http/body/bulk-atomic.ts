@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { overloaded } from "../../domain/problems.ts";
 import type { AllDone, BulkOperation, Refused } from "../../domain/write/operation.ts";
 import { reportLimits } from "../../lib/json/error-report.ts";
-import { eachInTurns } from "../../lib/turns.ts";
+import { eachInTurns, inTurns } from "../../lib/turns.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Problem } from "../../model/problem.ts";
 import { idempotencyKeyOf } from "../headers/idempotency-key.ts";
@@ -96,7 +96,8 @@ async function readAtomicLines(bulk: BulkRequest): Promise<AtomicLines | Problem
     });
     return lines.length > maxLines ? tooLargeForAtomic : undefined;
   };
-  for await (const chunk of readContent(context, { bytes, problem: tooLargeForAtomic })) {
+  const content = readContent(context, { bytes, problem: tooLargeForAtomic });
+  for await (const chunk of inTurns(content)) {
     if (chunk instanceof Problem) return chunk;
     if (!context.memory.take(chunk.byteLength)) return overloaded;
     if (context.request.signal.aborted) return bodyAborted;

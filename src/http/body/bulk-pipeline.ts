@@ -1,7 +1,7 @@
 // Groups arriving lines and writes them: while one group is committed, the next is collected and read.
 
 import type { Reservation } from "../../lib/memory-budget.ts";
-import { Turns } from "../../lib/turns.ts";
+import { inTurns, nextTurn } from "../../lib/turns.ts";
 import { Problem } from "../../model/problem.ts";
 import type { BulkLine, LineReader } from "./bulk-lines.ts";
 
@@ -97,11 +97,9 @@ export class BulkPipeline<Operations> {
     reader: LineReader,
   ): Promise<void> {
     let problem: Problem | undefined;
-    const turns = new Turns();
-    for await (const chunk of content) {
+    for await (const chunk of inTurns(content)) {
       if (this.#isAborted) return;
       problem = chunk instanceof Problem ? chunk : this.#addLines(reader.add(chunk));
-      if (!(chunk instanceof Problem)) await turns.take(chunk.length);
       if (problem === undefined && !this.#reserve(reader.bufferedBytes)) problem = outOfMemory;
       if (problem !== undefined) break;
       while (this.#isFull() && !this.#isAborted) await this.#progress.promise;
@@ -153,10 +151,11 @@ export class BulkPipeline<Operations> {
       this.#inFlight++;
       this.#inFlightBytes += bytes;
       const before = this.#written;
-      const read = this.#read.then(() => this.#work.read(group));
+      // Each step of each group begins with a turn of its own.
+      const read = this.#read.then(nextTurn).then(() => this.#work.read(group));
       this.#read = read;
       // Groups are written one after another, so that the order of creation is that of the lines.
-      const written = Promise.all([read, before]).then(([operations]) =>
+      const written = Promise.all([read, before.then(nextTurn)]).then(([operations]) =>
         this.#failure === undefined ? this.#work.write(operations) : "",
       );
       this.#written = this.#finishGroup(before, written, bytes);

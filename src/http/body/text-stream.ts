@@ -1,6 +1,6 @@
 // Turns an async iterable of texts and bytes into a response body stream.
 
-import { Turns, turnBytes } from "../../lib/turns.ts";
+import { inTurns, turnBytes } from "../../lib/turns.ts";
 import { type Coding, encodeStream } from "../headers/content-coding.ts";
 
 /** Texts are sent in UTF-8. Bytes have a buffer of their own, which is freed when they are sent. */
@@ -24,24 +24,15 @@ function* copiesOf(bytes: Uint8Array): Generator<Uint8Array> {
   if (bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
 }
 
-/** Yields the same bytes, about `turnBytes` in one turn of the event loop. */
-async function* inTurns(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const turns = new Turns();
-  for await (const chunk of chunks)
-    for (let start = 0; start < chunk.length; start += turnBytes) {
-      const slice = chunk.subarray(start, start + turnBytes);
-      yield slice;
-      await turns.take(slice.length);
-    }
-}
-
 /** Pulls a piece only when the client reads. `release` is called at the end, on errors and on cancel. */
 export function streamOf(
   pieces: AsyncIterable<Piece>,
   coding: Coding | undefined,
   release: () => void,
 ): ReadableStream<Uint8Array> {
-  const chunks = inTurns(coding === undefined ? bytesOf(pieces) : encodeStream(pieces, coding));
+  const chunks = inTurns<never>(
+    coding === undefined ? bytesOf(pieces) : encodeStream(pieces, coding),
+  );
   return new ReadableStream(
     {
       async pull(controller) {

@@ -1,6 +1,5 @@
 // Exports a list as NDJSON or CSV.
 
-import { setImmediate as turn } from "node:timers/promises";
 import type { ExpansionPlan } from "../../domain/expand.ts";
 import type { ListedGroups } from "../../domain/listed-groups.ts";
 import type { ListResult, PlannedList } from "../../domain/lists.ts";
@@ -14,6 +13,7 @@ import {
   resourceRow,
 } from "../../lib/csv.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { nextTurn } from "../../lib/turns.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
 import { aggregateLimits } from "../../model/query/aggregate.ts";
@@ -197,7 +197,7 @@ async function* piecesOf(
       }
       if (listed.next === undefined) return;
       // Other requests get a turn.
-      await turn();
+      await nextTurn();
       const planned = await nextPage(context, listed, isInline ? turnCount : maxCount);
       const maxBytes: number = isInline ? turnPageBytes : exportPageBytes;
       const reading: MaybePromise<ListResult | Problem> =

@@ -1,8 +1,8 @@
 // Makes responses: headers with validators and caching, and bodies that are sent in slices when they are large.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Mask } from "../../domain/mask.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
+import { nextTurn } from "../../lib/turns.ts";
 import { isByCaller, isPublic } from "../../model/access/grant.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";

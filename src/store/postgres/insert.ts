@@ -1,7 +1,7 @@
 // Inserts new resources without loading state, when the head of their collection is known: a few with one
 // statement, which commits by itself, many with several.
 
-import { setImmediate as turn } from "node:timers/promises";
+import { nextTurn } from "../../lib/turns.ts";
 import { Outage } from "../../model/outage.ts";
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import { applyChanges } from "../core/apply.ts";
@@ -122,7 +122,7 @@ async function insertInSteps(
         outcomes.push(...applied.outcomes);
         ({ head } = applied.part);
         // Other requests get a turn.
-        await turn();
+        await nextTurn();
       }
       const [, ...written] = await allOrFirstError(sent);
       return written.every(({ length }) => length > 0) ? undefined : "outdated";
