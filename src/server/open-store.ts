@@ -33,6 +33,9 @@ export interface OpenStore extends Store {
   announce(version: string, address: string | undefined): Promise<void>;
 }
 
+/** The first process puts the batches of all workers together, and counts them. */
+const inWorker = { maxInFlight: 2 };
+
 const dayMs = 24 * 60 * 60 * 1000;
 
 /**
@@ -54,12 +57,12 @@ export async function openStore(
     metrics,
   };
   if (url !== undefined) {
-    const options = { url, readUrl, retention, fileQuotas, ...queries };
+    const options = { url, readUrl, retention, fileQuotas, committer, ...queries };
     return withOwner(await openGroupedPostgres(options, report), path, []);
   }
   if (committer !== undefined) {
     const store = await openSqlite({ path, mapFile, committer, report, ...queries });
-    return withOwner(withGroupCommit(store), path, []);
+    return withOwner(withGroupCommit(store, inWorker), path, []);
   }
   const locks: FolderLock[] = [];
   try {
@@ -80,9 +83,9 @@ export async function openStore(
 /** A writer that waits for one collection does not hold up the others. */
 async function openGroupedPostgres(options: PostgresOptions, report?: Report): Promise<Store> {
   const onProgress = (message: string) => report?.("info", message);
-  const { metrics } = options;
+  const { metrics, committer } = options;
   const store = await openPostgres({ ...options, onProgress });
-  return withGroupCommit(store, { isByCollection: true, metrics });
+  return withGroupCommit(store, { isByCollection: true, ...(committer ? inWorker : { metrics }) });
 }
 
 function withOwner(

@@ -10,6 +10,8 @@ export interface GroupOptions {
   readonly maxWaitingBytes: number;
   /** Whether calls for different collections are committed separately, at the same time. */
   readonly isByCollection: boolean;
+  /** How many batches are sent to the store before the first of them is committed. */
+  readonly maxInFlight: number;
   /** Where commits are counted. */
   readonly metrics: Metrics | undefined;
 }
@@ -18,6 +20,7 @@ const defaultOptions: GroupOptions = {
   maxWaiting: 4_096,
   maxWaitingBytes: 64 * 1024 * 1024,
   isByCollection: false,
+  maxInFlight: 1,
   metrics: undefined,
 };
 
@@ -75,6 +78,8 @@ interface Lane {
   readonly calls: Call[];
   /** The number of calls in the batch before. */
   formerCalls: number;
+  /** The number of batches that the store has not committed yet. */
+  inFlight: number;
 }
 
 class CommitQueue {
@@ -124,18 +129,17 @@ class CommitQueue {
       const bytes = sizeOf(changes);
       if (!this.#hasRoom(count, bytes)) throw new Outage("busy", "too many writes are waiting");
       const name = this.#laneOf(changes);
-      const running = this.#lanes.get(name);
-      const lane = running ?? { calls: [], formerCalls: 0 };
+      const lane = this.#lane(name);
       lane.calls.push({ changes, count, bytes, resolve, reject });
       this.#waiting += count;
       this.#waitingBytes += bytes;
-      if (!running) this.#start(name, lane);
+      this.#startDue(name, lane);
     });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(this.#running);
+    while (this.#running.size > 0) await Promise.all(this.#running);
     await this.#store.close();
   }
 
@@ -151,22 +155,33 @@ class CommitQueue {
     return this.#waiting + count <= maxWaiting && this.#waitingBytes + bytes <= maxWaitingBytes;
   }
 
-  #start(name: string, lane: Lane): void {
+  #lane(name: string): Lane {
+    const lane = this.#lanes.get(name) ?? { calls: [], formerCalls: 0, inFlight: 0 };
     this.#lanes.set(name, lane);
-    const run = this.#commitAll(name, lane).finally(() => this.#running.delete(run));
+    return lane;
+  }
+
+  #startDue(name: string, lane: Lane): void {
+    if (!this.#isDue(lane)) return;
+    const run = this.#commitNext(name, lane).finally(() => this.#running.delete(run));
     this.#running.add(run);
   }
 
-  /** Starts each commit before the calls of the former one go on, so that the store does not wait for them. */
-  async #commitAll(name: string, lane: Lane): Promise<void> {
-    let settleFormer = (): void => undefined;
-    while (lane.calls.length > 0) {
-      const committed = this.#commitSome(this.#takeBatch(lane));
-      settleFormer();
-      settleFormer = await committed;
-    }
-    this.#lanes.delete(name);
-    settleFormer();
+  /** A batch that follows another before its end has as many calls, so that batches do not become small. */
+  #isDue({ calls, formerCalls, inFlight }: Lane): boolean {
+    if (inFlight === 0) return calls.length > 0;
+    const least = Math.max(formerCalls, minBatchCalls);
+    return inFlight < this.#options.maxInFlight && calls.length >= least;
+  }
+
+  /** Starts the next commit before the calls of this one go on, so that the store does not wait for them. */
+  async #commitNext(name: string, lane: Lane): Promise<void> {
+    lane.inFlight++;
+    const settle = await this.#commitSome(this.#takeBatch(lane));
+    lane.inFlight--;
+    this.#startDue(name, lane);
+    if (lane.inFlight === 0) this.#lanes.delete(name);
+    settle();
   }
 
   /** Returns a function that settles the calls. */

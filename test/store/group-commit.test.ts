@@ -27,6 +27,12 @@ class Gate {
   readonly batches: (readonly Change[])[] = [];
   readonly #waiting: (() => void)[] = [];
   #outage: Outage | undefined;
+  readonly #most: number;
+
+  /** `most`: how many commits may wait at the gate. */
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   guard(store: Store): Store {
     return {
@@ -64,22 +70,23 @@ class Gate {
     return this.batches.map(({ length }) => length);
   }
 
-  /** Lets the commit that waits at the gate through, or fails it. */
+  /** Lets the first commit that waits at the gate through, or fails it. */
   open(outage?: Outage): void {
     this.#outage = outage;
-    assert.equal(this.#waiting.length, 1, "one commit at a time");
-    this.#waiting.pop()?.();
+    assert.ok(this.#waiting.length > 0, "a commit waits");
+    assert.ok(this.#waiting.length <= this.#most, `${this.#most} at a time`);
+    this.#waiting.shift()?.();
   }
 }
 
 async function atGate(
   test: (store: Store, gate: Gate) => Promise<void>,
-  limits?: { maxWaiting?: number; maxWaitingBytes?: number },
+  limits: { maxWaiting?: number; maxWaitingBytes?: number; maxInFlight?: number } = {},
 ): Promise<void> {
   await inDirectory(async (path) => {
     const store = await openSqlite({ path });
     await store.commit([{ kind: "create-collection", collection: "things", at: 1 }]);
-    const gate = new Gate();
+    const gate = new Gate(limits.maxInFlight ?? 1);
     await test(withGroupCommit(gate.guard(store), limits), gate);
     await store.close();
   });
@@ -162,6 +169,29 @@ describe("group commit", () => {
       await again;
       assert.equal((await store.collection("things"))?.total, 65);
     }));
+
+  it("sends a batch before the former one is committed, when as many calls wait", () =>
+    atGate(
+      async (store, gate) => {
+        const calls = puts("a", 40).map((one) => store.commit([one]));
+        assert.deepEqual(gate.sizes, [1, 8]);
+        gate.open();
+        await calls[0];
+        assert.deepEqual(gate.sizes, [1, 8, 20]);
+        gate.open();
+        await calls[8];
+        const more = puts("b", 8).map((one) => store.commit([one]));
+        assert.deepEqual(gate.sizes, [1, 8, 20], "19 wait behind 20");
+        const last = store.commit([put("c")]);
+        assert.deepEqual(gate.sizes, [1, 8, 20, 20]);
+        const closed = store.close();
+        gate.open();
+        await calls[28];
+        gate.open();
+        await Promise.all([...calls, ...more, last, closed]);
+      },
+      { maxInFlight: 2 },
+    ));
 
   it("counts all changes of an atomic group", () =>
     atGate(

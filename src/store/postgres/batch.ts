@@ -3,12 +3,14 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { KeyedQueue } from "../../lib/keyed-queue.ts";
+import { Outage } from "../../model/outage.ts";
 import { applyChanges } from "../core/apply.ts";
 import type { FileQuotas } from "../core/file-use.ts";
 import type { State } from "../core/state.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
 import type { Erased, Erasure } from "../erasure.ts";
 import { collectionsIn } from "../group-commit.ts";
+import type { Committer } from "../remote-committer.ts";
 import type { Change, Outcome } from "../store.ts";
 import {
   allOrFirstError,
@@ -38,6 +40,8 @@ export interface WriterOptions {
   /** How long the head that was written last is expected to be the current one. */
   readonly headAgeMs: number;
   readonly fileQuotas: FileQuotas | undefined;
+  /** Commits in another process. */
+  readonly committer: Pick<Committer, "commit"> | undefined;
   /** Sent with a batch that changes data which nodes cache. */
   readonly notify: (sql: Sql) => Promise<unknown>;
   /** Called when writes work again after the server was read-only: another server may have taken over. */
@@ -49,6 +53,7 @@ export class BatchWriter {
   readonly #pool: WriterPool;
   readonly #queue: KeyedQueue;
   readonly #fileQuotas: FileQuotas | undefined;
+  readonly #committer: Pick<Committer, "commit"> | undefined;
   readonly #notify: (sql: Sql) => Promise<unknown>;
   readonly #onFailover: () => void;
   readonly #rows: RowCache = new Map();
@@ -57,18 +62,21 @@ export class BatchWriter {
   /** Whether the last write failed because the server is out of resources, such as disk space. */
   #isOutOfSpace = false;
 
-  constructor({ open, maxConnections, headAgeMs, fileQuotas, notify, onFailover }: WriterOptions) {
+  constructor({ open, maxConnections, headAgeMs, ...options }: WriterOptions) {
+    const { fileQuotas, committer, notify, onFailover } = options;
     this.#open = open;
     this.#pool = new WriterPool(() => open());
     this.#queue = new KeyedQueue(maxConnections);
     this.#heads = new KnownHeads(headAgeMs);
     this.#fileQuotas = fileQuotas;
+    this.#committer = committer;
     this.#notify = notify;
     this.#onFailover = onFailover;
   }
 
   /** Batches with the same collection run one after another: they would wait for each other's locks anyway. */
   commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
+    if (this.#committer) return this.#commitElsewhere(this.#committer, changes);
     return this.#queue.run(collectionsIn(changes), () =>
       this.#watch(() =>
         this.#retry((isFirst) => {
@@ -80,6 +88,21 @@ export class BatchWriter {
         }),
       ),
     );
+  }
+
+  /** The outage of another process does not say whether its server has become read-only, so it may have. */
+  #commitElsewhere(
+    committer: Pick<Committer, "commit">,
+    changes: readonly Change[],
+  ): Promise<readonly Outcome[]> {
+    return this.#watch(async () => {
+      try {
+        return await committer.commit(changes);
+      } catch (error) {
+        if (error instanceof Outage && error.reason === "unavailable") this.#disconnect();
+        throw error;
+      }
+    });
   }
 
   /** On a connection without a deadline: what is erased can be much. A trial is rolled back. */

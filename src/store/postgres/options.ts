@@ -3,6 +3,7 @@
 import type { FileQuotas } from "../core/file-use.ts";
 import type { Retention } from "../core/retention.ts";
 import { defaultDeadlineMs } from "../query-queue.ts";
+import type { Committer } from "../remote-committer.ts";
 import { maxCounted, type QueryOptions } from "../store.ts";
 
 export interface PostgresOptions extends QueryOptions {
@@ -23,6 +24,8 @@ export interface PostgresOptions extends QueryOptions {
   /** How long removals are stored; without it forever, and expired keys until they are in the way. */
   readonly retention?: Retention | undefined;
   readonly fileQuotas?: FileQuotas | undefined;
+  /** Commits in another process, so that the processes of a node do not wait for each other's locks. */
+  readonly committer?: Pick<Committer, "commit"> | undefined;
   /** How many queries that can be long run at the same time, each on a connection of its own. */
   readonly queries?: number;
   /** Called about once a second while an old database is migrated. */
@@ -38,6 +41,7 @@ const defaults = {
   cacheMs: 1_000,
   retention: undefined,
   fileQuotas: undefined,
+  committer: undefined,
   queries: 4,
   queryDeadlineMs: defaultDeadlineMs,
   maxCounted,

@@ -110,7 +110,7 @@ class PostgresStore implements Store {
     const writer = new BatchWriter({
       open: (limits) => Connection.open({ ...settings, waitsForReplica, ...limits }),
       ...{ maxConnections: settings.writers, headAgeMs: maxAgeMs },
-      fileQuotas: settings.fileQuotas,
+      ...{ fileQuotas: settings.fileQuotas, committer: settings.committer },
       notify: (sql) => this.#listener.notify(sql),
       onFailover: () => this.#reconnect(waitsForReplica),
     });
