@@ -101,13 +101,6 @@ export class PatroniCluster {
     throw new Error(`the cluster is not complete: ${this.log()}`);
   }
 
-  /** Resolves when the node follows another one. */
-  async untilFollowing(node: Node): Promise<void> {
-    for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(500))
-      if (await this.#asks(node, "/replica")) return;
-    throw new Error(`${node.name} does not follow: ${this.log()}`);
-  }
-
   /** Ends Patroni and Postgres at once, as the loss of the machine does. */
   async kill(node: Node): Promise<void> {
     const ended = node.child && once(node.child, "exit");
