@@ -69,6 +69,10 @@ export interface Candidate {
 export const isRanked = ({ words, sortings }: Query): boolean =>
   words.length > 0 && sortings.length === 0;
 
+/** Whether the query reads a range of the resources, which is always short. */
+export const isRange = ({ conditions, words, sortings, aggregation }: Query): boolean =>
+  conditions.length + words.length + sortings.length === 0 && aggregation === undefined;
+
 /** Whether the query is limited to the resources of one owner. */
 export const isOfOwner = ({ conditions }: Query): boolean =>
   conditions.some((predicate) => isCondition(predicate) && predicate.field === ownerField);

@@ -17,6 +17,8 @@ import {
   type Keyed,
   nothing,
 } from "./figures.ts";
+import type { Running } from "./filter-reads.ts";
+import { eachInTurns, itemWork } from "./in-turns.ts";
 import { ColumnValues, type RowValues } from "./row-values.ts";
 
 interface Group {
@@ -62,9 +64,17 @@ export class Aggregator {
   }
 
   /** Adds resources. For each of `fields` a text has their values as JSON, with commas between them. */
-  addColumns(count: number, texts: readonly string[]): void {
+  *addColumns(count: number, texts: readonly string[]): Running<void> {
     const columns = new ColumnValues(this.fields, texts);
-    for (columns.row = 0; columns.row < count; columns.row++) this.add(columns);
+    const work = itemWork.value * Math.max(1, this.fields.length);
+    yield* eachInTurns(
+      Array(count).keys(),
+      () => work,
+      (row) => {
+        columns.row = row;
+        this.add(columns);
+      },
+    );
   }
 
   result(): Groups {

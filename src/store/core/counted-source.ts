@@ -3,6 +3,7 @@
 import type { Predicate } from "../../model/query/predicate.ts";
 import type { Query } from "../../model/query/query.ts";
 import { ask, type Running } from "./filter-reads.ts";
+import { inBoth } from "./in-turns.ts";
 import type { Source } from "./index-use.ts";
 
 export interface CountedSource {
@@ -71,8 +72,7 @@ export function* narrowed(
   for (const { source, count } of sources) {
     const isNew = source.decided.some((predicate) => !decided.has(predicate));
     if (!isNew || count * entryCost > seqs.length) continue;
-    const also = new Set(yield* ask("seqs", { kind: "seqs", source }));
-    seqs = seqs.filter((seq) => also.has(seq));
+    seqs = yield* inBoth(seqs, yield* ask("seqs", { kind: "seqs", source }));
     for (const predicate of source.decided) decided.add(predicate);
   }
   return { seqs, rest: conditions.filter((predicate) => !decided.has(predicate)) };

@@ -41,7 +41,9 @@ export type Read =
       readonly maxBytes: number;
     }
   /** Returns the ids of the results of a query in another collection; undefined when it has more results. */
-  | { readonly kind: "ids"; readonly collection: string; readonly query: Query };
+  | { readonly kind: "ids"; readonly collection: string; readonly query: Query }
+  /** Reads nothing: other work of the event loop gets a turn. */
+  | { readonly kind: "turn" };
 
 /** Lets SQL decide which of the next resources match, in order of creation. */
 export interface RowTest {
@@ -69,6 +71,23 @@ export interface TestedRows {
   readonly values: readonly string[];
 }
 
+/** The columns that conditions and sort orders look at. */
+export type CheckedRow = readonly [
+  seq: number,
+  id: string,
+  createdAt: number,
+  updatedAt: number,
+  fields: string,
+  owner: string | null,
+];
+
+/** Returns a resource to check, without a look at its checksum. */
+export const candidateIn = ([seq, id, createdAt, updatedAt, ...rest]: CheckedRow): Candidate => {
+  const [fields, owner] = rest;
+  const resource = { id, revision: 0, createdAt, updatedAt, fields };
+  return { seq, resource: owner === null ? resource : { ...resource, owner } };
+};
+
 /** The answers to reads, by their kind. */
 export interface ReadResults {
   readonly count: number;
@@ -80,6 +99,7 @@ export interface ReadResults {
   readonly at: { readonly candidates: readonly Candidate[]; readonly read: number };
   readonly related: readonly (Resource | undefined)[];
   readonly ids: readonly string[] | undefined;
+  readonly turn: undefined;
 }
 
 /** A running filter: it yields reads, and gets their results. */
@@ -94,7 +114,7 @@ export function* ask<K extends Read["kind"]>(
 }
 
 /** How many resources are read at once, and their size. */
-export const seqsAtOnce = 500;
+export const seqsAtOnce = 250;
 export const checkedBytes = 1024 * 1024;
 
 /** Reads these resources, a few at once. */

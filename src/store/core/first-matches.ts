@@ -2,6 +2,7 @@
 
 import type { Query } from "../../model/query/query.ts";
 import type { Running } from "./filter-reads.ts";
+import { takeSorted } from "./in-turns.ts";
 import {
   type CompareMatches,
   type Match,
@@ -64,7 +65,7 @@ export function* firstMatches(
       wanted: () => ({ after: from, until: top.last }),
     });
     counted ??= { count, isWhole: isCounting() };
-    const sorted = top.sorted();
+    const sorted = yield* takeSorted(top);
     if (isLast || sorted.length < maxKept) return { matches: sorted.slice(skipped), counted };
     skipped -= maxKept;
     after = sorted.at(-1);

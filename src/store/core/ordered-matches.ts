@@ -4,6 +4,7 @@ import type { Candidate, Position, Query } from "../../model/query/query.ts";
 import type { Checker } from "./checker.ts";
 import { ask, checkedBytes, type ReadResults, type Running, seqsAtOnce } from "./filter-reads.ts";
 import type { FirstMatches, Visit } from "./first-matches.ts";
+import { takeSorted } from "./in-turns.ts";
 import type { IndexScan } from "./index-use.ts";
 import { mostTested, type RowScan } from "./row-scan.ts";
 import { type CompareMatches, type Match, TopMatches, withRank } from "./top-matches.ts";
@@ -96,8 +97,9 @@ export function* matchesByFirstKeys(
   for (let read = 0; read <= maxRead; read += seqsAtOnce) {
     last = yield* nextByKey(query, checker, scan, last, visit);
     const isFull = last && top.last && scan.keyAt(last) !== scan.keyAt(top.last);
-    if (last === undefined || isFull)
-      return { matches: top.sorted().slice(offset), counted: { count: 0, isWhole: false } };
+    if (last !== undefined && !isFull) continue;
+    const sorted = yield* takeSorted(top);
+    return { matches: sorted.slice(offset), counted: { count: 0, isWhole: false } };
   }
   return undefined;
 }

@@ -20,6 +20,7 @@ import {
   type Running,
   seqsAtOnce,
 } from "./filter-reads.ts";
+import { eachInTurns, itemWork } from "./in-turns.ts";
 
 /** What is known about one resource. */
 interface Facts {
@@ -62,7 +63,13 @@ export class RelatedResources implements RelatedFacts {
   /** Reads what is not known yet. It is called before the contents are looked at. */
   *load(contents: readonly Content[]): Running<void> {
     for (const [reference, referred] of this.#references) {
-      const ids = contents.flatMap((content) => idsIn(content.at(reference)));
+      const ids: string[] = [];
+      const workOf = () => itemWork.resource;
+      yield* eachInTurns(
+        contents,
+        workOf,
+        (content) => void ids.push(...idsIn(content.at(reference))),
+      );
       yield* referred.load(ids);
     }
   }

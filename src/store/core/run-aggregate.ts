@@ -157,7 +157,7 @@ class AggregateRun {
     for (let after: number | undefined; ; ) {
       const step = { after, isNewestFirst: false, wanted: [] };
       const next: ScannedRows = yield* scan.next(step, nothing);
-      if (next.counted > 0) this.#aggregator.addColumns(next.counted, next.values);
+      if (next.counted > 0) yield* this.#aggregator.addColumns(next.counted, next.values);
       after = next.last;
       if (after === undefined) return;
     }

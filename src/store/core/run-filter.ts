@@ -8,12 +8,13 @@ import { Checker } from "./checker.ts";
 import { type CountedSource, countSources, decidesAll, narrowed } from "./counted-source.ts";
 import { ask, type Running, readPage, visitAt } from "./filter-reads.ts";
 import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
+import { eachInTurns, itemWork, takeSorted } from "./in-turns.ts";
 import type { IndexScan, Source } from "./index-use.ts";
 import { matchesByFirstKeys, matchesInOrder, type Ordered } from "./ordered-matches.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
 import type { Ranks } from "./search.ts";
-import { between, type CompareMatches, comparison, type Match } from "./top-matches.ts";
+import { between, type CompareMatches, comparison, type Match, TopMatches } from "./top-matches.ts";
 
 export interface Filtered {
   readonly plan: IndexPlan;
@@ -213,9 +214,14 @@ class FilterRun {
       yield* this.#count(),
     );
     if (rest.length + sortings.length > 0) return yield* this.#among(seqs, rest, ranks);
-    const matches = seqs.map((seq) => ({ keys: [], seq, rank: ranks.get(seq) ?? 0 }));
     const offset = typeof start === "number" ? start : 0;
-    const page = matches.sort(this.#compare).slice(offset, offset + limit + 1);
+    const top = new TopMatches(offset + limit + 1, this.#compare);
+    yield* eachInTurns(
+      seqs,
+      () => itemWork.number,
+      (seq) => top.add({ keys: [], seq, rank: ranks.get(seq) ?? 0 }),
+    );
+    const page = (yield* takeSorted(top)).slice(offset);
     return yield* this.#result(page, { count: seqs.length, isWhole: this.#fits(seqs.length) });
   }
 

@@ -26,7 +26,7 @@ export function ranksOf(
   candidates: readonly Candidate[],
   words: readonly Word[],
   plan: IndexPlan,
-): Map<number, number> {
+): Ranks {
   const ranks = new Map<number, number>();
   for (const { seq, resource } of candidates) {
     const rank = rankOf(words, searchTextsOf(plan, resource));

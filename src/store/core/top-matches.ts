@@ -93,6 +93,19 @@ export class TopMatches {
     return this.#heap.toSorted(this.#compare);
   }
 
+  /** Takes the matches out, the last one first. */
+  *takeFromLast(): Generator<Match> {
+    const heap = this.#heap;
+    for (let last = heap[0]; last !== undefined; last = heap[0]) {
+      const other = heap.pop();
+      if (heap.length > 0 && other !== undefined) {
+        heap[0] = other;
+        this.#sink(0);
+      }
+      yield last;
+    }
+  }
+
   #rise(from: number): void {
     let at = from;
     while (at > 0) {

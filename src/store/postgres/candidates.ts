@@ -1,8 +1,11 @@
 // Reads what a filter needs: counts and seqs of index entries, and resources to check.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { eachInTurns, turnBytes } from "../../lib/turns.ts";
 import type { Candidate } from "../../model/query/query.ts";
-import type { Read, ReadResults } from "../core/filter-reads.ts";
+import { type CheckedRow, candidateIn, type Read, type ReadResults } from "../core/filter-reads.ts";
 import type { Source } from "../core/index-use.ts";
+import type { Ranks } from "../core/search.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
 import { entriesIn } from "./entries.ts";
 import { pageOf } from "./index-scan.ts";
@@ -11,9 +14,9 @@ import { type ResourceColumns, resourceColumns, resourceOf, rowsWithin } from ".
 import { testRows } from "./row-test.ts";
 import { matchesOf } from "./search.ts";
 
-/** The limits of the resources that are read at once. */
-const maxRows = 500;
-const maxBytes = 1024 * 1024;
+/** The limits of the resources that are read at once, because the driver converts them in one turn. */
+const maxRows = 250;
+const maxBytes = 256 * 1024;
 
 /** A read of the same collection. */
 type OwnRead = Exclude<Read, { kind: "related" | "ids" }>;
@@ -34,24 +37,23 @@ export async function readFor(
     }
     case "seqs": {
       const all = entriesOfSource(sql, part, read.source, sql`ORDER BY key`);
-      return firstOfEach(
-        await rows<readonly [number]>(sql`SELECT DISTINCT seq FROM (${all}) AS entry ORDER BY seq`),
-      );
+      return seqsIn(sql, sql`SELECT DISTINCT seq FROM (${all}) AS entry`);
     }
-    case "ranks": {
-      const found = await rows<readonly [number, number]>(sql`
-        SELECT seq, rank FROM (${matchesOf(sql, part, read.words)}) AS found`);
-      return new Map(found);
-    }
+    case "ranks":
+      return ranksIn(sql, matchesOf(sql, part, read.words));
     case "scan": {
       const { scan, after: start = 0, isNewestFirst, limit } = read;
       const page = pageOf(sql, part, scan, { start, isNewestFirst, limit: limit - 1 });
       return firstOfEach(await rows<readonly [number]>(sql`SELECT seq FROM (${page}) AS page`));
     }
     case "next":
-      return candidatesIn(await rows<SeqResource>(nextRows(sql, part, read)));
+      return read.isVerified
+        ? candidatesIn(await rows(nextRows(sql, part, read, sql`${resourceColumns(sql)}, seq`)))
+        : (await rows<CheckedRow>(nextRows(sql, part, read, checkedColumns(sql)))).map(candidateIn);
     case "test":
       return testRows(sql, part, read);
+    case "turn":
+      return nextTurn();
     case "at": {
       const candidates = candidatesIn(await listedRows(sql, part, read));
       const last = candidates.at(-1)?.seq;
@@ -59,6 +61,37 @@ export async function readFor(
       return { candidates, read: isAll ? read.seqs.length : read.seqs.indexOf(last) + 1 };
     }
   }
+}
+
+/** A row takes far more time than a number, so that each has many; one is the work of a turn. */
+const numbersAtOnce = 4_096;
+const blockOf = (sql: Sql, order: Statement): Statement =>
+  sql`(row_number() OVER (${order}) - 1) / ${numbersAtOnce}::bigint AS block`;
+const numbersIn = (text: string): readonly number[] => JSON.parse(`[${text}]`);
+const blockWork = (): number => turnBytes;
+
+/** Returns the seqs of a table in ascending order. */
+async function seqsIn(sql: Sql, table: Statement): Promise<readonly number[]> {
+  const blocks = await rows<readonly [string]>(sql`
+    SELECT string_agg(seq::text, ',' ORDER BY seq)
+    FROM (SELECT seq, ${blockOf(sql, sql`ORDER BY seq`)} FROM (${table}) AS found) AS numbered
+    GROUP BY block ORDER BY block`);
+  const seqs: number[] = [];
+  await eachInTurns(blocks, blockWork, ([text]) => void seqs.push(...numbersIn(text)));
+  return seqs;
+}
+
+async function ranksIn(sql: Sql, table: Statement): Promise<Ranks> {
+  const blocks = await rows<readonly [string, string]>(sql`
+    SELECT string_agg(seq::text, ','), string_agg(rank::text, ',')
+    FROM (SELECT seq, rank, ${blockOf(sql, sql``)} FROM (${table}) AS found) AS numbered
+    GROUP BY block`);
+  const ranks = new Map<number, number>();
+  await eachInTurns(blocks, blockWork, ([seqs, values]) => {
+    const found = numbersIn(values);
+    for (const [at, seq] of numbersIn(seqs).entries()) ranks.set(seq, found[at] ?? 0);
+  });
+  return ranks;
 }
 
 /** All columns are null where there is no resource. */
@@ -105,10 +138,14 @@ type SeqResource = readonly [...ResourceColumns, seq: number];
 const candidatesIn = (found: readonly SeqResource[]): readonly Candidate[] =>
   found.map((row) => ({ seq: row[9], resource: resourceOf(row) }));
 
+/** The columns of a CheckedRow. */
+const checkedColumns = (sql: Sql): Statement => sql`seq, id, created, updated, fields, owner`;
+
 function nextRows(
   sql: Sql,
   part: number,
   { after, isNewestFirst }: Extract<Read, { kind: "next" }>,
+  columns: Statement,
 ): Statement {
   const order = isNewestFirst ? sql`seq DESC` : sql`seq`;
   const beyond = isNewestFirst
@@ -118,7 +155,7 @@ function nextRows(
     SELECT * FROM resources WHERE part = ${part}::bigint AND ${beyond}
     ORDER BY ${order} LIMIT ${maxRows}::bigint`;
   return sql`
-    SELECT ${resourceColumns(sql)}, seq FROM ${rowsWithin(sql, table, order, maxBytes)} AS page
+    SELECT ${columns} FROM ${rowsWithin(sql, table, order, maxBytes)} AS page
     ORDER BY ${order}`;
 }
 

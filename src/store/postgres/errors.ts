@@ -48,9 +48,10 @@ export const isMissingTable = (error: unknown): boolean =>
 export const isOtherSchema = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code.startsWith("42");
 
-/** Whether a value could not be converted, for example to JSON. */
+/** Whether a value could not be converted, for example to JSON, by the server or here. */
 export const isDataError = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError && error.code.startsWith("22");
+  error instanceof SyntaxError ||
+  (error instanceof postgres.PostgresError && error.code.startsWith("22"));
 
 /** Whether the error has closed the connection. */
 export function isConnectionLost(error: unknown): boolean {

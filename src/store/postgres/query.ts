@@ -18,10 +18,6 @@ import { search } from "./search.ts";
 
 type Reply = Versioned<QueryResult> | undefined;
 
-/** Whether the query reads a range of the resources, which is always short. */
-export const isRange = ({ conditions, words, sortings, aggregation }: Query): boolean =>
-  conditions.length + words.length + sortings.length === 0 && aggregation === undefined;
-
 /** Returns undefined when the part was deleted. Nothing else may use the connection meanwhile. */
 export function runQuery(
   sql: Sql,

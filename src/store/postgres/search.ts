@@ -1,8 +1,10 @@
 // Runs full-text searches: finds the resources that contain all words, and ranks them.
 
+import { eachInTurns } from "../../lib/turns.ts";
 import { countWithin, type Query, type Word } from "../../model/query/query.ts";
 import { termOf, termSpan } from "../../model/query/rank.ts";
 import { sizeOf } from "../../model/resource.ts";
+import { workOf } from "../core/in-turns.ts";
 import { bestOf, onlyTerm, ranksOf } from "../core/search.ts";
 import type { QueryResult } from "../store.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
@@ -133,7 +135,10 @@ async function checkEach(
   if (!result) return { reply: undefined };
   const { head, hits, isCut: isTooMuch } = result;
   if (isTooMuch) return undefined;
-  const ranks = ranksOf(hits, query.words, row.plan);
+  const ranks = new Map<number, number>();
+  await eachInTurns(hits, workOf, (hit) => {
+    for (const [seq, rank] of ranksOf([hit], query.words, row.plan)) ranks.set(seq, rank);
+  });
   const bySeq = new Map(hits.map(({ seq, resource }) => [seq, resource]));
   const offset = offsetOf(query);
   const page = bestOf(ranks, offset + query.limit)

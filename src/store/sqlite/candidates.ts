@@ -3,7 +3,7 @@
 import { type Candidate, countWithin } from "../../model/query/query.ts";
 import { minKey, type Span, someValue } from "../../model/query/sort-key.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Read, ReadResults } from "../core/filter-reads.ts";
+import { type CheckedRow, candidateIn, type Read, type ReadResults } from "../core/filter-reads.ts";
 import type { IndexScan, Source } from "../core/index-use.ts";
 import type { CachedCollection } from "./collections.ts";
 import type { Connection, Row, Query as Statement } from "./connection.ts";
@@ -21,16 +21,8 @@ const maxBytes = 1024 * 1024;
 /** All keys, including the key of a missing value. */
 export const everyKey: readonly Span[] = [{ from: minKey, to: someValue.to }];
 
-/** What conditions and sort orders look at. */
+/** The columns of a CheckedRow. */
 const checkedColumns = "seq, id, created, updated, fields, owner";
-type CheckedRow = readonly [
-  seq: number,
-  id: string,
-  createdAt: number,
-  updatedAt: number,
-  fields: string,
-  owner: string | null,
-];
 
 /** A read of the same collection. */
 type OwnRead = Exclude<Read, { kind: "related" | "ids" }>;
@@ -95,6 +87,9 @@ export class CandidateReader {
         return this.#rowTester.test(known, read);
       case "at":
         return this.#at(part, read.seqs, read.maxBytes);
+      // A reader thread has no other work.
+      case "turn":
+        return undefined;
     }
   }
 
@@ -168,7 +163,7 @@ export class CandidateReader {
     if (!isVerified)
       return this.#next[direction]
         .within(maxBytes, (row) => row[4].length, part, from)
-        .rows.map(toUnverified);
+        .rows.map(candidateIn);
     const statement = this.#nextVerified[direction];
     return statement.within(maxBytes, (row) => row[5].length, part, from).rows.map(toCandidate);
   }
@@ -192,11 +187,6 @@ export class CandidateReader {
     return countWithin(seqs, (seq) => sizes.get(seq) ?? 0, maxBytes);
   }
 }
-
-const toUnverified = ([seq, id, createdAt, updatedAt, fields, owner]: CheckedRow): Candidate => ({
-  seq,
-  resource: { id, revision: 0, createdAt, updatedAt, fields, ...(owner !== null && { owner }) },
-});
 
 /** Returns the key of a scan whose entries have only one. */
 export const keyOfGroup = ({ spans }: IndexScan): string => spans?.[0]?.from ?? minKey;
