@@ -13,11 +13,12 @@ import {
   resourceRow,
 } from "../../lib/csv.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
-import { nextTurn } from "../../lib/turns.ts";
+import { nextTurn, turnBytes } from "../../lib/turns.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
 import { aggregateLimits } from "../../model/query/aggregate.ts";
 import { everyField, type ListRequest, pageLimits } from "../../model/query/list-request.ts";
+import { isRange } from "../../model/query/query.ts";
 import { renderPieces, withText } from "../../model/render.ts";
 import { expandedMember } from "../../model/resource.ts";
 import { validatorOf } from "../../model/validator.ts";
@@ -36,13 +37,24 @@ export const listTypes = ["application/json", ...ndjsonTypes, "text/csv"] as con
 export type ListType = (typeof listTypes)[number];
 export type ExportType = Exclude<ListType, "application/json">;
 
-/** The limits of one page of an export. */
-const maxCount = 500;
+/** The limit of one page of an export. */
 export const exportPageBytes = 256 * 1024;
 
-/** The limits of what is read or rendered in one turn of the event loop. */
+/** How many are read or rendered in one turn of the event loop. */
 const turnCount = 100;
-const turnPageBytes = 64 * 1024;
+
+interface PageLimits {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** By where a page comes from. A larger one saves scans and round trips. */
+const limitsOf = {
+  inline: { count: turnCount, bytes: turnBytes },
+  /** The driver of a database converts it in one turn. */
+  range: { count: 250, bytes: turnBytes },
+  found: { count: 500, bytes: exportPageBytes },
+} satisfies Record<string, PageLimits>;
 
 /** The memory of one export: the text of a page, and its bytes. */
 const exportBytes = 1024 * 1024;
@@ -147,7 +159,7 @@ export function exportRequest(listRequest: ListRequest): ListRequest {
     ...listRequest,
     sort: isRanked ? byCreation : listRequest.sort,
     cursor: { text: "", place },
-    limit: maxCount,
+    limit: limitsOf.found.count,
     isCounted: false,
   };
 }
@@ -186,7 +198,7 @@ async function* piecesOf(
   const { services } = context;
   const writer = writerFor(type, first, context.collectionUrl);
   let listed = first;
-  let isInline = true;
+  let limits: PageLimits = limitsOf.inline;
   try {
     if (writer.head !== "") yield writer.head;
     for (;;) {
@@ -198,12 +210,11 @@ async function* piecesOf(
       if (listed.next === undefined) return;
       // Other requests get a turn.
       await nextTurn();
-      const planned = await nextPage(context, listed, isInline ? turnCount : maxCount);
-      const maxBytes: number = isInline ? turnPageBytes : exportPageBytes;
+      const planned = await nextPage(context, listed, limits.count);
       const reading: MaybePromise<ListResult | Problem> =
-        planned instanceof Problem ? planned : readList(context, planned, maxBytes);
-      // A page that is read elsewhere blocks nobody, and a larger one saves scans and round trips.
-      isInline = !(reading instanceof Promise);
+        planned instanceof Problem ? planned : readList(context, planned, limits.bytes);
+      if (!(reading instanceof Promise)) limits = limitsOf.inline;
+      else limits = isRangeIn(planned) ? limitsOf.range : limitsOf.found;
       const read = await reading;
       // The status is already sent: the stream is aborted, so that the client sees that it is incomplete.
       if (read instanceof Problem) throw new Error(`the export was aborted: ${read.detail}`);
@@ -215,6 +226,9 @@ async function* piecesOf(
   }
 }
 
+const isRangeIn = (planned: PlannedList | Problem): boolean =>
+  "query" in planned && (planned.query === undefined || isRange(planned.query));
+
 /** Yields the rows of a page. One that is too large with what it refers to is written in parts. */
 async function* rowsOf(
   context: RequestContext,
@@ -224,8 +238,10 @@ async function* rowsOf(
 ): AsyncGenerator<Piece> {
   const { resources } = listed;
   if (expansion === undefined) {
-    for (let start = 0; start < resources.length; start += turnCount)
+    for (let start = 0; start < resources.length; start += turnCount) {
+      if (start > 0) await nextTurn();
       yield* writer.pieces({ ...listed, resources: resources.slice(start, start + turnCount) });
+    }
     return;
   }
   const maxBytes = resources.length === 1 ? pageLimits.maxBytes : expandedExportBytes;

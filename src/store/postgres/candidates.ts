@@ -1,7 +1,6 @@
 // Reads what a filter needs: counts and seqs of index entries, and resources to check.
 
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { eachInTurns, turnBytes } from "../../lib/turns.ts";
+import { eachInTurns, nextTurn, turnBytes } from "../../lib/turns.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { type CheckedRow, candidateIn, type Read, type ReadResults } from "../core/filter-reads.ts";
 import type { Source } from "../core/index-use.ts";
@@ -53,7 +52,8 @@ export async function readFor(
     case "test":
       return testRows(sql, part, read);
     case "turn":
-      return nextTurn();
+      await nextTurn();
+      return undefined;
     case "at": {
       const candidates = candidatesIn(await listedRows(sql, part, read));
       const last = candidates.at(-1)?.seq;
