@@ -8,6 +8,7 @@ import type { CollectionRow } from "./collections.ts";
 import type { Sql, Statement } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
 import { countEntries, entriesIn, keyParameter, orderOf, type PageQuery } from "./entries.ts";
+import { runCounted } from "./known-counts.ts";
 import { readRange } from "./resource.ts";
 import { reverseScanPage } from "./reverse-scan.ts";
 import { runStatement, toQueryResult } from "./statement.ts";
@@ -22,11 +23,15 @@ export async function scanIndex(
   const { part } = row;
   const order = orderOf(sql, scan, query.isNewestFirst);
   const page = pageOf(sql, part, scan, query);
-  const found = await runStatement(sql, part, {
+  const parts = {
     hits: sql`SELECT row_number() OVER (${order}) AS place, seq, '' AS key FROM (${page}) AS page`,
     count: query.isCounted ? countEntries(sql, part, scan, maxCounted + 1) : sql`NULL`,
     maxBytes: query.maxBytes,
-  });
+  };
+  const { index, spans } = scan;
+  const found = await (query.isCounted && spans !== undefined
+    ? runCounted(sql, row, ["index", index, spans, maxCounted], parts)
+    : runStatement(sql, part, parts));
   if (!found) return undefined;
   const result = toQueryResult(row, found, query, (hit) => positionOf(hit, query));
   const { total = 0 } = result.value;

@@ -10,6 +10,7 @@ import type { QueryResult } from "../store.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
 import type { Versioned } from "./directory.ts";
+import { runCounted } from "./known-counts.ts";
 import { runStatement, toQueryResult } from "./statement.ts";
 
 type Reply = Versioned<QueryResult> | undefined;
@@ -39,7 +40,7 @@ async function searchTerm(
 ): Promise<Reply> {
   const { part } = row;
   const matches = sql`FROM words WHERE part = ${part}::bigint AND word = ${term}`;
-  const found = await runStatement(sql, part, {
+  const parts = {
     hits: sql`
       SELECT row_number() OVER (ORDER BY rank, seq) AS place, seq, '' AS key
       FROM (SELECT rank, seq ${matches} ORDER BY rank, seq ${pageOf(sql, query)}) AS page`,
@@ -47,7 +48,10 @@ async function searchTerm(
       ? sql`SELECT count(*) FROM (SELECT 1 ${matches} LIMIT ${maxCounted + 1}::bigint) AS counted`
       : sql`NULL`,
     maxBytes: query.maxBytes,
-  });
+  };
+  const found = await (query.isCounted
+    ? runCounted(sql, row, ["word", term, maxCounted], parts)
+    : runStatement(sql, part, parts));
   const answer = found && toQueryResult(row, found, query, () => undefined);
   if (!answer || (answer.value.total ?? 0) <= maxCounted) return answer;
   return { ...answer, value: { ...answer.value, total: undefined, totalAtLeast: maxCounted } };

@@ -1,0 +1,53 @@
+// Keeps the totals of queries while the state of their part stays the same, because counting takes longer than a page.
+
+import { RecentMap } from "../../lib/recent-map.ts";
+import type { CollectionRow, HeadState } from "./collections.ts";
+import type { Sql } from "./connection.ts";
+import { runStatement, type StatementParts, type StatementResult } from "./statement.ts";
+
+/** The totals of one state of a part, by what is counted. */
+interface Known extends Pick<HeadState, "epoch" | "revision"> {
+  readonly counts: RecentMap<string, number>;
+}
+
+const maxCounts = 1_000;
+/** Fewer entries are counted in less time than it takes to read a page again after a change. */
+const minCount = 10_000;
+/** What has a longer name, such as a thousand values, is not kept. */
+const maxNameLength = 1_000;
+
+/** The row of a collection is another one when its definition changes. */
+const knownOf = new WeakMap<CollectionRow, Known>();
+
+/** Runs a statement that counts, and leaves out what is known. `counted` says what it counts. */
+export async function runCounted(
+  sql: Sql,
+  row: CollectionRow,
+  counted: readonly unknown[],
+  parts: StatementParts,
+): Promise<StatementResult | undefined> {
+  const name = JSON.stringify(counted);
+  const known = knownOf.get(row);
+  const count = known?.counts.get(name);
+  if (known !== undefined && count !== undefined) {
+    const page = await runStatement(sql, row.part, { ...parts, count: sql`NULL` });
+    if (page !== undefined && isOf(page.head, known)) return { ...page, count };
+  }
+  const found = await runStatement(sql, row.part, parts);
+  const { count: total = 0 } = found ?? {};
+  if (found !== undefined && total >= minCount && name.length <= maxNameLength)
+    countsOf(row, found.head).set(name, total);
+  return found;
+}
+
+const isOf = ({ epoch, revision }: HeadState, known: Known): boolean =>
+  epoch === known.epoch && revision === known.revision;
+
+function countsOf(row: CollectionRow, head: HeadState): Known["counts"] {
+  const known = knownOf.get(row);
+  if (known !== undefined && isOf(head, known)) return known.counts;
+  const { epoch, revision } = head;
+  const counts = new RecentMap<string, number>(maxCounts);
+  knownOf.set(row, { epoch, revision, counts });
+  return counts;
+}
