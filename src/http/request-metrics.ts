@@ -13,6 +13,9 @@ export class RequestMetrics {
   /** By route; one histogram for each class of status that occurred. */
   readonly #byRoute = new Map<RouteName, (Histogram | undefined)[]>();
 
+  /** How many requests were measured. */
+  count = 0;
+
   constructor(metrics: Metrics) {
     metrics.histograms(
       "restante_http_request_duration_seconds",
@@ -22,6 +25,7 @@ export class RequestMetrics {
   }
 
   add(context: RequestContext, status: number, ms: number): void {
+    this.count++;
     const key = context.route ?? noRoute;
     const known = this.#byRoute.get(key);
     const histogram = known?.[(status / 100) | 0];

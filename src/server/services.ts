@@ -90,6 +90,7 @@ function pick(lasting: Lasting) {
     filesUnready: () => filesHealth.unready(),
     storeVersion: () => store.version?.(),
     measureRequest: requestMetrics.add.bind(requestMetrics),
+    answered: () => requestMetrics.count,
     metrics: () => lasting.collect(),
   };
 }

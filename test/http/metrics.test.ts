@@ -1,6 +1,7 @@
 // Metrics: who may read them, what they count, and that no request can add labels.
 
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { routes } from "../../src/http/routes.ts";
 import { startApp, type TestApp } from "./app.ts";
@@ -59,6 +60,29 @@ describe("GET /-/metrics", () => {
     assert.equal(grown(requests("GET", "/{collection}/{id}", "4xx")), 1);
     assert.equal(grown(requests("GET", "/{collection}", "4xx")), 1);
     assert.equal(grown("restante_commit_changes_count"), 1);
+  });
+
+  it("shows that an import writes smaller groups while other requests are answered", async () => {
+    const smallGroups = async () => {
+      const metrics = await readMetrics();
+      const upTo = (le: number) => metrics.get(`restante_commit_changes_bucket{le="${le}"}`) ?? 0;
+      return upTo(50) - upTo(25);
+    };
+    await app.post("imported", {});
+    const before = await smallGroups();
+    async function* lines() {
+      yield Buffer.from("{}\n");
+      while ((await app.total("imported")) < 2);
+      yield Buffer.from("{}\n".repeat(1_000));
+    }
+    const response = await app.request("/imported", {
+      method: "POST",
+      headers: { "content-type": "application/x-ndjson", prefer: "return=minimal" },
+      body: Readable.toWeb(Readable.from(lines())),
+      duplex: "half",
+    } as unknown as RequestInit);
+    assert.equal(JSON.parse(await response.text()).created, 1_001);
+    assert.ok((await smallGroups()) > before);
   });
 
   const ofTheFile = [

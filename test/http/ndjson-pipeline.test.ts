@@ -3,7 +3,12 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { type BulkLine, type LineReader, NdjsonLines } from "../../src/http/body/bulk-lines.ts";
-import { BulkPipeline } from "../../src/http/body/bulk-pipeline.ts";
+import {
+  BulkPipeline,
+  groupsBeside,
+  smallGroups,
+  writeGroups,
+} from "../../src/http/body/bulk-pipeline.ts";
 import { workOf } from "../../src/http/body/bulk-results.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 import { eachInTurns, turnBytes } from "../../src/lib/turns.ts";
@@ -64,7 +69,7 @@ it("a body that has arrived is read in turns of the event loop", async () => {
   const pipeline = new BulkPipeline(
     { read: async (lines) => lines, write: async (lines) => `${lines.length} ` },
     new Reservation(new MemoryBudget(2 ** 30)),
-    { lines: chunks, bytes: 2 ** 30, isEager: false },
+    () => ({ lines: chunks, bytes: 2 ** 30, isEager: false }),
   );
   const texts: unknown[] = [];
   const results = pipeline.results(content(), new NdjsonLines(2 * turnBytes));
@@ -73,6 +78,42 @@ it("a body that has arrived is read in turns of the event loop", async () => {
   });
   assert.deepEqual(texts, [`${chunks} `]);
   assert.ok(turns >= chunks - 1, `${turns} turns`);
+});
+
+it("groups are small while other requests are answered, and large when none are", async () => {
+  let answered = 7;
+  const sizes: number[] = [];
+  const pipeline = new BulkPipeline(
+    {
+      read: async (lines) => lines.length,
+      async write(count) {
+        sizes.push(count);
+        // Others are answered while the groups from the second to the fifth are stored.
+        if (sizes.length > 1 && sizes.length < 6) answered++;
+        return "-";
+      },
+    },
+    new Reservation(new MemoryBudget(2 ** 30)),
+    groupsBeside(() => answered),
+  );
+  async function* content() {
+    yield Buffer.from("{}\n".repeat(5_000));
+  }
+  for await (const _ of pipeline.results(content(), new NdjsonLines(1_000)));
+  const { lines: large } = writeGroups;
+  const { lines: small } = smallGroups;
+  assert.equal(
+    sizes.reduce((sum, size) => sum + size, 0),
+    5_000,
+  );
+  assert.deepEqual(sizes.slice(0, 2), [large, large]);
+  const firstSmall = sizes.indexOf(small);
+  assert.ok(firstSmall > 1 && firstSmall <= 4, sizes.join(" "));
+  assert.deepEqual(sizes.slice(firstSmall, firstSmall + 4), [small, small, small, small]);
+  assert.ok(
+    sizes.slice(firstSmall + 4, -1).every((size) => size === large),
+    sizes.join(" "),
+  );
 });
 
 /** Bodies that arrive in one chunk, as when the server was busy meanwhile. */

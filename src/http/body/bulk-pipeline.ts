@@ -15,6 +15,20 @@ export interface GroupLimits {
 /** Small enough that other writers do not wait long. */
 export const writeGroups: GroupLimits = { lines: 500, bytes: 1024 * 1024, isEager: true };
 
+/** A store has the processor for some milliseconds with these, and not for the time of ten of them. */
+export const smallGroups: GroupLimits = { lines: 50, bytes: 128 * 1024, isEager: true };
+
+/** Returns the limits of each next group: small ones while other requests are answered. */
+export function groupsBeside(answered: () => number): () => GroupLimits {
+  let before = answered();
+  return () => {
+    const now = answered();
+    const isAlone = now === before;
+    before = now;
+    return isAlone ? writeGroups : smallGroups;
+  };
+}
+
 /** One group is committed while the next one is ready. */
 const maxInFlight = 2;
 
@@ -39,7 +53,9 @@ const outOfMemory = new Problem(
 export class BulkPipeline<Operations> {
   readonly #work: GroupWork<Operations>;
   readonly #memory: Reservation;
-  readonly #limits: GroupLimits;
+  readonly #nextLimits: () => GroupLimits;
+  /** Of the group that is collected. */
+  #limits: GroupLimits;
   #lines: BulkLine[] = [];
   #bytes = 0;
   #inFlight = 0;
@@ -58,10 +74,11 @@ export class BulkPipeline<Operations> {
   #progress = Promise.withResolvers<void>();
 
   /** Buffered lines and results are counted in `memory`, which is released with the last result. */
-  constructor(work: GroupWork<Operations>, memory: Reservation, limits = writeGroups) {
+  constructor(work: GroupWork<Operations>, memory: Reservation, nextLimits = () => writeGroups) {
     this.#work = work;
     this.#memory = memory;
-    this.#limits = limits;
+    this.#nextLimits = nextLimits;
+    this.#limits = nextLimits();
   }
 
   /** Yields the results as they are ready. A problem is the last and says why reading stopped. */
@@ -172,6 +189,7 @@ export class BulkPipeline<Operations> {
       bytes += line.size;
     }
     this.#bytes -= bytes;
+    this.#limits = this.#nextLimits();
     return this.#lines.splice(0, count);
   }
 

@@ -15,7 +15,7 @@ import { problemFromError } from "../response/problem.ts";
 import { atomicLimits, writeAtomic } from "./bulk-atomic.ts";
 import { type BulkLine, filterLines } from "./bulk-lines.ts";
 import { readBulkParameters } from "./bulk-parameters.ts";
-import { BulkPipeline, type GroupLimits, writeGroups } from "./bulk-pipeline.ts";
+import { BulkPipeline, type GroupLimits, groupsBeside } from "./bulk-pipeline.ts";
 import {
   BulkCount,
   type BulkRequest,
@@ -90,7 +90,7 @@ async function writeEach(bulk: BulkRequest): Promise<Response | Problem> {
       },
     },
     new Reservation(context.services.memory),
-    isDryRun ? trialGroups : writeGroups,
+    isDryRun ? () => trialGroups : groupsBeside(context.services.answered),
   );
   const endsOf = async (group: readonly ReadLine[]): Promise<readonly (Written | Problem)[]> => {
     try {

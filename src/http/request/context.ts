@@ -85,6 +85,8 @@ export interface Services {
   /** Undefined when no collector is configured. */
   readonly traces: Traces | undefined;
   readonly measureRequest: (context: RequestContext, status: number, ms: number) => void;
+  /** How many requests this process has answered. */
+  readonly answered: () => number;
   /** The metrics of all processes. */
   readonly metrics: () => MaybePromise<readonly MetricFamily[]>;
   readonly logRequest: ((context: RequestContext, status: number, ms: number) => void) | undefined;
