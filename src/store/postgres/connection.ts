@@ -198,12 +198,12 @@ function withoutNul(text: unknown): string {
 }
 
 function textArray(texts: readonly (string | null)[]): string {
-  const quote = (text: string | null) =>
-    text === null
-      ? "NULL"
-      : `"${withoutNul(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
-  return `{${texts.map(quote).join()}}`;
+  return `{${texts.map((text) => (text === null ? "NULL" : `"${quoted(text)}"`)).join()}}`;
 }
+
+/** Most ids and keys need no quotes inside. */
+const quoted = (text: string): string =>
+  /["\\\0]/.test(text) ? withoutNul(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"') : text;
 
 function numberArray(numbers: readonly (number | null)[]): string {
   return `{${numbers.map((number) => number ?? "NULL").join()}}`;

@@ -12,6 +12,7 @@ import type { Change, Outcome } from "../store.ts";
 import {
   allOrFirstError,
   type Connection,
+  column,
   type Row,
   rows,
   type Sql,
@@ -21,7 +22,7 @@ import { ConnectionLost, isCanceled, isUncertain, messageOf } from "./errors.ts"
 import type { KnownHead, KnownHeads } from "./known-heads.ts";
 import { begin, commit, rollback, withRollback } from "./transaction.ts";
 import type { WriterConnection } from "./writer-pool.ts";
-import { countersOf, insertEntries, insertResources, insertWords } from "./writes.ts";
+import { countersOf, insertEntries, insertWords } from "./writes.ts";
 
 /** Returns the collection when all changes are new resources of one, without files, decided by no other. */
 export function insertedInto(changes: readonly Change[]): string | undefined {
@@ -181,7 +182,7 @@ async function insert(connection: Connection, before: Head, writes: PartWrites):
 
 /** Locks the head, and writes only when it is still `before`. */
 function insertAt(sql: Sql, before: Head, writes: PartWrites): Statement {
-  const { part, head, inserted, entries, words } = writes;
+  const { part, head, entries, words } = writes;
   const from = sql`written CROSS JOIN`;
   return sql`
     WITH written AS (
@@ -192,6 +193,24 @@ function insertAt(sql: Sql, before: Head, writes: PartWrites): Statement {
     ),
     ${entries.length > 0 ? sql`entry AS (${insertEntries(sql, part, entries, from)}),` : sql``}
     ${words.length > 0 ? sql`word AS (${insertWords(sql, part, words, from)}),` : sql``}
-    resource AS (${insertResources(sql, part, inserted, from)})
+    resource AS (${insertInOrder(sql, before, writes)})
     SELECT part FROM written`;
 }
+
+/**
+ * Each resource has the next sequence number and revision. With ON CONFLICT Postgres would look for others
+ * first, which takes up to twice the time.
+ */
+const insertInOrder = (sql: Sql, { seq, revision }: Head, writes: PartWrites): Statement => {
+  const { part, inserted } = writes;
+  return sql`
+    INSERT INTO resources
+      (part, seq, id, revision, created, updated, fields, owner, files, shares_date, checksum)
+    SELECT ${part}::bigint, ${seq}::bigint + place, id, ${revision}::bigint + place, created,
+      created, fields, owner, NULL, 0, checksum
+    FROM written CROSS JOIN unnest(
+      ${column(inserted, "id")}::text[], ${column(inserted, "createdAt")}::bigint[],
+      ${column(inserted, "fields")}::text[], ${column(inserted, "owner")}::text[],
+      ${column(inserted, "checksum")}::bigint[]
+    ) WITH ORDINALITY AS next (id, created, fields, owner, checksum, place)`;
+};

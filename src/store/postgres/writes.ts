@@ -132,25 +132,16 @@ const deleteResources = (sql: Sql, part: number, seqs: readonly number[]): State
 /** With `from`, an item of a FROM list, nothing is written when it has no row. */
 type From = Statement;
 
-/** The rows are new: with ON CONFLICT Postgres would look for others first, which takes up to twice the time. */
-export const insertResources = (
-  sql: Sql,
-  part: number,
-  resources: readonly ResourceRow[],
-  from: From = sql``,
-): Statement => sql`
+const putResources = (sql: Sql, part: number, resources: readonly ResourceRow[]): Statement => sql`
   INSERT INTO resources
     (part, seq, id, revision, created, updated, fields, owner, files, shares_date, checksum)
-  SELECT ${part}::bigint, next.* FROM ${from} unnest(
+  SELECT ${part}::bigint, next.* FROM unnest(
     ${column(resources, "seq")}::bigint[], ${column(resources, "id")}::text[],
     ${column(resources, "revision")}::bigint[], ${column(resources, "createdAt")}::bigint[],
     ${column(resources, "updatedAt")}::bigint[], ${column(resources, "fields")}::text[],
     ${column(resources, "owner")}::text[], ${column(resources, "files")}::text[],
     ${column(resources, "sharesDate")}::bigint[], ${column(resources, "checksum")}::bigint[]
-  ) AS next`;
-
-const putResources = (sql: Sql, part: number, resources: readonly ResourceRow[]): Statement => sql`
-  ${insertResources(sql, part, resources)}
+  ) AS next
   ON CONFLICT (part, seq) DO UPDATE
   SET revision = excluded.revision, updated = excluded.updated, fields = excluded.fields,
     owner = excluded.owner, files = excluded.files, shares_date = excluded.shares_date,
