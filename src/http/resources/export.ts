@@ -43,20 +43,13 @@ export const exportPageBytes = 256 * 1024;
 /** How many are read or rendered in one turn of the event loop. */
 const turnCount = 100;
 
-interface PageLimits {
-  readonly count: number;
-  readonly bytes: number;
-}
-
-/** By where a page comes from. A larger one saves scans and round trips. */
+/** A page that is searched for elsewhere is larger, which saves scans. */
 const limitsOf = {
-  inline: { count: turnCount, bytes: turnBytes },
-  /** The driver of a database converts it in one turn. */
-  range: { count: 250, bytes: turnBytes },
+  short: { count: turnCount, bytes: turnBytes },
   found: { count: 500, bytes: exportPageBytes },
-} satisfies Record<string, PageLimits>;
+};
 
-/** The memory of one export: the text of a page, and its bytes. */
+/** The memory of one export: the text of a page, its bytes, and the next page. */
 const exportBytes = 1024 * 1024;
 
 /** The limit for the resources that are sent together with what they refer to. */
@@ -198,10 +191,26 @@ async function* piecesOf(
   const { services } = context;
   const writer = writerFor(type, first, context.collectionUrl);
   let listed = first;
-  let limits: PageLimits = limitsOf.inline;
+  let limits = limitsOf.short;
+  let isElsewhere = false;
+  const readAfter = async (page: ListResult): Promise<ListResult> => {
+    const planned = await nextPage(context, page, limits.count);
+    const reading: MaybePromise<ListResult | Problem> =
+      planned instanceof Problem ? planned : readList(context, planned, limits.bytes);
+    isElsewhere = reading instanceof Promise;
+    limits = isElsewhere && !isRangeIn(planned) ? limitsOf.found : limitsOf.short;
+    const read = await reading;
+    // The status is already sent: the stream is aborted, so that the client sees that it is incomplete.
+    if (read instanceof Problem) throw new Error(`the export was aborted: ${read.detail}`);
+    return read;
+  };
   try {
     if (writer.head !== "") yield writer.head;
     for (;;) {
+      // A page that is read elsewhere is read while the one before is written.
+      const isAhead = isElsewhere && listed.next !== undefined;
+      const ahead = isAhead ? readAfter(listed) : undefined;
+      ahead?.catch(noop);
       for await (const piece of rowsOf(context, writer, listed, expansion)) {
         // A client that reads slowly is not idle.
         context.extendTimeout();
@@ -210,15 +219,7 @@ async function* piecesOf(
       if (listed.next === undefined) return;
       // Other requests get a turn.
       await nextTurn();
-      const planned = await nextPage(context, listed, limits.count);
-      const reading: MaybePromise<ListResult | Problem> =
-        planned instanceof Problem ? planned : readList(context, planned, limits.bytes);
-      if (!(reading instanceof Promise)) limits = limitsOf.inline;
-      else limits = isRangeIn(planned) ? limitsOf.range : limitsOf.found;
-      const read = await reading;
-      // The status is already sent: the stream is aborted, so that the client sees that it is incomplete.
-      if (read instanceof Problem) throw new Error(`the export was aborted: ${read.detail}`);
-      listed = read;
+      listed = await (ahead ?? readAfter(listed));
     }
   } catch (thrown) {
     services.logFailure(context, thrown);
