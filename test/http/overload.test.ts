@@ -208,8 +208,10 @@ describe("clients that do not read", { skip: process.platform !== "linux" }, () 
     })();
     await behave(attack);
     await assertBounded(before);
-    const statuses = await Promise.all([...sockets].map(statusOf));
-    assert.deepEqual([...new Set(statuses)].toSorted(), ["200", "503"]);
+    const statuses = new Set(await Promise.all([...sockets].map(statusOf)));
+    // A query that waits too long is 504.
+    statuses.delete("504");
+    assert.deepEqual([...statuses].toSorted(), ["200", "503"]);
     await assertRecovers();
   });
 });
