@@ -44,6 +44,13 @@ describe("a streamed body", () => {
     await reader.cancel();
   });
 
+  for (const coding of [undefined, "gzip", "br", "zstd"] as const)
+    it(`frees all bytes with the coding ${coding}`, async () => {
+      const pieces = Array.from({ length: 5 }, () => new Uint8Array(3 * turnBytes));
+      await read(streamOf(all(pieces), coding, noop));
+      assert.ok(pieces.every(({ length }) => length === 0));
+    });
+
   for (const [name, pieces] of [
     ["one large piece", () => [new Uint8Array(20 * turnBytes)]],
     ["one large text", () => ["x".repeat(20 * turnBytes)]],
