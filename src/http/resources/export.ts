@@ -207,8 +207,8 @@ async function* piecesOf(
   try {
     if (writer.head !== "") yield writer.head;
     for (;;) {
-      // A page that is read elsewhere is read while the one before is written.
-      const isAhead = isElsewhere && listed.next !== undefined;
+      // A page that is read elsewhere is read while the one before is written, if its resources are small.
+      const isAhead = isElsewhere && listed.next !== undefined && listed.resources.length > 1;
       const ahead = isAhead ? readAfter(listed) : undefined;
       ahead?.catch(noop);
       for await (const piece of rowsOf(context, writer, listed, expansion)) {
