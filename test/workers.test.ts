@@ -14,6 +14,7 @@ import {
   countConcurrently,
   createToken,
   json,
+  processOf,
   replaceAndRead,
   requestSender,
   type SendRequest,
@@ -42,7 +43,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(20);
 }
 
-/** Kills one of the workers, and waits for the one that takes its place. */
+/** Kills one of the workers, and waits until the one that takes its place answers, too. */
 async function killWorker({ pid }: ServerProcess): Promise<void> {
   const before = await childrenOf(pid);
   const [victim = 0] = before;
@@ -51,6 +52,8 @@ async function killWorker({ pid }: ServerProcess): Promise<void> {
     const now = await childrenOf(pid);
     return now.length === 2 && !now.includes(victim);
   });
+  const answering = new Set<string>();
+  await until(async () => answering.add(processOf(await ask("/-/health"))).size === 2);
 }
 
 /** A POST whose body is incomplete; then the rest of it and the response. */
