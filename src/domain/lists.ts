@@ -197,12 +197,6 @@ function build(
   return loading === undefined ? query : loading.then(() => build(target, listRequest, related));
 }
 
-/** Returns the result without its resources when it is known before reading them. */
-export const predictResult = (planned: PlannedList): Unmasked | undefined =>
-  planned.query === undefined
-    ? sliceResult(planned, { collection: planned.target.collection, resources: [] })
-    : undefined;
-
 /** Cached rules may be older than the collection; then its own definition counts. */
 export const rulesOf = (collection: Collection, rules: Rules | undefined): Rules =>
   rules?.definition === collection.definition

@@ -6,7 +6,6 @@ import {
   type ListResult,
   type ListTarget,
   type PlannedList,
-  predictResult,
 } from "../../domain/lists.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Collection } from "../../model/collection.ts";
@@ -140,8 +139,7 @@ function answerByRevision(
   isExport: boolean,
 ): Response | Problem | undefined {
   if (isByCollection(planned.target.access)) setSource(context, planned.target);
-  const predicted = isExport ? undefined : predictResult(planned);
-  const state = listHead(context, headOf(context, planned), type, nameOf(planned), predicted);
+  const state = listHead(context, headOf(context, planned), type, nameOf(planned));
   return conditionalResponse(context, state, isExport ? Number.POSITIVE_INFINITY : 0);
 }
 

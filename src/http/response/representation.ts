@@ -135,6 +135,9 @@ export function conditionalResponse(
   return isNotModified(headers, state) ? notModified(context, state, length) : undefined;
 }
 
+/** The client has these with the body (RFC 9110 §15.4.5), and they would have to be read for a 304. */
+const fieldsOfContent = ["content-type", "link", "server-timing", "x-total-count"];
+
 /** Creates a 304 with the ETag of the variant that the client has, or would get. */
 export function notModified(
   context: RequestContext,
@@ -144,7 +147,7 @@ export function notModified(
   const { headers: requestHeaders } = context.request;
   const { headers: asRead, etag, updatedAt } = state;
   const headers = new Headers(asRead);
-  headers.delete("content-type");
+  for (const name of fieldsOfContent) headers.delete(name);
   if (etag !== "")
     headers.set(
       "etag",
