@@ -109,7 +109,10 @@ export interface PartialUploads {
   remove(id: string): Promise<void>;
   /** Yields every upload that is not finished, and ends no append. */
   list(): AsyncIterable<PartialUpload & { readonly id: string }>;
-  /** Removes what has not changed for so long. Resolves with the number of unfinished uploads removed. */
+  /**
+   * Removes what has not changed for so long, and at any age what a killed process has left of an upload
+   * that is finished or cancelled. Resolves with the number of unfinished uploads removed.
+   */
   sweep(unfinishedMs: number, finishedMs: number): Promise<number>;
 }
 

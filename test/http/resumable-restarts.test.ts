@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readdirSync, statSync } from "node:fs";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { cp, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,10 +76,18 @@ class Restarted {
     return readdir(join(this.folder, "data", "files", "partial"));
   }
 
+  /** Resolves when the sweep after the start has removed what the killed process left. */
+  async swept(): Promise<void> {
+    while ((await this.partial()).length > 0) await sleep(5);
+  }
+
+  directoryOf(path: string): string {
+    return join(this.folder, "data", "files", "partial", path.split("/").at(-1) ?? "");
+  }
+
   /** How many bytes of the upload are written. */
   written(path: string): number {
-    const id = path.split("/").at(-1) ?? "";
-    const directory = join(this.folder, "data", "files", "partial", id);
+    const directory = this.directoryOf(path);
     const pieces = readdirSync(directory).filter((name) => /^\d/.test(name));
     return pieces.reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
   }
@@ -151,7 +159,25 @@ for (const engine of ["sqlite", "postgres"])
           assert.equal(again.status, 201, again.body);
         }
         assert.equal(await server.total("scans"), count);
-        assert.deepEqual(await server.partial(), []);
+        await server.swept();
+      }),
+    );
+
+    it("leaves no bytes when its server is killed before it has removed them", patience, async () =>
+      withServer(await args(), async (server) => {
+        const uploads = new UploadClient(server);
+        const path = await uploads.begin("/scans", png, randomBytes(300_000));
+        const [directory, copy] = [server.directoryOf(path), join(server.folder, "copy")];
+        await cp(directory, copy, { recursive: true });
+        const done = await uploads.patch(path, 300_000, new Uint8Array(), last);
+        assert.equal(done.status, 201, done.body);
+        await server.end("SIGKILL");
+        await rename(copy, directory);
+        await server.start();
+        await server.swept();
+        const state = await uploads.send("HEAD", path);
+        assert.equal(state.headers.get("upload-complete"), "?1");
+        assert.equal(await server.total("scans"), 1);
       }),
     );
   });

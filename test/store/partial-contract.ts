@@ -267,4 +267,26 @@ export function partialContract(test: Test): void {
     assert.equal(await count(), 0);
     assert.equal(await partial.sweep(0, 0), 0);
   });
+
+  test("is swept at once when it has ended", async ({ files: { partial }, second, count }) => {
+    const [done, cancelled, other] = [newId(), newId(), newId()];
+    const create = async (id: string) => {
+      await partial.create(id, "{}");
+      await partial.append(id, 0, inChunks(bytesOf(10)));
+    };
+    await Promise.all([done, cancelled, other].map(create));
+    // As a process leaves them that is killed before it has removed the bytes.
+    await partial.finish(done, "{}");
+    await create(done);
+    await partial.end(cancelled, "cancelled");
+    assert.deepEqual(await listed(partial), [other]);
+    assert.equal(await second().partial.sweep(hour, hour), 0);
+    assert.equal((await partial.find(done))?.isFinished, true);
+    await create(done);
+    assert.equal(await second().partial.sweep(hour, 0), 0);
+    assert.equal(await partial.find(done), undefined);
+    assert.equal(await sizeOf(partial, other), 10);
+    await partial.remove(other);
+    assert.equal(await count(), 0);
+  });
 }

@@ -128,8 +128,8 @@ export class DiskPartialUploads implements PartialUploads {
 
   async remove(id: string): Promise<void> {
     if (!isKey(id)) return;
-    await mapDiskError(rm(join(this.#paths.finished, id), { force: true }));
     await this.#removeDirectory(id);
+    await mapDiskError(rm(join(this.#paths.finished, id), { force: true }));
   }
 
   async *list(): AsyncGenerator<PartialUpload & { readonly id: string }> {
@@ -137,30 +137,37 @@ export class DiskPartialUploads implements PartialUploads {
       for (const id of names.filter(isKey)) {
         const pieces = await mapDiskError(piecesIn(this.#directoryOf(id)));
         const upload = pieces && (await mapDiskError(this.#read(id, pieces)));
-        if (upload !== undefined) yield { id, ...upload };
+        if (upload !== undefined && !(await this.#isFinished(id))) yield { id, ...upload };
       }
   }
 
   async sweep(unfinishedMs: number, finishedMs: number): Promise<number> {
     const now = Date.now();
     let count = 0;
+    for await (const names of batchesOf(this.#paths.partial))
+      for (const name of names) count += await this.#sweepOne(name, now - unfinishedMs);
+    // Last: without it, what a killed process has left would be an unfinished upload again.
     for await (const names of batchesOf(this.#paths.finished))
       for (const name of names)
         await removeIfOlder(join(this.#paths.finished, name), now - finishedMs);
-    for await (const names of batchesOf(this.#paths.partial))
-      for (const name of names) count += await this.#sweepOne(name, now - unfinishedMs);
     return count;
   }
 
-  /** Also removes what a process that was killed has left while it created or removed an upload. */
+  /** Also removes what a process that was killed has left while it created, finished or removed an upload. */
   async #sweepOne(name: string, before: number): Promise<number> {
     const directory = join(this.#paths.partial, name);
     if (name.endsWith(removed)) await rm(directory, { recursive: true, force: true });
-    if (!isKey(name) || !(await isOlder(directory, before))) return 0;
-    const open = (await piecesIn(directory))?.find(({ isOpen }) => isOpen);
-    if (open !== undefined && !(await isOlder(join(directory, open.name), before))) return 0;
+    if (!isKey(name)) return 0;
+    const pieces = (await piecesIn(directory)) ?? [];
+    const isEnded = endOf(pieces) === "cancelled" || (await this.#isFinished(name));
+    if (!isEnded && !(await isExpired(directory, pieces, before))) return 0;
     await this.#removeDirectory(name);
-    return 1;
+    return isEnded ? 0 : 1;
+  }
+
+  async #isFinished(id: string): Promise<boolean> {
+    const stats = await mapDiskError(ignoreMissing(stat(join(this.#paths.finished, id))));
+    return stats !== undefined;
   }
 
   /** Renamed first, so that no append finds a part of the upload. */
@@ -216,6 +223,16 @@ export class DiskPartialUploads implements PartialUploads {
   #directoryOf(id: string): string {
     return join(this.#paths.partial, id);
   }
+}
+
+/** An append in progress changes its piece, not the directory. */
+async function isExpired(
+  directory: string,
+  pieces: readonly Piece[],
+  before: number,
+): Promise<boolean> {
+  const open = pieces.find(({ isOpen }) => isOpen)?.name ?? "";
+  return (await isOlder(directory, before)) && isOlder(join(directory, open), before);
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -28,14 +28,15 @@ import {
   descriptionOf,
   finished,
   folderOf,
+  type ListedUpload,
   nothingSent,
   numberIn,
   openOf,
   type Piece,
-  partial,
   type State,
   sealedOf,
   sizeOf,
+  uploadsIn,
 } from "./pieces.ts";
 import { upload } from "./upload.ts";
 
@@ -57,7 +58,7 @@ export class S3PartialUploads implements PartialUploads {
   }
 
   async describe(id: string, description: string): Promise<void> {
-    const isThere = async () => (await stateOf(this.#client, descriptionOf(id))) !== undefined;
+    const isThere = () => this.#isThere(descriptionOf(id));
     if (!isKey(id) || !(await isThere())) return;
     await putObject(this.#client, changedOf(id), Buffer.from(description));
     if (!(await isThere())) await removeObject(this.#client, changedOf(id));
@@ -122,7 +123,7 @@ export class S3PartialUploads implements PartialUploads {
     const isFirst = await putObject(this.#client, name, Buffer.from(body), ifNone);
     // An attempt whose answer was lost may have written it.
     const isOwn = isFirst || (await readText(this.#client, name)) === body;
-    if (isOwn && (await stateOf(this.#client, descriptionOf(id))) !== undefined) return true;
+    if (isOwn && (await this.#isThere(descriptionOf(id)))) return true;
     if (isOwn) await this.#removeAll([name, openOf(id, number)]);
     return false;
   }
@@ -158,7 +159,7 @@ export class S3PartialUploads implements PartialUploads {
   }
 
   async #missing(id: string): Promise<Error> {
-    const isThere = (await stateOf(this.#client, descriptionOf(id))) !== undefined;
+    const isThere = await this.#isThere(descriptionOf(id));
     const text = "a part of an unfinished upload is missing";
     return isThere ? new FileOutage("damaged", text) : new UploadEnded();
   }
@@ -171,8 +172,8 @@ export class S3PartialUploads implements PartialUploads {
 
   async remove(id: string): Promise<void> {
     if (!isKey(id)) return;
-    await removeObject(this.#client, finished + id);
     await this.#removeUpload(id);
+    await removeObject(this.#client, finished + id);
   }
 
   /** The description goes first: without it, there is no upload. */
@@ -187,41 +188,40 @@ export class S3PartialUploads implements PartialUploads {
   }
 
   async *list(): AsyncGenerator<PartialUpload & { readonly id: string }> {
-    for await (const [id] of this.#uploads()) {
+    for await (const { id } of uploadsIn(this.#client)) {
       const state = await this.#stateOf(id);
       const found = state && (await this.#read(id, state));
-      if (found !== undefined) yield { id, ...found };
+      if (found !== undefined && !(await this.#isThere(finished + id))) yield { id, ...found };
     }
   }
 
   async sweep(unfinishedMs: number, finishedMs: number): Promise<number> {
     await this.#owner.claim();
     let count = 0;
+    for await (const upload of uploadsIn(this.#client)) {
+      const isEnded = await this.#isEnded(upload);
+      if (!isEnded && upload.ageMs < unfinishedMs) continue;
+      await this.#removeUpload(upload.id);
+      if (!isEnded) count++;
+    }
+    // Last: without it, what a killed process has left would be an unfinished upload again.
     for await (const objects of listObjects(this.#client, finished))
       await this.#removeAll(
         objects.filter(({ ageMs }) => ageMs >= finishedMs).map(({ name }) => name),
       );
-    for await (const [id, ageMs] of this.#uploads())
-      if (ageMs >= unfinishedMs) {
-        await this.#removeUpload(id);
-        count++;
-      }
     return count;
   }
 
-  /** Yields the id of each upload, and the age of its youngest object. Objects are listed in order. */
-  async *#uploads(): AsyncGenerator<readonly [id: string, ageMs: number]> {
-    let last: [string, number] | undefined;
-    for await (const objects of listObjects(this.#client, partial))
-      for (const { name, ageMs } of objects) {
-        const id = name.split("/")[1] ?? "";
-        if (last?.[0] === id) last[1] = Math.min(last[1], ageMs);
-        else {
-          if (last !== undefined) yield last;
-          last = [id, ageMs];
-        }
-      }
-    if (last !== undefined) yield last;
+  /** Whether a process that was killed has left it while it finished or removed the upload. */
+  async #isEnded({ id, lastName }: ListedUpload): Promise<boolean> {
+    if (!(await this.#isThere(descriptionOf(id)))) return true;
+    if (await this.#isThere(finished + id)) return true;
+    const isSealed = lastName.startsWith(sealedOf(id));
+    return isSealed && (await this.#pieceOf(lastName)).end === "cancelled";
+  }
+
+  async #isThere(name: string): Promise<boolean> {
+    return (await stateOf(this.#client, name)) !== undefined;
   }
 
   /** Seals the append that is in progress. Returns undefined when there is no such upload. */

@@ -1,7 +1,8 @@
 // The objects of an incomplete upload in a bucket: their names, and what they hold.
 
 import type { UploadEnd } from "../files.ts";
-import type { ListedObject } from "./objects.ts";
+import type { S3Client } from "./client.ts";
+import { type ListedObject, listObjects } from "./objects.ts";
 
 export const partial = "partial/";
 export const finished = "finished/";
@@ -27,6 +28,15 @@ export interface State {
   readonly end: UploadEnd | undefined;
 }
 
+/** An upload in a list of all objects. */
+export interface ListedUpload {
+  readonly id: string;
+  /** Of its youngest object. */
+  readonly ageMs: number;
+  /** The last name in alphabetical order: that of the last sealed piece, if there is one. */
+  readonly lastName: string;
+}
+
 export const folderOf = (id: string): string => `${partial}${id}/`;
 export const descriptionOf = (id: string): string => `${folderOf(id)}description`;
 /** Its own object: to replace the description would bring an upload back that is removed meanwhile. */
@@ -42,3 +52,17 @@ export const numberIn = (name: string): number => Number(name.slice(name.lastInd
 
 export const sizeOf = (pieces: readonly Piece[]): number =>
   pieces.reduce((sum, { size }) => sum + size, 0);
+
+/** Yields all uploads. The objects of one are listed one after the other. */
+export async function* uploadsIn(client: S3Client): AsyncGenerator<ListedUpload> {
+  let last: ListedUpload | undefined;
+  for await (const objects of listObjects(client, partial))
+    for (const { name, ageMs } of objects) {
+      const id = name.split("/")[1] ?? "";
+      if (last !== undefined && last.id !== id) yield last;
+      const former = last?.id === id ? last : { ageMs, lastName: name };
+      const lastName = name > former.lastName ? name : former.lastName;
+      last = { id, ageMs: Math.min(former.ageMs, ageMs), lastName };
+    }
+  if (last !== undefined) yield last;
+}

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import type { Files } from "../../../src/store/files.ts";
+import { newKey } from "../../../src/store/file-key.ts";
+import type { Files, PartialUploads } from "../../../src/store/files.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { bytesOf, hashOf, inChunks, read, saveFile } from "../disk/file-helpers.ts";
 import { filesContract } from "../files-contract.ts";
@@ -95,6 +96,58 @@ describe("unfinished uploads", () => {
     assert.equal(await files.sweep(none, 0), 1);
     assert.deepEqual(await server.uploads(), []);
   });
+});
+
+describe("a resumable upload that a process was killed in ending", () => {
+  type Work = (partial: PartialUploads, id: string) => Promise<unknown>;
+  const create: Work = async (partial, id) => {
+    await partial.create(id, "{}");
+    await partial.append(id, 0, inChunks(bytesOf(10)));
+  };
+  const finish: Work = (partial, id) => partial.finish(id, "{}");
+  const remove: Work = (partial, id) => partial.remove(id);
+  const cancel: Work = async (partial, id) => {
+    await partial.end(id, "cancelled");
+    await remove(partial, id);
+  };
+  const cases: readonly (readonly [string, readonly Work[], Work, readonly unknown[]])[] = [
+    ["finished", [create], finish, [false, true]],
+    ["cancelled", [create], cancel, [false, undefined]],
+    ["removed", [create, finish, create], remove, [true, undefined]],
+  ];
+
+  /** Carries out some requests. Returns whether there are more. */
+  async function isKilledAfter(count: number, work: () => Promise<unknown>): Promise<boolean> {
+    let left = count;
+    server.fault = (_request, response) => {
+      if (left-- > 0) return false;
+      response.writeHead(403).end();
+      return true;
+    };
+    const isKilled = await work().then(
+      () => false,
+      () => true,
+    );
+    server.fault = () => false;
+    return isKilled;
+  }
+
+  for (const [name, before, work, states] of cases)
+    it(`is as it was, or ${name} without a trace after a sweep`, async () => {
+      const seen = new Set<boolean | undefined>();
+      for (let [requests, isKilled] = [0, true]; isKilled; requests++) {
+        const [prefix, id] = [newPrefix(), newKey()];
+        const { partial } = open(prefix);
+        for (const step of before) await step(partial, id);
+        isKilled = await isKilledAfter(requests, () => work(partial, id));
+        assert.equal(await partial.sweep(hour, hour), 0);
+        const found = await partial.find(id);
+        seen.add(found?.isFinished);
+        if (found?.isFinished === false) assert.equal(found.size, 10);
+        else assert.equal((await server.keys(prefix)).length, found === undefined ? 0 : 1);
+      }
+      assert.deepEqual([...seen], states);
+    });
 });
 
 describe("a sweep", () => {
