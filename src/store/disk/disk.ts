@@ -11,7 +11,7 @@ import type { Files, FindReferenced, OpenedFile, PartialUploads, SavedFile } fro
 import { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { bytesIn, piecesOf, writeAll } from "./handle.ts";
-import { HeldFiles } from "./held-files.ts";
+import { canHold, holdForThisTurn } from "./held-files.ts";
 import { DiskPartialUploads } from "./partial.ts";
 import { FilePaths } from "./paths.ts";
 import { RangeSource } from "./range.ts";
@@ -29,13 +29,13 @@ type RangeStream = ReadableStream<Uint8Array>;
 class Disk implements Files {
   readonly #paths: FilePaths;
   readonly #directories = new Directories();
-  readonly #held = new HeldFiles();
   readonly send?: NonNullable<Files["send"]>;
   readonly partial: PartialUploads;
 
   constructor(folder: string, sendFile: SendFile | undefined) {
     this.#paths = new FilePaths(folder);
-    if (sendFile) this.send = (...range) => this.#send(sendFile, ...range);
+    // A path by which a removed file is not found would make its download an error.
+    if (sendFile && canHold) this.send = (...range) => this.#send(sendFile, ...range);
     this.partial = new DiskPartialUploads(this.#paths, this.#directories);
   }
 
@@ -57,7 +57,7 @@ class Disk implements Files {
   }
 
   async open(key: string): Promise<OpenedFile | undefined> {
-    const [, handle] = (await this.#open(key)) ?? [];
+    const handle = await this.#open(key);
     if (handle === undefined) return undefined;
     const { size } = await mapDiskError(handle.stat());
     return { size, bytes: bytesIn(handle) };
@@ -66,8 +66,7 @@ class Disk implements Files {
   async size(key: string): Promise<number | undefined> {
     const path = this.#paths.parse(key);
     if (path === undefined) return undefined;
-    const found = await this.#find(path, key, (location) => stat(location));
-    return found?.[1].size;
+    return (await this.#find(path, key, (location) => stat(location)))?.size;
   }
 
   async #save(
@@ -95,7 +94,7 @@ class Disk implements Files {
   }
 
   async read(key: string, start: number, end: number): Promise<RangeStream | undefined> {
-    const [, handle] = (await this.#open(key)) ?? [];
+    const handle = await this.#open(key);
     return handle && new ReadableStream(new RangeSource(handle, start, end));
   }
 
@@ -103,13 +102,13 @@ class Disk implements Files {
     sendFile: SendFile,
     ...[key, start, end]: Parameters<Files["read"]>
   ): Promise<Blob | undefined> {
-    const [location, handle] = (await this.#open(key)) ?? [];
-    if (handle === undefined || location === undefined) return undefined;
+    const handle = await this.#open(key);
+    if (handle === undefined) return undefined;
     await assertLength(handle, end);
-    return sendFile(await this.#held.pathOf(handle, location), start, end);
+    return sendFile(holdForThisTurn(handle), start, end);
   }
 
-  async #open(key: string): Promise<[string, FileHandle] | undefined> {
+  async #open(key: string): Promise<FileHandle | undefined> {
     const path = this.#paths.parse(key);
     if (path === undefined) return undefined;
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
@@ -121,13 +120,12 @@ class Disk implements Files {
     path: string,
     key: string,
     access: (location: string) => Promise<T>,
-  ): Promise<[string, T] | undefined> {
-    const result = await mapDiskError(ignoreMissing(access(path)));
-    if (result !== undefined) return [path, result];
+  ): Promise<T | undefined> {
+    const found = await mapDiskError(ignoreMissing(access(path)));
+    if (found !== undefined) return found;
     const removedPath = await mapDiskError(this.#paths.findRemoved(key));
     if (removedPath === undefined) return undefined;
-    const found = await mapDiskError(ignoreMissing(access(removedPath)));
-    return found === undefined ? undefined : [removedPath, found];
+    return mapDiskError(ignoreMissing(access(removedPath)));
   }
 
   async touch(keys: readonly string[]): Promise<void> {
