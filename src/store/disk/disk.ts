@@ -115,17 +115,23 @@ class Disk implements Files {
     return this.#find(path, key, (location) => open(location, flags));
   }
 
-  /** Also looks in the folder where a sweep moves files before it removes them or puts them back. */
+  /** Also looks in the folder where sweeps move files before they remove them or put them back. */
   async #find<T>(
     path: string,
     key: string,
     access: (location: string) => Promise<T>,
   ): Promise<T | undefined> {
-    const found = await mapDiskError(ignoreMissing(access(path)));
-    if (found !== undefined) return found;
-    const removedPath = await mapDiskError(this.#paths.findRemoved(key));
-    if (removedPath === undefined) return undefined;
-    return mapDiskError(ignoreMissing(access(removedPath)));
+    const look = (location: string) => mapDiskError(ignoreMissing(access(location)));
+    const lookAside = async () => {
+      const removedPath = await mapDiskError(this.#paths.findRemoved(key));
+      return removedPath === undefined ? undefined : look(removedPath);
+    };
+    // A sweep moves it twice meanwhile: to a name of its own, and back.
+    for (let round = 0; round < 2; round++) {
+      const found = (await look(path)) ?? (await lookAside());
+      if (found !== undefined) return found;
+    }
+    return look(path);
   }
 
   async touch(keys: readonly string[]): Promise<void> {

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, stat, symlink, truncate, utimes, writeFile } from "
 import { platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { openDisk } from "../../../src/store/disk/disk.ts";
 import type { Files } from "../../../src/store/files.ts";
 import { filesContract } from "../files-contract.ts";
@@ -102,6 +102,26 @@ describe("a range", () => {
       const { key } = await saveFile(files, bytesOf(100_000));
       await truncate(pathOf(folder, key), 70_000);
       await assert.rejects(read(files, key, 0, 100_000), /shorter/);
+    }));
+});
+
+describe("a file that is set aside and put back", () => {
+  it("is found at any time", () =>
+    onDisk(async (files) => {
+      const { key, size } = await saveFile(files, bytesOf(10));
+      const move = async () => {
+        await files.setAside([key]);
+        await files.settleAside(async (keys) => new Set(keys));
+      };
+      const lookAfter = async (turns: number) => {
+        for (let turn = 0; turn < turns; turn++) await setImmediate();
+        return files.size(key);
+      };
+      for (let round = 0; round < 50; round++) {
+        const looking = Array.from({ length: 10 }, (_, turns) => lookAfter(turns));
+        await move();
+        for (const found of await Promise.all(looking)) assert.equal(found, size);
+      }
     }));
 });
 
