@@ -87,6 +87,16 @@ function savedFiles(test: Test): void {
     assert.equal(await count(), 1);
   });
 
+  test("that is opened is read to its end when it is removed meanwhile", async ({ files }) => {
+    const bytes = bytesOf(600_000);
+    const { key } = await saveFile(files, bytes);
+    const opened = await files.open(key);
+    await files.remove([key]);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of opened?.bytes ?? []) pieces.push(piece);
+    assert.equal(hashOf(Buffer.concat(pieces)), hashOf(bytes));
+  });
+
   test("can come in chunks of any size", async ({ files }) => {
     const bytes = bytesOf(3_000_001);
     for (const size of [7_919, 1_000_003, bytes.byteLength]) {

@@ -101,7 +101,9 @@ class S3 implements Files {
 
   async open(key: string): Promise<OpenedFile | undefined> {
     const size = await this.size(key);
-    return size === undefined ? undefined : { size, bytes: bytesOf(this.#client, key, size) };
+    if (size === undefined) return undefined;
+    const bytes = await this.read(key, 0, size);
+    return bytes && { size, bytes };
   }
 
   async size(key: string): Promise<number | undefined> {
@@ -177,13 +179,6 @@ class S3 implements Files {
       return error instanceof Outage ? error.message : String(error);
     }
   }
-}
-
-/** Sends the request when the first bytes are asked for. */
-async function* bytesOf(client: S3Client, key: string, size: number): AsyncGenerator<Uint8Array> {
-  const stream = await readObject(client, nameOf(key), 0, size);
-  if (stream === undefined) throw new FileOutage("unavailable", `the file ${key} was removed`);
-  yield* stream;
 }
 
 async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
