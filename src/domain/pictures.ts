@@ -88,17 +88,28 @@ export class Pictures {
     const known = this.#failures.get(name) ?? this.#making.get(name);
     if (known !== undefined) return known;
     const made = this.#queue
-      .run({ caller }, () => this.#make(name, file, task))
+      .run({ caller }, () => this.#makeOrMiss(name, file, task))
       .catch(explain)
       .finally(() => this.#making.delete(name));
     this.#making.set(name, made);
     return made;
   }
 
+  /** A file that is replaced or removed meanwhile is missing, whatever failed because of it. */
+  async #makeOrMiss(name: string, file: StoredFile, task: PictureTask): Promise<Made> {
+    try {
+      return await this.#make(name, file, task);
+    } catch (error) {
+      if ((await this.#files.size(file.key)) === undefined) return undefined;
+      throw error;
+    }
+  }
+
   async #make(name: string, file: StoredFile, task: PictureTask): Promise<Made> {
+    // What is opened must be read, because the file is closed at its end.
+    if (file.size > pictureLimits.maxBytes) return unprocessable("it has more than 64 MiB");
     const opened = await this.#files.open(file.key);
     if (opened === undefined) return undefined;
-    if (opened.size > pictureLimits.maxBytes) return unprocessable("it has more than 64 MiB");
     const [input, output] = [await this.#cache.write(opened.bytes), await this.#cache.newPath()];
     try {
       const reason = await this.#renderer.run({ input, output, task });

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { Pictures } from "../../src/domain/pictures.ts";
 import type { Rules } from "../../src/model/collection.ts";
@@ -14,8 +15,9 @@ import { system } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
 import { PictureCache } from "../../src/store/pictures/cache.ts";
-import type { PictureJob } from "../../src/store/pictures/job.ts";
+import { type PictureJob, pictureLimits } from "../../src/store/pictures/job.ts";
 import { NoRenderer } from "../../src/store/pictures/renderer.ts";
+import { countOpen } from "../store/disk/file-helpers.ts";
 
 let folder: string;
 before(async () => {
@@ -72,7 +74,7 @@ function notedCache() {
   const state = { key: "none", missed: missed.promise };
   kept.read = async (name) => {
     const found = await read(name);
-    if (name.startsWith(state.key)) setImmediate(missed.resolve);
+    if (name.startsWith(state.key)) void setImmediate().then(missed.resolve);
     return found;
   };
   return { kept, state };
@@ -113,6 +115,25 @@ describe("pictures", () => {
     renderer.release();
     await Promise.all([...crowd, other]);
     assert.ok(order.indexOf("few") >= 0 && order.indexOf("few") < 25, `${order.indexOf("few")}`);
+  });
+
+  it("of a file that is removed meanwhile are missing, as the file is", async () => {
+    const renderer = new SlowRenderer();
+    const pictures = open(renderer);
+    const file = await upload();
+    const made = pictures.render(access, file, request, "");
+    while (renderer.started.length === 0) await setImmediate();
+    await files().remove([file.key]);
+    await pictures.forget([file.key]);
+    renderer.release();
+    assert.equal(await made, undefined);
+  });
+
+  it("of files that are too large leave no file open", async () => {
+    const file = { ...(await upload()), size: pictureLimits.maxBytes + 1 };
+    const made = await open(new SlowRenderer()).render(access, file, request, "");
+    assert.ok(made instanceof Problem && made.kind === "unprocessable-picture");
+    if (platform() === "linux") assert.equal(countOpen(join(folder, "files")), 0);
   });
 
   it("are 501 where they cannot be rendered", async () => {
