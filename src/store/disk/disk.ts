@@ -11,7 +11,7 @@ import type { Files, FindReferenced, OpenedFile, PartialUploads, SavedFile } fro
 import { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { bytesIn, piecesOf, writeAll } from "./handle.ts";
-import { canHold, holdForThisTurn } from "./held-files.ts";
+import { canHold, holdOpen } from "./held-files.ts";
 import { DiskPartialUploads } from "./partial.ts";
 import { FilePaths } from "./paths.ts";
 import { RangeSource } from "./range.ts";
@@ -105,7 +105,7 @@ class Disk implements Files {
     const handle = await this.#open(key);
     if (handle === undefined) return undefined;
     await assertLength(handle, end);
-    return sendFile(holdForThisTurn(handle), start, end);
+    return sendFile(holdOpen(handle), start, end);
   }
 
   async #open(key: string): Promise<FileHandle | undefined> {
