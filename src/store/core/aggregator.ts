@@ -18,7 +18,7 @@ import {
   nothing,
 } from "./figures.ts";
 import type { Running } from "./filter-reads.ts";
-import { eachInTurns, itemWork } from "./in-turns.ts";
+import { itemWork, runEachInTurns } from "./in-turns.ts";
 import { ColumnValues, type RowValues } from "./row-values.ts";
 
 interface Group {
@@ -67,7 +67,7 @@ export class Aggregator {
   *addColumns(count: number, texts: readonly string[]): Running<void> {
     const columns = new ColumnValues(this.fields, texts);
     const work = itemWork.value * Math.max(1, this.fields.length);
-    yield* eachInTurns(
+    yield* runEachInTurns(
       Array(count).keys(),
       () => work,
       (row) => {

@@ -5,7 +5,7 @@ import { holds, type Predicate } from "../../model/query/predicate.ts";
 import type { Candidate, Query } from "../../model/query/query.ts";
 import { rankOf } from "../../model/query/rank.ts";
 import type { Running } from "./filter-reads.ts";
-import { eachInTurns, workOf } from "./in-turns.ts";
+import { candidateWork, runEachInTurns } from "./in-turns.ts";
 import { RelatedResources } from "./related-resources.ts";
 import type { Ranks } from "./search.ts";
 import { type Match, positionOf } from "./top-matches.ts";
@@ -32,7 +32,7 @@ export class Checker {
   ): Running<void> {
     if (this.#related !== undefined)
       yield* this.#related.load(candidates.map((candidate) => this.contentOf(candidate)));
-    yield* eachInTurns(candidates, workOf, (candidate) => {
+    yield* runEachInTurns(candidates, candidateWork, (candidate) => {
       const match = this.check(candidate, predicates, ranks);
       if (match !== undefined) visit(match);
     });

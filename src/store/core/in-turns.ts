@@ -10,10 +10,11 @@ import type { Match, TopMatches } from "./top-matches.ts";
 export const itemWork = { number: 16, value: 128, match: 512, resource: 512 } as const;
 
 /** The work of looking at a resource. */
-export const workOf = ({ resource }: Candidate): number => itemWork.resource + sizeOf(resource);
+export const candidateWork = ({ resource }: Candidate): number =>
+  itemWork.resource + sizeOf(resource);
 
 /** Calls `act` with each item. */
-export function* eachInTurns<T>(
+export function* runEachInTurns<T>(
   items: Iterable<T>,
   workOf: (item: T) => number,
   act: (item: T) => void,
@@ -32,7 +33,7 @@ export function* eachInTurns<T>(
 /** Takes the matches out, and returns them in their order. */
 export function* takeSorted(top: TopMatches): Running<readonly Match[]> {
   const fromLast: Match[] = [];
-  yield* eachInTurns(
+  yield* runEachInTurns(
     top.takeFromLast(),
     () => itemWork.match,
     (match) => void fromLast.push(match),
@@ -48,8 +49,8 @@ export function* inBoth(
   const known = new Set<number>();
   const both: number[] = [];
   const workOf = () => itemWork.number;
-  yield* eachInTurns(others, workOf, (number) => void known.add(number));
-  yield* eachInTurns(numbers, workOf, (number) => {
+  yield* runEachInTurns(others, workOf, (number) => void known.add(number));
+  yield* runEachInTurns(numbers, workOf, (number) => {
     if (known.has(number)) both.push(number);
   });
   return both;

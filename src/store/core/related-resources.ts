@@ -20,7 +20,7 @@ import {
   type Running,
   seqsAtOnce,
 } from "./filter-reads.ts";
-import { eachInTurns, itemWork } from "./in-turns.ts";
+import { itemWork, runEachInTurns } from "./in-turns.ts";
 
 /** What is known about one resource. */
 interface Facts {
@@ -65,7 +65,7 @@ export class RelatedResources implements RelatedFacts {
     for (const [reference, referred] of this.#references) {
       const ids: string[] = [];
       const workOf = () => itemWork.resource;
-      yield* eachInTurns(
+      yield* runEachInTurns(
         contents,
         workOf,
         (content) => void ids.push(...idsIn(content.at(reference))),

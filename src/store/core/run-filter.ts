@@ -8,7 +8,7 @@ import { Checker } from "./checker.ts";
 import { type CountedSource, countSources, decidesAll, narrowed } from "./counted-source.ts";
 import { ask, type Running, readPage, visitAt } from "./filter-reads.ts";
 import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
-import { eachInTurns, itemWork, takeSorted } from "./in-turns.ts";
+import { itemWork, runEachInTurns, takeSorted } from "./in-turns.ts";
 import type { IndexScan, Source } from "./index-use.ts";
 import { matchesByFirstKeys, matchesInOrder, type Ordered } from "./ordered-matches.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
@@ -216,7 +216,7 @@ class FilterRun {
     if (rest.length + sortings.length > 0) return yield* this.#among(seqs, rest, ranks);
     const offset = typeof start === "number" ? start : 0;
     const top = new TopMatches(offset + limit + 1, this.#compare);
-    yield* eachInTurns(
+    yield* runEachInTurns(
       seqs,
       () => itemWork.number,
       (seq) => top.add({ keys: [], seq, rank: ranks.get(seq) ?? 0 }),

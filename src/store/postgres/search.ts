@@ -4,7 +4,7 @@ import { eachInTurns } from "../../lib/turns.ts";
 import { countWithin, type Query, type Word } from "../../model/query/query.ts";
 import { termOf, termSpan } from "../../model/query/rank.ts";
 import { sizeOf } from "../../model/resource.ts";
-import { workOf } from "../core/in-turns.ts";
+import { candidateWork } from "../core/in-turns.ts";
 import { bestOf, onlyTerm, ranksOf } from "../core/search.ts";
 import type { QueryResult } from "../store.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
@@ -140,7 +140,7 @@ async function checkEach(
   const { head, hits, isCut: isTooMuch } = result;
   if (isTooMuch) return undefined;
   const ranks = new Map<number, number>();
-  await eachInTurns(hits, workOf, (hit) => {
+  await eachInTurns(hits, candidateWork, (hit) => {
     for (const [seq, rank] of ranksOf([hit], query.words, row.plan)) ranks.set(seq, rank);
   });
   const bySeq = new Map(hits.map(({ seq, resource }) => [seq, resource]));
