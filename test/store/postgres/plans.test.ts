@@ -17,11 +17,17 @@ const times = 3;
 
 type Counts = Readonly<Record<string, readonly Read[]>>;
 
+/** A minute after a deletion a store looks at all keys by itself, during any operation. */
+const isOwnWork = ({ text }: Read): boolean =>
+  text.includes("FROM idempotency_keys") && text.includes("outcomes <>");
+
 async function count(reads: Reads, round: Round, tag: string): Promise<Counts> {
   round.tag = tag;
   const counts: Record<string, readonly Read[]> = {};
-  for (const [name, act] of Object.entries<Act>({ ...operations, ...allReading }))
-    counts[name] = await reads.during(() => act(round));
+  for (const [name, act] of Object.entries<Act>({ ...operations, ...allReading })) {
+    const found = await reads.during(() => act(round));
+    counts[name] = name === "erase outcomes" ? found : found.filter((read) => !isOwnWork(read));
+  }
   return counts;
 }
 
