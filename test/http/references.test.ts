@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
-import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
 import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
@@ -225,9 +225,7 @@ for (const store of ["sqlite", "postgres"]) {
       assertProblem(await client.remove("/parks/p"), "conflict");
     });
 
-    it("never name nothing, with concurrent writers and deletions", {
-      timeout: 600_000,
-    }, async () => {
+    it("never name nothing, with concurrent writers and deletions", within(600_000), async () => {
       const random = randomNumbers(newSeed(`references on ${store}`));
       const pick = (most: number) => Math.floor(random() * most);
       await define("customers", {});

@@ -88,37 +88,34 @@ class Writes {
 }
 
 describe("deleted content", () => {
-  it(
-    "is removed from every file, and existing content can still be found",
-    { timeout: 60_000 * runs(1, 20) },
-    () =>
-      inDirectory(async (path) => {
-        const random = randomNumbers(newSeed("erase"));
-        for (let run = 0; run < runs(1, 20); run++) {
-          const store = await openSqlite({ path, eraseAfterMs: 0 });
-          await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
-          await store.commit([define]);
-          const writes = new Writes(store, random);
-          await writes.run(20);
-          const replaced = new Set(writes.dead);
-          assert.ok(replaced.size > 50);
-          await untilErased(path, writes.dead);
-          const { alive } = writes;
-          assert.equal((await foundIn(path, alive)).length, alive.size);
-          for (const word of [...alive].slice(0, 20)) {
-            const found = await answerTo(store, ask({ words: wordsLike(word) }));
-            assert.equal(found.resources.length, 1);
-          }
-          // Once more, in an index that is merged already.
-          await writes.run(5);
-          await untilErased(path, writes.dead);
-          // And the end of a collection.
-          const all = writes.alive;
-          await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
-          await untilErased(path, all);
-          await store.close();
+  it("is removed from every file, and existing content can still be found", within(60_000), () =>
+    inDirectory(async (path) => {
+      const random = randomNumbers(newSeed("erase"));
+      for (let run = 0; run < runs(1, 20); run++) {
+        const store = await openSqlite({ path, eraseAfterMs: 0 });
+        await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
+        await store.commit([define]);
+        const writes = new Writes(store, random);
+        await writes.run(20);
+        const replaced = new Set(writes.dead);
+        assert.ok(replaced.size > 50);
+        await untilErased(path, writes.dead);
+        const { alive } = writes;
+        assert.equal((await foundIn(path, alive)).length, alive.size);
+        for (const word of [...alive].slice(0, 20)) {
+          const found = await answerTo(store, ask({ words: wordsLike(word) }));
+          assert.equal(found.resources.length, 1);
         }
-      }),
+        // Once more, in an index that is merged already.
+        await writes.run(5);
+        await untilErased(path, writes.dead);
+        // And the end of a collection.
+        const all = writes.alive;
+        await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
+        await untilErased(path, all);
+        await store.close();
+      }
+    }),
   );
 
   it("that a process left behind is removed after the next start", within(60_000), () =>

@@ -11,7 +11,7 @@ import {
 } from "../../../src/model/feed-position.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
-import { newSeed, randomNumbers, runs } from "../../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
 import { found, put, remove } from "../contract/change-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
@@ -145,9 +145,7 @@ class Run {
 describe("a reader of a feed", () => {
   it(
     "ends up with the collection, or is told to start again, whatever happens",
-    {
-      timeout: 600_000,
-    },
+    within(600_000),
     () =>
       inDirectory(async (path) => {
         const random = randomNumbers(newSeed("histories of a feed"));

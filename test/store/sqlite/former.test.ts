@@ -11,7 +11,7 @@ import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { formerFiles } from "../../../src/store/sqlite/file.ts";
 import { schemaVersion } from "../../../src/store/sqlite/schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
-import { isLong, newSeed, randomNumbers } from "../../seeds.ts";
+import { isLong, newSeed, randomNumbers, within } from "../../seeds.ts";
 import { isShort } from "../../short-run.ts";
 import { put } from "../contract/change-helpers.ts";
 import { contentOf, makeOld } from "./old-databases.ts";
@@ -131,33 +131,35 @@ describe("a migration whose system calls fail", {
   }
 
   for (const version of isShort ? [7] : [4, 7])
-    it(`and that is killed at any of them leaves version ${version} or a migrated database`, {
-      timeout: 600_000,
-    }, async () => {
-      const random = randomNumbers(newSeed(`killed migration of version ${version}`));
-      const states = { old: 0, migrated: 0 };
-      for (
-        let call = isLong ? 1 : 1 + Math.floor(random() * 8);
-        ;
-        call += isLong ? 1 : 1 + Math.floor(random() * 12)
-      ) {
-        let isDone = false;
-        await inDirectory(async (path) => {
-          await makeOld(path, version);
-          const before = contentOf(join(path, "restante.db"));
-          isDone = await openWith(path, changes, `signal=KILL:when=${call}`);
-          const isMigrated = versionIn(path) === schemaVersion;
-          states[isMigrated ? "migrated" : "old"]++;
-          const kept = join(path, isMigrated ? `restante.former-${version}.db` : "restante.db");
-          assert.deepEqual(contentOf(kept), before, `killed at call ${call}`);
-          await open(path);
-          assert.deepEqual(contentOf(join(path, `restante.former-${version}.db`)), before);
-          assert.ok(!existsSync(join(path, "restante.copy")));
-        });
-        if (isDone) break;
-      }
-      assert.ok(states.old > 0 && states.migrated > 0);
-    });
+    it(
+      `and that is killed at any of them leaves version ${version} or a migrated database`,
+      within(600_000),
+      async () => {
+        const random = randomNumbers(newSeed(`killed migration of version ${version}`));
+        const states = { old: 0, migrated: 0 };
+        for (
+          let call = isLong ? 1 : 1 + Math.floor(random() * 8);
+          ;
+          call += isLong ? 1 : 1 + Math.floor(random() * 12)
+        ) {
+          let isDone = false;
+          await inDirectory(async (path) => {
+            await makeOld(path, version);
+            const before = contentOf(join(path, "restante.db"));
+            isDone = await openWith(path, changes, `signal=KILL:when=${call}`);
+            const isMigrated = versionIn(path) === schemaVersion;
+            states[isMigrated ? "migrated" : "old"]++;
+            const kept = join(path, isMigrated ? `restante.former-${version}.db` : "restante.db");
+            assert.deepEqual(contentOf(kept), before, `killed at call ${call}`);
+            await open(path);
+            assert.deepEqual(contentOf(join(path, `restante.former-${version}.db`)), before);
+            assert.ok(!existsSync(join(path, "restante.copy")));
+          });
+          if (isDone) break;
+        }
+        assert.ok(states.old > 0 && states.migrated > 0);
+      },
+    );
 
   it("because the disk is full leaves the former database, and the next start succeeds", () =>
     inDirectory(async (path) => {
