@@ -33,9 +33,8 @@ export function draftOf(text: string): Draft | readonly FieldError[] {
 
 function fieldsOf(scanned: ScannedObject): string {
   const { text, members, gaps } = scanned;
-  const userMembers = members.filter(isOfUser);
-  const isUnchanged = gaps.length === 0 && userMembers.length === members.length;
-  return isUnchanged ? text : `{${compact(scanned, userMembers).join(",")}}`;
+  if (gaps.length === 0 && members.every(isOfUser)) return text;
+  return `{${compact(scanned, members.filter(isOfUser)).join(",")}}`;
 }
 
 const isOfUser = ({ name }: Member): boolean => !ignoredMembers.includes(name);

@@ -99,9 +99,12 @@ export class PlanCommitter {
     isTrial: boolean,
   ): Promise<readonly (Written | Problem | undefined)[]> {
     const hidden = new Map(plan.hidden.map(({ index, problem }) => [index, problem]));
-    const sent = planned.flatMap((each, index) =>
-      each instanceof Problem ? [] : [!isTrial && hidden.has(index) ? trialOf([each]) : each],
-    );
+    const sent =
+      hidden.size === 0
+        ? changesIn(planned)
+        : planned.flatMap((each, index) =>
+            each instanceof Problem ? [] : [hidden.has(index) ? trialOf([each]) : each],
+          );
     const { firstRepeat } = plan;
     const outcomes = await (isTrial
       ? this.#tryEach(changesIn(planned))

@@ -88,10 +88,12 @@ export const workOf = (operation: Operation): number =>
 /** The files that an operation brings along. */
 export const filesOf = (operation: Operation): readonly StoredFile[] =>
   "files" in operation
-    ? (operation.files ?? [])
+    ? (operation.files ?? noFiles)
     : operation.kind === "file" && operation.file
       ? [operation.file]
-      : [];
+      : noFiles;
+
+const noFiles: readonly StoredFile[] = [];
 
 export interface Written {
   readonly kind: "written";

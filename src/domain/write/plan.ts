@@ -2,7 +2,7 @@
 
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { TimedTurns } from "../../lib/turns.ts";
-import { addFileMembers } from "../../model/file.ts";
+import { addFileMembers, type StoredFile } from "../../model/file.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -146,8 +146,8 @@ export class Plan {
   ): Promise<readonly (ResourceChange | Problem)[]> {
     const planned: (ResourceChange | Problem)[] = [];
     const turns = new TimedTurns();
-    for (const [index, operation] of operations.entries()) {
-      const change = this.#change(operation, index);
+    for (const operation of operations) {
+      const change = this.#change(operation, planned.length);
       planned.push(change);
       if (change instanceof Problem && !isListingAll) break;
       const ended = turns.take(workOf(operation.operation));
@@ -197,7 +197,7 @@ export class Plan {
     }
     if (operation.kind !== "create") return this.#changeAt(access, operation, index);
     const id = newId();
-    const { draft, files = [] } = operation;
+    const { draft, files = noFiles } = operation;
     const { at, base, key } = this.#context;
     const place = { id, at, address: `${base}/${access.name}/${id}`, current: undefined, files };
     const fields = addFileMembers(draft.fields, files, place.address);
@@ -290,6 +290,7 @@ export class Plan {
 }
 
 const none: readonly Refused[] = [];
+const noFiles: readonly StoredFile[] = [];
 
 const loadingOf = ({ access }: PlannedOperation): Promise<unknown> | undefined => access.loading;
 

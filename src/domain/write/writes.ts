@@ -197,10 +197,10 @@ export class Writes {
       { operations, plan, planned },
       isTrial,
     );
-    const written = results.flatMap((result) =>
-      result === undefined || result instanceof Problem ? [] : [result.resource],
-    );
     if (plan.states.size > 0 && !isTrial) {
+      const written = results.flatMap((result) =>
+        result === undefined || result instanceof Problem ? [] : [result.resource],
+      );
       plan.states.settle(access.name, written);
       const unused = plan.states.unusedFiles;
       if (unused.length > 0) await this.#uploads.discard(unused);

@@ -81,11 +81,11 @@ async function writeEach(bulk: BulkRequest): Promise<Response | Problem> {
       async write(group) {
         const results = outage === undefined ? await endsOf(group) : group.map(() => outage);
         let text = "";
-        for (const [index, { number }] of group.entries()) {
+        group.forEach(({ number }, index) => {
           const result = results[index] ?? noLines;
           count.add(result);
           text += resultLine(bulk, number, result);
-        }
+        });
         return text;
       },
     },
@@ -164,9 +164,9 @@ async function writeGroup(
   { context, isDryRun }: BulkRequest,
   group: readonly ReadLine[],
 ): Promise<readonly (Written | Problem)[]> {
-  const operations = group.flatMap(({ operation }) =>
-    operation instanceof Problem ? [] : [operation],
-  );
+  const operations = group
+    .map(({ operation }) => operation)
+    .filter((each) => !(each instanceof Problem));
   const { services, collection } = context;
   const written = await retryWhileBusy(() =>
     isDryRun

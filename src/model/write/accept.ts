@@ -47,12 +47,14 @@ export function acceptFields(
   isAdmin: boolean,
   target: WriteTarget,
 ): Content | RejectedFields {
-  const { current, files: sent = [], isUnread = false, set } = target;
+  const { current, files: sent = noFiles, isUnread = false, set } = target;
   const writer = { isAdmin, isUnread, set };
   return sent.length === 0 && current?.files === undefined
     ? validate(writer, rules, fields, current?.fields)
     : acceptWithFiles(writer, rules, fields, target);
 }
+
+const noFiles: readonly StoredFile[] = [];
 
 function acceptWithFiles(
   writer: Writer,
@@ -76,7 +78,7 @@ function validate(
   rules: Rules | undefined,
   sent: string,
   stored: string | undefined,
-  files: readonly StoredFile[] = [],
+  files: readonly StoredFile[] = noFiles,
 ): Content | RejectedFields {
   if (rules === undefined) return splitFiles(sent, files);
   const definition = definitionOf(rules);
