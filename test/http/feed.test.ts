@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { assertProblem, readLinks } from "./expect.ts";
@@ -319,7 +320,7 @@ describe("a copy", () => {
     const ids = Array.from({ length: 12 }, (_, index) => `shared-${index}`);
     let writing = 6;
     const write = async (writer: number): Promise<void> => {
-      for (let turn = 0; turn < 25; turn++) {
+      for (let turn = 0; turn < runs(12, 25); turn++) {
         const id = ids[(writer * 7 + turn * 5) % ids.length] ?? "";
         const path = `/busy/${id}`;
         const body = { writer, turn };

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { listRequestLimits, operators } from "../../src/model/query/list-request.ts";
+import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { pointersOf } from "./client.ts";
 import { assertProblem, readLinks } from "./expect.ts";
@@ -324,7 +325,8 @@ describe("an invalid filter", () => {
 });
 
 describe("a collection that is too large to scan", () => {
-  const count = 10_050;
+  /** More than a scan reads in one chunk. */
+  const count = runs(4_150, 10_050);
   before(async () => {
     const number = { type: "number" };
     await asker.define("many", {
@@ -339,10 +341,10 @@ describe("a collection that is too large to scan", () => {
   });
 
   it("still answers what an index can answer", async () => {
-    assert.deepEqual(await asker.ids("/many?n=10000"), ["r10000"]);
+    assert.deepEqual(await asker.ids("/many?n=4000"), ["r4000"]);
     assert.equal((await asker.list("/many?n[gte]=100&limit=1")).total, count - 100);
-    assert.deepEqual(await asker.ids("/many?n[gte]=10048&half=1"), ["r10049"]);
-    assert.deepEqual(await asker.ids("/many?sort=-n&limit=2"), ["r10049", "r10048"]);
+    assert.deepEqual(await asker.ids(`/many?n[gte]=${count - 2}&half=1`), [`r${count - 1}`]);
+    assert.deepEqual(await asker.ids("/many?sort=-n&limit=2"), [`r${count - 1}`, `r${count - 2}`]);
   });
 
   it("answers what no index can answer", async () => {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { ProblemKind } from "../../src/model/problem.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
+import { runs } from "../seeds.ts";
 import { itOn } from "../short-run.ts";
 import type { TestApp } from "./app.ts";
 import { type Client, concurrently, pointersOf } from "./client.ts";
@@ -253,7 +254,7 @@ for (const store of ["sqlite", "postgres"])
         const path = `/people/${id}/photo`;
         let isOver = false;
         const writing = (async () => {
-          for (let round = 1; round <= 60; round++)
+          for (let round = 1; round <= runs(20, 60); round++)
             assert.equal((await put(path, String(round % 10).repeat(1_000 + round))).status, 204);
           isOver = true;
         })();

@@ -395,7 +395,7 @@ class Questions {
   }
 }
 
-const [thingCount, rulesPerWorld] = [12, 6];
+const [thingCount, rulesPerWorld] = [runs(6, 12), 6];
 const decisionsPerWorld = thingCount * rulesPerWorld * Object.keys(people).length;
 
 for (const store of storesHere("postgres", [undefined, "postgres"]))
