@@ -146,7 +146,7 @@ export function aggregatesOfGroups(contractTest: ContractTest): void {
   contractTest("are what a plain computation finds, whatever the spelling", async ({ store }) => {
     const seed = newSeed("aggregates");
     const next = randomNumbers(seed);
-    const rows = fc.sample(fc.tuple(odd, fieldsOfOne), { numRuns: 250, seed }).map(
+    const rows = fc.sample(fc.tuple(odd, fieldsOfOne), { numRuns: runs(100, 250), seed }).map(
       ([first, second], index): Row => ({
         // A few are much larger than the others.
         fields: { ...first, ...second, ...(index % 80 === 7 && { z: "z".repeat(100_000) }) },

@@ -12,7 +12,7 @@ import {
 } from "../../../src/model/query/sort-key.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { isLong } from "../../seeds.ts";
+import { isLong, runs } from "../../seeds.ts";
 import { define, found, idsFrom, kinds, remove } from "./change-helpers.ts";
 import { type ContractTest, testMaxCounted } from "./engine-under-test.ts";
 import {
@@ -20,6 +20,7 @@ import {
   ask,
   assertFinds,
   by,
+  eachInTurn,
   idsByOffset,
   idsByPosition,
   idsIn,
@@ -66,14 +67,12 @@ async function assertRight(
   const expected = select(candidates, query);
   const ids = idsIn(expected.resources);
   const paged = { ...query, limit: Math.ceil(ids.length / 3) + 1 };
-  const [{ resources, total }, byOffset, byPosition] = await Promise.all([
-    answerTo(store, query),
-    idsByOffset(store, paged),
-    idsByPosition(store, paged),
-  ]);
+  const { resources, total } = await answerTo(store, query);
   assert.deepEqual([resources, total], [expected.resources, expected.total], text);
-  assert.deepEqual(byOffset, ids, text);
-  assert.deepEqual(byPosition, ids, text);
+  await eachInTurn(
+    async () => assert.deepEqual(await idsByOffset(store, paged), ids, text),
+    async () => assert.deepEqual(await idsByPosition(store, paged), ids, text),
+  );
 }
 
 /** Asserts that all these queries, side by side, find what is found by looking at every one. */
@@ -129,7 +128,7 @@ export function indexes(contractTest: ContractTest): void {
 
   contractTest("of one value after another are right across batches", async ({ store }) => {
     await store.commit([define('{"unique":["v"],"indexed":["w"]}')]);
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < runs(8, 12); round++) {
       const id = `id-${round % 5}`;
       const outcomes = await store.commit([
         keep(id, { v: round, w: [round % 3, "all"] }),

@@ -13,6 +13,7 @@ import {
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Put, QueryResult, Store } from "../../../src/store/store.ts";
 import { isLong } from "../../seeds.ts";
+import { isShort } from "../../short-run.ts";
 import { put } from "./change-helpers.ts";
 
 export const ask = (more: Partial<Query> = {}): Query => ({
@@ -102,6 +103,15 @@ export async function idsByPosition(store: Store, query: Query, collection = "th
   return ids;
 }
 
+let turn = 0;
+
+/** Does all of these side by side; a short run one in turn. Three of them meet both directions of a query. */
+export async function eachInTurn(...parts: readonly (() => Promise<void>)[]): Promise<void> {
+  const first = turn++ % parts.length;
+  const here = isShort ? parts.slice(first, first + 1) : parts;
+  await Promise.all(here.map((part) => part()));
+}
+
 /** That a query finds these and no others, as a whole and in pages of either kind. The reads run side by side. */
 export async function assertFinds(
   store: Store,
@@ -115,20 +125,20 @@ export async function assertFinds(
   assert.equal(whole.total, expected.length, text);
   assert.equal(whole.last, undefined, text);
   assert.deepEqual(whole.collection, await store.collection(collection));
-  const found = whole.resources.map(({ id }) => store.find(collection, id));
-  assert.deepEqual(whole.resources, await Promise.all(found), text);
   const end = expected.length;
   // The pages below begin with the first, so that `npm test` counts at one inside and one past the end.
   const starts = isLong ? [0, 1, end, end + 1] : [1, end + 1];
   const inPages = async (limit: number): Promise<void> => {
     const paged = { ...query, limit };
-    const [byOffset, byPosition] = await Promise.all([
-      idsByOffset(store, paged, collection),
-      idsByPosition(store, paged, collection),
-      ...starts.map((start) => countsIn({ ...paged, start })),
-    ]);
-    assert.deepEqual(byOffset, expected, text);
-    assert.deepEqual(byPosition, expected, text);
+    await eachInTurn(
+      async () => assert.deepEqual(await idsByOffset(store, paged, collection), expected, text),
+      async () => assert.deepEqual(await idsByPosition(store, paged, collection), expected, text),
+      async () => {
+        await Promise.all(starts.map((start) => countsIn({ ...paged, start })));
+        const found = whole.resources.map(({ id }) => store.find(collection, id));
+        assert.deepEqual(whole.resources, await Promise.all(found), text);
+      },
+    );
   };
   const countsIn = async (query: Query): Promise<void> => {
     const [page, uncounted] = await Promise.all([

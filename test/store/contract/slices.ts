@@ -1,6 +1,7 @@
 // Slices in the order of creation, exact at any depth.
 
 import assert from "node:assert/strict";
+import { runs } from "../../seeds.ts";
 import { define, found, idsFrom, idsOf, put, remove, totalOf } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
@@ -39,7 +40,8 @@ export function slices(contractTest: ContractTest): void {
   });
 
   contractTest("are exact at any depth, whatever was removed before", async ({ store }) => {
-    const ids = idsFrom(20_000);
+    const count = runs(6_000, 20_000);
+    const ids = idsFrom(count);
     await store.commit([found(), ...ids.map((id) => put(id, { fields: "{}" }))]);
     const gone = new Set<number>();
     const dig = async (isGone: (index: number) => boolean) => {
@@ -61,10 +63,10 @@ export function slices(contractTest: ContractTest): void {
     };
     await dig(() => false);
     await dig((index) => index < 1_000);
-    await dig((index) => index >= 19_990);
+    await dig((index) => index >= count - 10);
     await dig((index) => Math.imul(index, 0x9e3779b1) >>> 30 === 0);
-    await dig((index) => index >= 256 * 20 && index < 256 * 60);
-    await dig((index) => index % 1_000 !== 0);
+    await dig((index) => index >= 256 * 5 && index < 256 * 20);
+    await dig((index) => index % (count / 20) !== 0);
     await store.commit([put("last")]);
     assert.deepEqual(await idsOf(store, 0, 1, "-created"), ["last"]);
   });
