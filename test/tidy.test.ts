@@ -9,9 +9,11 @@ import {
   expressionsIn,
   type FoundExpression,
   nameOf,
+  parsedExpressions,
   provedBounded,
   violationOf,
 } from "./regular-expressions.ts";
+import { itLong } from "./short-run.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -249,6 +251,11 @@ describe("the code", () => {
       .filter(({ path }) => source.test(path))
       .flatMap(({ path, expressions }) => expressions.map(({ text }) => nameOf(path, text)));
     assert.deepEqual([...new Set(provedBounded.keys()).difference(new Set(texts))], []);
+  });
+
+  itLong("has no regular expression in the files that are not parsed", () => {
+    for (const { path, expressions } of sources.filter(({ path }) => source.test(path)))
+      assert.deepEqual(expressions, parsedExpressions(path, read(path)), path);
   });
 
   it("is compiled in strict mode, with erasable syntax only", () => {
