@@ -85,6 +85,24 @@ export function cpuOfEnded() {
   }
 }
 
+/** Returns the processor time that the host gave to other machines since it started; only Linux tells it. */
+export function cpuOfOthers(stat = "/proc/stat") {
+  try {
+    // The column `steal` of proc(5), of all cores together, in ticks.
+    const [cores = ""] = readFileSync(stat, "utf8").split("\n");
+    return Number(cores.trim().split(/\s+/)[8] ?? 0) / 100;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Says how long a run took, and what others took from it, if that is over a hundredth of the cores' time. */
+export function timesOf({ seconds, cores, cpu, others = 0 }) {
+  const times = `${seconds.toFixed(0)} seconds, ${cpu?.toFixed(0) ?? "?"} seconds of processor time`;
+  if (others <= (seconds * cores) / 100) return times;
+  return `${times}; the host gave ${others.toFixed(0)} more to other machines`;
+}
+
 /** The group may have ended already. */
 function killGroup(pid) {
   if (pid === undefined) return;

@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bringChromium } from "./chromium.js";
 import { groupFiles, placeOf } from "./test-groups.js";
-import { cpuOfEnded, runJobs, withoutPassed } from "./test-jobs.js";
+import { cpuOfEnded, cpuOfOthers, runJobs, timesOf, withoutPassed } from "./test-jobs.js";
 import { leftOut, runtimesOf } from "./test-runtimes.js";
 import { buildServer } from "./test-server.js";
 
@@ -39,8 +39,9 @@ const { filters, chosen, isLong } = readArguments();
 /** A test that takes longer hangs. A test file may have many tests. */
 const testTimeoutMs = isLong ? 3_600_000 : 120_000;
 const fileTimeoutMs = isLong ? 14_400_000 : 600_000;
+const cores = availableParallelism();
 /** Tests wait now and then, so that two more than there are cores keep the cores busy. */
-const slots = availableParallelism() + 2;
+const slots = cores + 2;
 
 const files = findTests();
 const isWhole = filters.length === 0;
@@ -54,6 +55,7 @@ if (jobs.length === 0) {
 }
 const results = [];
 const startedAt = Date.now();
+const othersAtStart = cpuOfOthers() ?? 0;
 const signal = await runAll();
 process.exitCode = report() ? 0 : 1;
 if (signal !== undefined) console.log(`stopped by ${signal}`);
@@ -226,8 +228,9 @@ function report() {
     console.log(`${step.padEnd(8)}${isGood ? "good  " : "FAILED"}  ${words(counts)}`.trimEnd());
   }
   if (isShort) console.log(`\nleft to npm run test:long: ${leftOut(files, files.map(read))}`);
-  const seconds = ((Date.now() - startedAt) / 1000).toFixed(0);
-  console.log(`\n${seconds} seconds, ${cpuOfEnded()?.toFixed(0) ?? "?"} seconds of processor time`);
+  const seconds = (Date.now() - startedAt) / 1000;
+  const others = (cpuOfOthers() ?? 0) - othersAtStart;
+  console.log(`\n${timesOf({ seconds, cores, cpu: cpuOfEnded(), others })}`);
   console.log(words(total));
   const isComplete = results.length === jobs.length;
   return isComplete && results.every(({ isGood }) => isGood) && total.passed > 0;

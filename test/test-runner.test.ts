@@ -66,6 +66,7 @@ describe("npm test", () => {
   it("counts the tests of both runtimes, or of one", async () => {
     const both = await run("good");
     assert.deepEqual([both.code, both.last], [0, "2 passed, 0 failed, 2 skipped"]);
+    assert.match(both.text, /^\d+ seconds, (?:\d+|\?) seconds of processor time(?:;.*)?$/m);
     for (const runtime of ["node", "bun"]) {
       const { code, text, last } = await run("good", "--runtime", runtime);
       assert.deepEqual([code, last], [0, "1 passed, 0 failed, 1 skipped"]);
@@ -125,6 +126,22 @@ describe("npm test", () => {
         [],
       );
     }
+  });
+
+  it("says what the host gave to other machines, if that is over a hundredth of the cores' time", async () => {
+    const { cpuOfOthers, timesOf } = await import(join(root, "scripts/test-jobs.js"));
+    const stat = join(project, "stat");
+    await writeFile(stat, "cpu  12 0 7 400 3 0 1 12000 0 0\ncpu0 6 0 4 200 2 0 1 1 0 0\n");
+    const others = cpuOfOthers(stat);
+    assert.equal(others, 120);
+    const run = { seconds: 385, cores: 2, cpu: 687, others };
+    assert.equal(
+      timesOf(run),
+      "385 seconds, 687 seconds of processor time; the host gave 120 more to other machines",
+    );
+    const alone = "385 seconds, 687 seconds of processor time";
+    for (const few of [7.7, 0, undefined]) assert.equal(timesOf({ ...run, others: few }), alone);
+    assert.equal(cpuOfOthers(join(project, "nothing")), undefined);
   });
 
   it("names a runtime or a file that does not exist", async () => {
