@@ -13,6 +13,7 @@ import { gunzipSync } from "node:zlib";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
+import { runs } from "../seeds.ts";
 import { storesHere } from "../short-run.ts";
 
 const secret = newSecret();
@@ -21,7 +22,8 @@ const environment = { RESTANTE_ADMIN_TOKEN: secret };
 const [program, ...flags] = commandLine;
 
 /** Enough that a command can be killed in the middle. */
-const count = 6_000;
+const count = runs(3_000, 6_000);
+const all = count.toLocaleString("en");
 const lines = Array.from({ length: count }, (_, n) => `{"n":${n},"name":"name ${n}"}\n`).join("");
 
 for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
@@ -174,9 +176,15 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
       const options = { cwd, env: { PATH: process.env.PATH, ...environment } };
       const { stdout } = spawnSync("script", ["-qec", command, "/dev/null"], options);
       const text = stdout.toString().replaceAll("\x1b[K", "<clear>");
-      assert.match(text, /\rpeople: \[-+\] 0 %, 0 of 6,000 resources, 0\/s<clear>/);
-      assert.match(text, /\rpeople: 6,000 resources in [\d.]+ s( \([\d,]+\/s\))?<clear>\r\n/);
-      assert.match(text, /^Exported 6,000 resources of people to tty\.ndjson/m);
+      assert.match(
+        text,
+        new RegExp(`\\rpeople: \\[-+\\] 0 %, 0 of ${all} resources, 0\\/s<clear>`),
+      );
+      assert.match(
+        text,
+        new RegExp(`\\rpeople: ${all} resources in [\\d.]+ s( \\([\\d,]+\\/s\\))?<clear>\\r\\n`),
+      );
+      assert.match(text, new RegExp(`^Exported ${all} resources of people to tty\\.ndjson`, "m"));
     });
 
     it("leaves nothing when the disk is full", { skip: process.platform === "win32" }, () => {

@@ -12,14 +12,15 @@ import { customersOf, ordersOf, productsOf } from "../../src/cli/demo-shop.ts";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, sourceCommandLine, start } from "../process.ts";
+import { runs } from "../seeds.ts";
 import { storesHere } from "../short-run.ts";
 
 const secret = newSecret();
 const headers = { authorization: `Bearer ${secret}` };
 const environment = { RESTANTE_ADMIN_TOKEN: secret };
 const [program, ...flags] = commandLine;
-const orders = 1_500;
-const totals = { products: 60, customers: 75, orders };
+const orders = runs(500, 1_500);
+const totals = { products: 60, customers: orders / 20, orders };
 
 for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`restante demo beside a server, on ${store}`, () => {

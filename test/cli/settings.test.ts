@@ -10,7 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { newSecret } from "../../src/model/token.ts";
 import { settings } from "../../src/server/config.ts";
-import { commandLine, run } from "../process.ts";
+import { childrenOf, commandLine, run } from "../process.ts";
 
 let cwd: string;
 before(async () => {
@@ -74,7 +74,8 @@ describe("the log on a terminal", () => {
       }
       if (/ ms/.test(text) && text.endsWith("\n")) break;
     }
-    child.kill();
+    // `script` itself would wait before it ends.
+    for (const server of await childrenOf(child.pid ?? 0)) process.kill(server);
     await ended;
     return text.split("\r\n").find((line) => line.includes(" ms")) ?? assert.fail(text);
   }

@@ -234,7 +234,7 @@ describe("a migration", () => {
         for (;;) {
           const child = startChild("open-old", folder);
           child.onLine((line) => {
-            if (line.startsWith("migrating") && killed < 6)
+            if (line.startsWith("migrating") && killed < runs(3, 6))
               setTimeout(() => child.kill(), random() * 300);
           });
           if ((await child.gone) === 0) break;

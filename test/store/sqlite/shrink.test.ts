@@ -7,6 +7,7 @@ import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
+import { runs } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import { define, found, put, remove } from "../contract/change-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
@@ -37,7 +38,8 @@ describe("the file shrinks", () => {
       const store = await openSqlite({ path, eraseAfterMs: 0 });
       await store.commit([found()]);
       const large = JSON.stringify({ text: "x".repeat(2 ** 20) });
-      for (let n = 0; n < 40; n++) await store.commit([put(`id-${n}`, { fields: large })]);
+      for (let n = 0; n < runs(12, 40); n++)
+        await store.commit([put(`id-${n}`, { fields: large })]);
       await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
       await untilBelow(path, 2 ** 20);
       await store.close();
