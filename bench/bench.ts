@@ -17,6 +17,7 @@ import { report, summary } from "./report/report.ts";
 import { merge, type PartName, type Results, readResults, writeResults } from "./report/results.ts";
 import { describeMachine, restanteVersion } from "./servers/machine.ts";
 import { endAll, endAllAtExit, root } from "./servers/processes.ts";
+import { stolenSeconds } from "./servers/processors.ts";
 
 const usage = `npm run bench -- [options]
 
@@ -77,6 +78,11 @@ async function runPart<Name extends PartName>(
   const version = await restanteVersion();
   const startedAt = performance.now();
   const elapsed = () => Math.round((performance.now() - startedAt) / 1000);
+  const stolenBefore = stolenSeconds();
+  const run = () => {
+    const stolen = (stolenSeconds() - stolenBefore) / (elapsed() * machine.cores);
+    return { date, version, seconds: elapsed(), stolen, machine };
+  };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tooLong = new Promise<never>((_, reject) => {
     const error = new Error(`it took longer than ${longestPartSeconds} s`);
@@ -84,12 +90,10 @@ async function runPart<Name extends PartName>(
   });
   try {
     const figures = await Promise.race([parts[name].measure(setting), tooLong]);
-    const result = { date, version, seconds: elapsed(), machine, figures };
-    return { [name]: result } as unknown as Pick<Results, Name>;
+    return { [name]: { ...run(), figures } } as unknown as Pick<Results, Name>;
   } catch (error) {
     say(`${name} failed: ${messageOf(error)}`);
-    const result = { date, version, seconds: elapsed(), machine, error: messageOf(error) };
-    return { [name]: result } as unknown as Pick<Results, Name>;
+    return { [name]: { ...run(), error: messageOf(error) } } as unknown as Pick<Results, Name>;
   } finally {
     clearTimeout(timer);
     // A part that failed may have left servers behind.

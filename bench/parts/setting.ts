@@ -42,7 +42,7 @@ export const fullSizes: Sizes = {
   big: 1_000_000,
   shop: { orders: 100_000, products: 1_000 },
   large: 1_000,
-  fairnessSeconds: 5,
+  fairnessSeconds: 3,
   buildSeconds: 40,
   memorySeconds: 4,
   uploadBytes: 1_000_000_000,

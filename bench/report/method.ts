@@ -4,7 +4,7 @@ import { defaultConnections } from "../load/load.ts";
 import { fullSizes } from "../parts/setting.ts";
 import type { Fsync, Machine } from "../servers/machine.ts";
 import { milliseconds, whole } from "./numbers.ts";
-import type { Results } from "./results.ts";
+import type { PartRun, Results } from "./results.ts";
 
 /** Usually one; several when parts were measured on several. */
 export function machineList(results: Results): string {
@@ -27,6 +27,10 @@ const machineLines = (machine: Machine): readonly string[] =>
 
 export const loadWords = ({ loadAverage }: Machine): string => loadAverage.toFixed(2);
 
+/** Earlier runs do not have it. */
+export const stolenWords = ({ stolen = Number.NaN }: PartRun): string =>
+  Number.isNaN(stolen) ? "–" : `${whole(stolen * 100)} %`;
+
 export const fsyncWords = ({ medianMs, p99Ms }: Fsync): string =>
   `median ${milliseconds(medianMs)} ms, p99 ${milliseconds(p99Ms)} ms`;
 
@@ -39,5 +43,6 @@ export const method = [
   "- The peers check no token and write no log to the terminal. json-server keeps all in memory and rewrites its file without waiting for the disk. @platformatic/db has its SQLite as it comes: a rollback journal with full durability. On Postgres it has the same server and the same durability as Restante, and a table of the same two columns. Its responses carry no ETag and no times. PocketBase is built with Go from the `examples/base` of its module, with its default settings and rules that let everyone read and create; where Go is not installed it is missing, and the table says so.",
   "- POSTs go to a second collection, which is empty at first. After each load of POSTs the number stored is compared with the number acknowledged.",
   "- For fairness the GETs are sent at fixed times, over 32 connections; the time that a request waits for a free connection counts. The client with the heavy work has the lowest priority and the loader a high one, as if they were on machines of their own. Every process is in a session of its own: Linux may divide the processors between sessions, and each connection of Postgres is one, so that a server would otherwise share its part with the loader. The line of a program that uses one core shows what the machine alone does: on two cores, a connection of Postgres that computes is such a program.",
+  "- The machine is virtual, and its host may run others: `taken by the host` is the share of the processors' time that this machine wanted and did not get (`steal` of Linux).",
   "- One wrong status or broken connection, or a wrong response before or after the load, makes a figure invalid, and the table says so.",
 ].join("\n");

@@ -7,7 +7,7 @@ import { consoleSection } from "./console.ts";
 import { copySection } from "./copy.ts";
 import type { ScenarioFigures } from "./figures.ts";
 import { fairnessSection, growthSection, memorySection, scanSection } from "./long-run-sections.ts";
-import { fsyncWords, loadWords, machineList, method } from "./method.ts";
+import { fsyncWords, loadWords, machineList, method, stolenWords } from "./method.ts";
 import { ratio, whole } from "./numbers.ts";
 import { relationsSection } from "./relations.ts";
 import { figuresOf, type PartName, type Results } from "./results.ts";
@@ -66,13 +66,14 @@ const sections = (results: Results): readonly string[] =>
 
 const runsTable = (results: Results): string =>
   table(
-    ["part", "Restante", "date", "seconds", "load average before"],
+    ["part", "Restante", "date", "seconds", "load average before", "taken by the host"],
     partNames.flatMap((name) => {
       const run = results[name];
       if (run === undefined) return [];
       const failed = "error" in run ? " (**failed**)" : "";
-      const load = loadWords(run.machine);
-      return [[`${parts[name].title}${failed}`, run.version, run.date, whole(run.seconds), load]];
+      const title = `${parts[name].title}${failed}`;
+      const load = [loadWords(run.machine), stolenWords(run)];
+      return [[title, run.version, run.date, whole(run.seconds), ...load]];
     }),
     3,
   );

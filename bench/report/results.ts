@@ -38,6 +38,8 @@ export interface PartRun {
   /** The version and commit that was measured. */
   readonly version: string;
   readonly seconds: number;
+  /** The share of the processors' time that the host gave to others; older runs do not have it. */
+  readonly stolen?: number;
   readonly machine: Machine;
 }
 

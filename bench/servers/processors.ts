@@ -35,6 +35,16 @@ export function treeSeconds(root: number | undefined): number {
   return top === undefined ? Number.NaN : sum(top);
 }
 
+/** The time that the host of a virtual machine gave to others while this one had work (`steal`). */
+export function stolenSeconds(): number {
+  try {
+    const [, ...ticks] = readFileSync("/proc/stat", "utf8").split("\n", 1)[0]?.split(/ +/) ?? [];
+    return Number(ticks[7]) / ticksPerSecond;
+  } catch {
+    return Number.NaN;
+  }
+}
+
 function readProcesses(): readonly Process[] {
   try {
     const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
