@@ -30,7 +30,7 @@ export interface SetDefinition {
 export type SetDefinitions = Readonly<Record<string, SetDefinition>>;
 
 /** A larger set counts as empty. */
-const maxValues = 10_000;
+export const setLimits = { maxValues: 10_000 } as const;
 /** How many sets of callers are kept. */
 const maxKept = 100_000;
 
@@ -182,13 +182,15 @@ export class Sets {
     const query = {
       conditions: simplified(predicates),
       ...{ words: [], sortings: [], isNewestFirst: false, start: 0, isCounted: false },
-      limit: maxValues + 1,
+      limit: setLimits.maxValues + 1,
     };
     return then(store.query(collection.name, query), (answer) => {
       const values = valuesIn(answer?.resources ?? [], definition.field);
       const state = answer?.collection;
-      if (values.length <= maxValues) return { values, state };
-      warn(`The set ${name} of a caller has more than ${maxValues} values, and counts as empty.`);
+      if (values.length <= setLimits.maxValues) return { values, state };
+      warn(
+        `The set ${name} of a caller has more than ${setLimits.maxValues} values, and counts as empty.`,
+      );
       return { values: [], state };
     });
   }

@@ -12,16 +12,23 @@ import { Plan, type PlannedOperation } from "../../src/domain/write/plan.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 import { system } from "../../src/model/principal.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
+import { lowerLimit } from "../lower-limit.ts";
+import { runs } from "../seeds.ts";
 import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
 
-/** About 800 KB in 400,000 items. */
-const wide = { list: Array(400_000).fill(1) };
+const mebibyte = 1024 * 1024;
+const [few, full] = [8 * mebibyte, 32 * mebibyte];
+const maxChangedBytes = lowerLimit(batchLimits, "maxChangedBytes", few, full);
+const maxWrittenBytes = lowerLimit(batchLimits, "maxWrittenBytes", few, full);
+
+/** A fortieth of the limit. */
+const wide = { list: Array(runs(100_000, 400_000)).fill(1) };
 const wideBytes = JSON.stringify(wide).length;
 /** So many of them are within the budget. */
-const most = Math.floor(batchLimits.maxWrittenBytes / wideBytes);
+const most = Math.floor(maxWrittenBytes / wideBytes);
 
 const patch = (path: string, body: unknown = {}) => ({ method: "PATCH", path, body });
 const remove = (path: string) => ({ method: "DELETE", path });
@@ -44,6 +51,7 @@ for (const store of [undefined, "postgres"])
         client.batch(operations),
       );
       assert.deepEqual(pointersOf(problem), [`/operations/${most}`]);
+      // The text has the limit of the program.
       assert.match(problem.detail, /^The batch was rejected. .* over 32 MiB/);
     });
 
@@ -60,7 +68,7 @@ for (const store of [undefined, "postgres"])
       onlyEmbedded,
       async () => {
         const paths = ["/many/a", "/many/b", "/many/c"];
-        const text = "x".repeat(12 * 1024 * 1024);
+        const text = "x".repeat(maxChangedBytes * 0.375);
         for (const path of paths) assert.equal((await client.put(path, { text })).status, 201);
         const problem = assertProblem(
           await client.batch(paths.map((path) => patch(path, { text: null }))),

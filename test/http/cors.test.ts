@@ -7,6 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { routes } from "../../src/http/routes.ts";
 import { send } from "../runtime/raw-connection.ts";
+import { isShort } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { requestEverything } from "./every-response.ts";
 
@@ -125,7 +126,9 @@ describe("by default, for pages of any origin", () => {
   });
 
   it("every response can be read, errors and 304 included, and none with cookies", async () => {
-    for (const from of [{}, { origin }, { origin: "null" }]) {
+    const origins = [{ origin }, {}, { origin: "null" }];
+    // The preflights are of the first one.
+    for (const from of isShort ? origins.slice(1) : origins) {
       for (const { asked, headers } of await requestEverything(app, from)) {
         assert.equal(headers.get("access-control-allow-origin"), "*", asked);
         assert.equal(headers.get("access-control-allow-credentials"), null, asked);

@@ -158,8 +158,8 @@ for (const store of stores)
     });
   });
 
-const heavyText = "é".repeat(500_000);
-/** Folds the case of a megabyte for each condition and resource, which takes some 10 ms each. */
+const heavyText = "é".repeat(200_000);
+/** Folds the case of a long text for each condition and resource, which takes some 4 ms each. */
 const heavyWhere = (conditions: number) => ({
   $and: Array.from({ length: conditions }, (_, at) => ({
     note: { icontains: "É".repeat(at + 1) },
@@ -181,7 +181,7 @@ for (const store of stores) {
       const light = await new QueryClient(app).query("texts", { where: { stock: { lt: 5 } } });
       assert.equal(light.status, 200);
       app.reload({ queryDeadline: 0.001 });
-      const where = { ...heavyWhere(90), stock: { lt: 5 } };
+      const where = { ...heavyWhere(20), stock: { lt: 5 } };
       const problem = assertProblem(
         await new QueryClient(app).query("texts", { where, sort: "-name" }),
         "query-timeout",
@@ -203,7 +203,7 @@ for (const store of stores) {
       assert.equal((await new Client(app).get("/texts?limit=1")).status, 200);
       // A rule that no index answers takes as long as a filter, and its fields are not named.
       const read = [
-        { name: "heavy", to: "everyone", where: { ...heavyWhere(90), id: { gt: "0" } } },
+        { name: "heavy", to: "everyone", where: { ...heavyWhere(20), id: { gt: "0" } } },
       ];
       await new QueryClient(app).define("ruled", { schema, access: { read } });
       for (let count = 0; count < 4; count++) await app.post("ruled", { note: heavyText });

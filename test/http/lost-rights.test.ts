@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
+import { runs } from "../seeds.ts";
 import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
@@ -91,7 +92,7 @@ for (const store of ["sqlite", "postgres"])
           (await issue({ subject: "ann", scopes, roles: ["writer", "member"] })).token,
         );
         await put(`/${collection}/1`, { team: "red", n: -1 });
-        for (let round = 0; round < 12; round++) {
+        for (let round = 0; round < runs(6, 12); round++) {
           await put(path, given);
           const first = await ann.patch(`/${collection}/1`, { round });
           assert.equal(first.status, 200, first.body);

@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { pageLimits } from "../../src/model/query/list-request.ts";
+import { lowerLimit } from "../lower-limit.ts";
 import { isLong } from "../seeds.ts";
 import { itLong, storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
@@ -9,6 +11,7 @@ import { Client, pointersOf } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";
 
 const mebibyte = 1024 * 1024;
+const pageBytes = lowerLimit(pageLimits, "maxBytes", 8 * mebibyte, 32 * mebibyte);
 interface Page {
   readonly data: readonly { readonly id: string }[];
   readonly next: string | null;
@@ -48,7 +51,12 @@ for (const store of storesHere("postgres", [undefined, "postgres"]))
       });
       const made: string[] = [];
       for (let n = 0; n < 36; n++) {
-        const body = JSON.stringify({ n, g: "all", w: "word", t: "x".repeat(mebibyte - 200) });
+        const body = JSON.stringify({
+          n,
+          g: "all",
+          w: "word",
+          t: "x".repeat(pageBytes / 32 - 200),
+        });
         // Without the check against the document, which would read every body.
         const response = await fetch(`${app.url}/large/r${10 + n}`, {
           method: "PUT",
@@ -78,7 +86,7 @@ for (const store of storesHere("postgres", [undefined, "postgres"]))
       it(`?${query}limit=36 is 400 and names a limit that fits`, async () => {
         const rejected = await read(`/large?${query}limit=36`);
         const problem = assertProblem(rejected, "invalid-parameter");
-        assert.match(problem.detail, /larger than 32 MiB/);
+        assert.match(problem.detail, new RegExp(`larger than ${pageBytes / mebibyte} MiB`));
         assert.deepEqual(pointersOf(problem), ["limit"]);
         const [, fits] = /^use at most (\d+)/.exec(problem.errors?.[0]?.detail ?? "") ?? [];
         assert.equal(fits, "32");
