@@ -110,7 +110,7 @@ for (const engine of ["sqlite", "postgres"] as const)
           for (const definition of definitions) {
             await store.commit([define(definition)]);
             if (await isBuilding(config)) running++;
-            for (let n = 0; n < 3; n++) {
+            for (let n = 0; n < runs(2, 3); n++) {
               assert.deepEqual(await problemsOf(config), []);
               await store.commit(rows.slice(n * 100, n * 100 + 50));
             }

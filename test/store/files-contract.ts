@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Files } from "../../src/store/files.ts";
+import { runs } from "../seeds.ts";
 import { bytesOf, hashOf, inChunks, read, saveFile } from "./disk/file-helpers.ts";
 import { partialContract } from "./partial-contract.ts";
 
@@ -54,7 +55,7 @@ export function filesContract(
 type Test = (title: string, run: Case) => void;
 
 function savedFiles(test: Test): void {
-  for (const size of [0, 1, 64 * kibi - 1, 64 * kibi, 64 * kibi + 1, 20_000_000])
+  for (const size of [0, 1, 64 * kibi - 1, 64 * kibi, 64 * kibi + 1, runs(6_000_000, 20_000_000)])
     test(`has the same ${size} bytes`, async ({ files, count }) => {
       const bytes = bytesOf(size);
       const saved = await saveFile(files, bytes);

@@ -32,7 +32,7 @@ describe("the core of the store", () => {
           }
           directInserts += store.directInserts;
         }),
-        { numRuns: runs(200, 20_000), seed: newSeed("core") },
+        { numRuns: runs(100, 20_000), seed: newSeed("core") },
       );
       assert.equal(directInserts > 0, canInsertDirectly);
     });
