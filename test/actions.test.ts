@@ -354,6 +354,7 @@ describe("the types of an action", { skip }, () => {
       "--target",
       "esnext",
       "--skipLibCheck",
+      "--singleThreaded",
     ];
     const module = ["--module", "nodenext", "--moduleResolution", "nodenext"];
     const more = [

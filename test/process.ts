@@ -19,6 +19,11 @@ const bundle = isBun ? undefined : servers && join(servers, "node");
 const executable =
   process.env.RESTANTE_TEST_EXECUTABLE ?? (isBun && servers && join(servers, "bun/restante-here"));
 
+/** What `npm test` tells the compilers of Bun. */
+const compilers = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => name.startsWith("BUN_JSC_")),
+);
+
 /** The command that runs Restante on this runtime from its sources. */
 export const sourceCommandLine = commandOf(source);
 
@@ -125,10 +130,10 @@ function launch(
   { cwd, environment, command = commandLine }: ProcessOptions,
 ): ChildProcess {
   const [program, ...before] = command;
-  const { PATH, NODE_COMPILE_CACHE, BUN_JSC_useFTLJIT } = process.env;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   // A bundle has another path in each run, so what is cached of it ends with the run.
   const cache = bundle && command === commandLine ? join(bundle, "cache") : NODE_COMPILE_CACHE;
-  const env = { PATH, NODE_COMPILE_CACHE: cache, BUN_JSC_useFTLJIT, ...environment };
+  const env = { PATH, NODE_COMPILE_CACHE: cache, ...compilers, ...environment };
   return spawn(program, [...before, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 }
 

@@ -29,7 +29,9 @@ async function compile(types: string, program = ""): Promise<string> {
   const strict = ["--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes"];
   // The types of browsers are most of what the compiler would read.
   const library = ["--target", "esnext", "--lib", "esnext", "--types", ""];
-  const flags = ["--noEmit", "--ignoreConfig", ...library, ...strict];
+  // One checker, which leaves out the libraries, takes two thirds of the time.
+  const fast = ["--skipLibCheck", "--singleThreaded"];
+  const flags = ["--noEmit", "--ignoreConfig", ...fast, ...library, ...strict];
   const files = [join(folder, "types.ts"), join(folder, "program.ts")];
   return promisify(execFile)(compiler, [...flags, ...files]).then(
     () => "",

@@ -112,7 +112,7 @@ function compileFile(path: string): Promise<string> {
     ...["--noEmit", "--ignoreConfig", "--strict", "--exactOptionalPropertyTypes", "--skipLibCheck"],
     ...["--target", "esnext", "--module", "esnext", "--moduleResolution", "bundler"],
     ...["--lib", "esnext,dom,dom.iterable", "--types", "", "--allowImportingTsExtensions"],
-    ...["--jsx", "react-jsx"],
+    ...["--jsx", "react-jsx", "--singleThreaded"],
   ];
   return promisify(execFile)(tool("tsc"), [...flags, path]).then(
     () => "",

@@ -50,6 +50,7 @@ for (const name of ["react-admin", "refine"]) {
           "--exactOptionalPropertyTypes",
           "--skipLibCheck",
         ],
+        ...["--singleThreaded"],
         ...["--target", "esnext", "--module", "esnext", "--moduleResolution", "bundler"],
         ...["--lib", "esnext,dom,dom.iterable", "--types", "", "--allowImportingTsExtensions"],
       ];
