@@ -133,7 +133,7 @@ class Run {
 async function runAll(apps: readonly TestApp[], name: string): Promise<void> {
   const seed = newSeed(name);
   const random = randomNumbers(seed);
-  for (let run = 0; run < runs(3, 200); run++)
+  for (let run = 0; run < runs(2, 200); run++)
     await new Run(apps, `/clocked/r${run}`, random).steps(60);
 }
 

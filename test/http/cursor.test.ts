@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { isShort } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { pointersOf } from "./client.ts";
 import { assertProblem, readLinks } from "./expect.ts";
@@ -51,7 +52,9 @@ describe("reading by cursor", () => {
       it(`of /${collection}?${question} returns each resource once, in the order of the pages`, async () => {
         const path = `/${collection}?limit=1000&${question}`;
         const whole = await asker.ids(path);
-        for (const limit of [1, 4, whole.length, 1000]) {
+        // A short run has a small one for each collection.
+        const few = isShort ? [collection === "open" ? 4 : 1] : [1, 4];
+        for (const limit of [...few, whole.length, 1000]) {
           const walk = await asker.readByCursor(`/${collection}?${question}&limit=${limit}`);
           assert.deepEqual(walk.ids, whole);
           assert.equal(walk.answers, Math.max(1, Math.ceil(whole.length / limit)));

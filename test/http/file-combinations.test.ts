@@ -139,8 +139,8 @@ class LimitedWriter {
 
 describe("the limits of files", () => {
   for (const [place, steps] of [
-    ["disk", runs(60, 1_000)],
-    ["S3", runs(25, 300)],
+    ["disk", runs(30, 1_000)],
+    ["S3", runs(12, 300)],
   ] as const)
     it(`hold for forms, single files and changes on ${place}`, async () => {
       const isS3 = place === "S3";

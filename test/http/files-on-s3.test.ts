@@ -9,6 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../../src/model/token.ts";
 import { type ServerProcess, start } from "../process.ts";
+import { runs } from "../seeds.ts";
 import { bytesOf } from "../store/disk/file-helpers.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";
 import { file, form, hashOf, type Shown, text } from "./multipart.ts";
@@ -79,7 +80,7 @@ describe("files on S3", () => {
   });
 
   it("reach a reader that pauses, byte for byte", async () => {
-    const bytes = bytesOf(20_000_000);
+    const bytes = bytesOf(runs(10_000_000, 20_000_000));
     const { url } = await uploaded(bytes);
     const response = await request(url);
     const hash = createHash("sha256");
@@ -186,7 +187,7 @@ describe("files on S3", () => {
       if (incoming.url?.includes("partNumber=1")) begun.resolve();
       return incoming.url?.includes("partNumber") === true;
     };
-    const lost = upload(bytesOf(20_000_000)).catch(() => undefined);
+    const lost = upload(bytesOf(11_000_000)).catch(() => undefined);
     await begun.promise;
     server.signal("SIGKILL");
     await Promise.all([lost, server.ended]);

@@ -140,6 +140,8 @@ const mixed = Buffer.concat(
   Array.from({ length: 64 }, (_, index) => Buffer.concat([incompressible, Buffer.from([index])])),
 );
 
+const quick = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 3 } };
+
 const length = `Content-Length: ${7 * mebibyte}`;
 const chunked = "Transfer-Encoding: chunked";
 const bodies: Readonly<Record<string, readonly [head: string, body: Uint8Array]>> = {
@@ -157,7 +159,7 @@ const bodies: Readonly<Record<string, readonly [head: string, body: Uint8Array]>
   ],
   "JSON in br": [
     `Content-Type: application/json\r\nContent-Encoding: br\r\n${chunked}`,
-    chunkOf(zlib.brotliCompressSync(mixed).subarray(0, -100)),
+    chunkOf(zlib.brotliCompressSync(mixed, quick).subarray(0, -100)),
   ],
   "a file in zstd": [
     `Content-Type: image/x-any\r\nContent-Encoding: zstd\r\n${chunked}`,

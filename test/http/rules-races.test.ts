@@ -21,12 +21,12 @@ interface Shape {
 
 const shapes: Readonly<Record<string, Shape>> = {
   "a set": {
-    races: runs(15, 200),
+    races: runs(8, 200),
     condition: { team: { in: "$my.teams" } },
     end: (admin, id) => admin.remove(`/memberships/${id}`),
   },
   "a reference": {
-    races: runs(8, 80),
+    races: runs(4, 80),
     condition: { "team.user": "$me" },
     references: { team: { collection: "memberships" } },
     end: (admin, id) => admin.patch(`/memberships/${id}`, { user: "nobody" }),

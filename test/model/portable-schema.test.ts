@@ -51,7 +51,7 @@ describe("the portable form of a random schema", () => {
           }
         }
       }),
-      { numRuns: runs(40, 10_000) },
+      { numRuns: runs(25, 10_000) },
     );
     assert.ok(accepted > 50, `${accepted}`);
   });
@@ -75,7 +75,7 @@ describe("the portable form of a random schema", () => {
           }
         }
       }),
-      { numRuns: runs(40, 10_000) },
+      { numRuns: runs(25, 10_000) },
     );
   });
 });
@@ -212,7 +212,7 @@ describe("the merge patch of a random schema", () => {
             assert.ok(isValidByReference(standalone, patch), JSON.stringify(patch));
           }
       }),
-      { numRuns: runs(40, 10_000) },
+      { numRuns: runs(25, 10_000) },
     );
     assert.ok(checked > 50, `${checked}`);
   });
