@@ -27,6 +27,8 @@ const lessCompilation = {
   BUN_JSC_thresholdForOptimizeAfterWarmUp: "10000",
   BUN_JSC_thresholdForOptimizeSoon: "10000",
 };
+/** In bytes. A larger heap saves a twentieth of the processor time, which was spent on collecting garbage. */
+const largerHeap = { BUN_JSC_largeHeapSize: `${128 * 1024 * 1024}` };
 /** Loaded before the tests of a short run. */
 const preload = "./scripts/test-threads.js";
 const runtimes = ["node", "bun"];
@@ -102,7 +104,7 @@ async function runAll() {
     NODE_COMPILE_CACHE: join(cache, "node"),
     ...(isLong && { RESTANTE_TEST_LONG: "1" }),
     ...(isShort && { RESTANTE_TEST_SHORT: "1" }),
-    ...(isLong || lessCompilation),
+    ...(isLong || { ...lessCompilation, ...largerHeap }),
   };
   const starting = someFile(/postgres/i) ? startPostgres(env) : undefined;
   // The long run and chosen files start the sources.
