@@ -1,8 +1,6 @@
 // Loaded before the tests of `npm test`: the stores in the process of a test start their threads from a bundle, and one writer thread serves them one after another.
 
 import { EventEmitter } from "node:events";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { isMainThread, Worker } from "node:worker_threads";
 
 /** Writers that were closed, by script. A new one takes as long as three small tests. */
@@ -41,11 +39,7 @@ class KeptWorker extends EventEmitter {
 }
 
 if (isMainThread) {
-  const { bundledThreads } = await import("../src/lib/program.ts");
+  await import("./test-bundles.js");
   const { writerThreads } = await import("../src/store/sqlite/writer-client.ts");
-  const runtime = "bun" in process.versions ? "bun" : "node";
-  bundledThreads.folder = pathToFileURL(
-    join(process.env.RESTANTE_TEST_SERVERS, runtime, "threads/"),
-  );
   writerThreads.start = (script) => new KeptWorker(script);
 }

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { isShort } from "../../short-run.ts";
 
 /** A directory of its own for the test, removed afterwards. */
 export async function inDirectory(test: (path: string) => Promise<void>): Promise<void> {
@@ -27,6 +28,12 @@ export interface Child {
   readonly gone: Promise<number | null>;
 }
 
+/** In `npm test` the threads of a child start from a bundle, as those of the tests do. */
+const bundles = fileURLToPath(new URL("../../../scripts/test-bundles.js", import.meta.url));
+const preload = isShort
+  ? [`${"bun" in process.versions ? "--preload" : "--import"}=${bundles}`]
+  : [];
+
 /** Runs a script, of `children/` where it has but a name, in a process of its own, on the same runtime. */
 export function startChild(script: string | URL, ...options: readonly string[]): Child {
   return startChildUnder([], script, ...options);
@@ -41,7 +48,8 @@ export function startChildUnder(
   const isOurs = typeof script === "string";
   const url = isOurs ? new URL(`./children/${script}.ts`, import.meta.url) : script;
   const file = fileURLToPath(url);
-  const [program = process.execPath, ...words] = [...wrapper, process.execPath, file, ...options];
+  const command = [process.execPath, ...preload, file, ...options];
+  const [program = process.execPath, ...words] = [...wrapper, ...command];
   const child = spawn(program, words, {
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, NODE_NO_WARNINGS: "1" },
