@@ -6,6 +6,9 @@ import { join } from "node:path";
 /** A process of many files compiles the server once. Several groups keep all cores busy until the end. */
 const maxFiles = 30;
 
+/** Folders with so few files share a process with others beside them. Node takes longer to load the server. */
+const fewFiles = { bun: 3, node: 6 };
+
 /** These measure memory, or change a prototype. Node has the hooks of a file for all files of its process. */
 const needsOwnProcess = {
   bun: /\.\.\/memory\.ts"|\.prototype\.\w+ = /,
@@ -25,19 +28,34 @@ const longest = [
   "/console-examples.test",
 ];
 
-/** Returns lists of files; those of one list are in the same folder and run in one process. */
+/** Returns lists of files; those of one list are in the same folder, or in small ones, and run in one process. */
 export function groupFiles(files, root, runtime) {
   const sharing = new Map();
   const alone = [];
   for (const file of files) {
-    const folder = file.slice(0, file.lastIndexOf("/"));
     const isAlone =
       isNamed(file, longest) ||
       needsOwnProcess[runtime].test(readFileSync(join(root, file), "utf8"));
     if (isAlone) alone.push([file]);
-    else sharing.set(folder, [...(sharing.get(folder) ?? []), file]);
+    else add(sharing, parentOf(file), [file]);
   }
-  return [...[...sharing.values()].flatMap(split), ...alone];
+  return [...joinSmall(sharing, fewFiles[runtime]).flatMap(split), ...alone];
+}
+
+function parentOf(path) {
+  return path.slice(0, path.lastIndexOf("/"));
+}
+
+function add(lists, key, files) {
+  lists.set(key, [...(lists.get(key) ?? []), ...files]);
+}
+
+/** Joins the lists of small folders that are in one folder. */
+function joinSmall(byFolder, few) {
+  const joined = new Map();
+  for (const [folder, files] of byFolder)
+    add(joined, files.length > few ? folder : `small ones in ${parentOf(folder)}`, files);
+  return [...joined.values()];
 }
 
 /** One of each group in turn, so that slow files with similar names are apart. */
