@@ -132,6 +132,13 @@ describe("the portable form", () => {
     assert.deepEqual(request(list), list);
   });
 
+  it("keeps the anchor of a value of several types, which references lead to", () => {
+    const $defs = { one: { $anchor: "named", type: ["string", "object"] } };
+    const made = request({ $ref: "#named", $defs });
+    assert.deepEqual(made, { $ref: "#named", $defs: { one: { $anchor: "named" } } });
+    assert.ok(isValidByReference(made, {}));
+  });
+
   it("says that an array has any items, unless that would count as evaluating them", () => {
     assert.deepEqual(response({ type: "array" }), { type: "array", items: {} });
     const closed = { type: "array", prefixItems: [{ type: "string" }], unevaluatedItems: false };

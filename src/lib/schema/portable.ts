@@ -137,7 +137,9 @@ class Conversion {
 const hasSeveralTypes = ({ type }: ObjectSchema): boolean =>
   [type].flat().filter((one) => one !== "null").length > 1;
 
-const annotationsOf = ({ title, description, examples }: ObjectSchema): ObjectSchema => ({
+/** With the anchor, because references lead to it. */
+const annotationsOf = ({ $anchor, title, description, examples }: ObjectSchema): ObjectSchema => ({
+  ...($anchor === undefined ? {} : { $anchor }),
   ...(title === undefined ? {} : { title }),
   ...(description === undefined ? {} : { description }),
   ...(examples === undefined ? {} : { examples }),
