@@ -74,7 +74,7 @@ describe("the validator of a random schema", () => {
           counts[isValid ? "accepted" : "rejected"]++;
         }
       }),
-      { numRuns: runs(50, 10_000) },
+      { numRuns: runs(80, 10_000) },
     );
     assert.ok(counts.accepted > 50 && counts.rejected > 50, JSON.stringify(counts));
   });

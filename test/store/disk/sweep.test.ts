@@ -135,7 +135,7 @@ describe("the sweep", () => {
     const random = randomNumbers(newSeed("sweep"));
     let acknowledged = 0;
     let rejected = 0;
-    const rounds = runs(40, 5_000);
+    const rounds = runs(60, 5_000);
     // Chance decides how many uploads a sweep meets, so that a few more rounds may be needed.
     const isMet = () => acknowledged > 100 && rejected > 10;
     for (let round = 0; round < rounds || (!isMet() && round < 10 * rounds); round++)
