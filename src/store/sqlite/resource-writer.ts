@@ -3,16 +3,24 @@
 import type { ResourceRow } from "../core/rows.ts";
 import type { Connection, Query, Value } from "./connection.ts";
 
-/** One statement with so many rows takes three quarters of the time of as many statements. */
-const rowsAtOnce = 8;
+/**
+ * How many rows a statement inserts. One with 8 takes three quarters of the time of 8 statements, and one
+ * with 50, as many as an import sends at once, takes a tenth less than those of 8.
+ */
+const statementSizes = [50, 8] as const;
 
 const columns =
   "part, seq, id, revision, created, updated, fields, owner, files, shares_date, checksum";
 const placeholders = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
+interface InsertMany {
+  readonly size: number;
+  readonly query: Query<never>;
+}
+
 export class ResourceWriter {
   readonly #insert: Query<never>;
-  readonly #insertMany: Query<never>;
+  readonly #insertMany: readonly InsertMany[];
   readonly #update: Query<never>;
   readonly #delete: Query<never>;
 
@@ -20,10 +28,12 @@ export class ResourceWriter {
     this.#insert = connection.query(
       `INSERT INTO resources (${columns}) VALUES ${placeholders} ON CONFLICT (part, id) DO NOTHING`,
     );
-    const many = new Array<string>(rowsAtOnce).fill(placeholders);
-    this.#insertMany = connection.query(
-      `INSERT INTO resources (${columns}) VALUES ${many.join(", ")}`,
-    );
+    this.#insertMany = statementSizes.map((size) => ({
+      size,
+      query: connection.query(
+        `INSERT INTO resources (${columns}) VALUES ${new Array(size).fill(placeholders).join(", ")}`,
+      ),
+    }));
     this.#update = connection.query(
       `UPDATE resources
        SET revision = ?, updated = ?, fields = ?, owner = ?, files = ?, shares_date = ?, checksum = ?
@@ -41,13 +51,14 @@ export class ResourceWriter {
 
   /** No resource has any of the ids. */
   insertAll(part: number, rows: readonly ResourceRow[]): void {
-    const whole = rows.length - (rows.length % rowsAtOnce);
-    for (let start = 0; start < whole; start += rowsAtOnce) {
-      const values: Value[] = [];
-      for (const row of rows.slice(start, start + rowsAtOnce)) addValues(values, part, row);
-      this.#insertMany.run(...values);
-    }
-    for (const row of rows.slice(whole)) this.insert(part, row);
+    let start = 0;
+    for (const { size, query } of this.#insertMany)
+      for (; start + size <= rows.length; start += size) {
+        const values: Value[] = [];
+        for (const row of rows.slice(start, start + size)) addValues(values, part, row);
+        query.run(...values);
+      }
+    for (const row of rows.slice(start)) this.insert(part, row);
   }
 
   update(part: number, row: ResourceRow): void {
