@@ -62,7 +62,8 @@ describe("a copy", () => {
     const made = await copy(...there);
     assert.equal(made.code, 0, made.stderr);
     assert.match(made.stdout, /^Copied 5 resources in 1 collection, 1 token and 5 files/m);
-    assert.equal((await s3.keys("copy/files/")).length, 5);
+    const keys = await s3.keys("copy/files/");
+    assert.equal(keys.length, 5, [...keys, ...s3.requests].join("\n"));
     const back = await copy(...["--from", "there", "--from-files", s3.url("copy"), "--to", "back"]);
     assert.equal(back.code, 0, back.stderr);
     assert.deepEqual(await filesOf(inFolder("back")), await filesOf(inFolder("data")));
