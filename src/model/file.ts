@@ -18,6 +18,9 @@ export interface StoredFile {
   readonly sharesDate?: true;
 }
 
+/** The one list of all resources without files: a write makes none of its own. */
+export const noFiles: readonly StoredFile[] = [];
+
 /** A member name that is valid in a URL, with a number when there are several files. */
 export const filePathPattern = /^[A-Za-z_][A-Za-z0-9_-]{0,63}(?:\.[1-9]\d{0,3})?$/;
 

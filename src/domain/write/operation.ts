@@ -1,7 +1,7 @@
 // Defines what a caller can ask to write, and what becomes of it.
 
 import type { Draft } from "../../model/draft.ts";
-import type { StoredFile } from "../../model/file.ts";
+import { noFiles, type StoredFile } from "../../model/file.ts";
 import type { PatchKind } from "../../model/patch.ts";
 import type { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -92,8 +92,6 @@ export const filesOf = (operation: Operation): readonly StoredFile[] =>
     : operation.kind === "file" && operation.file
       ? [operation.file]
       : noFiles;
-
-const noFiles: readonly StoredFile[] = [];
 
 export interface Written {
   readonly kind: "written";

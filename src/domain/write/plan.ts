@@ -2,7 +2,7 @@
 
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { TimedTurns } from "../../lib/turns.ts";
-import { addFileMembers, type StoredFile } from "../../model/file.ts";
+import { addFileMembers, noFiles } from "../../model/file.ts";
 import { newId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -290,7 +290,6 @@ export class Plan {
 }
 
 const none: readonly Refused[] = [];
-const noFiles: readonly StoredFile[] = [];
 
 const loadingOf = ({ access }: PlannedOperation): Promise<unknown> | undefined => access.loading;
 

@@ -3,7 +3,7 @@
 import { emptyObject, isObject, readTree, writeTree } from "../../lib/json/tree.ts";
 import type { Rules } from "../collection.ts";
 import { type Definition, definitionOf } from "../definition.ts";
-import { addFileMembers, readFiles, type StoredFile, writeFiles } from "../file.ts";
+import { addFileMembers, noFiles, readFiles, type StoredFile, writeFiles } from "../file.ts";
 import type { FieldError } from "../problem.ts";
 import { entryErrors } from "../query/entry-limit.ts";
 import type { Resource } from "../resource.ts";
@@ -53,8 +53,6 @@ export function acceptFields(
     ? validate(writer, rules, fields, current?.fields)
     : acceptWithFiles(writer, rules, fields, target);
 }
-
-const noFiles: readonly StoredFile[] = [];
 
 function acceptWithFiles(
   writer: Writer,
