@@ -21,7 +21,7 @@ import { stolenSeconds } from "./servers/processors.ts";
 
 const usage = `npm run bench -- [options]
 
-  (none)               everything, in up to 30 minutes; writes bench/RESULTS.md, its pictures and results.json
+  (none)               everything, in about an hour; writes bench/RESULTS.md, its pictures and results.json
   --only speed,growth  some of ${partNames.join(", ")};
                        the other parts in RESULTS.md stay as they are
   --quick              everything with very little data, in about 3 minutes, without the peers; writes nothing

@@ -86,25 +86,12 @@ export async function measureBeside(
     const gets = (seconds: number) =>
       load(server.origin, ask, seconds, { connections: getConnections, perSecond: getsPerSecond });
     await gets(sizes.pace.warmUpSeconds);
-    // Beside a build there are POSTs as well, which may have to wait for it.
-    const startBeside = () => (heavy === "build" ? startPosts(server.origin, headers) : undefined);
     // The first POST of a server takes longer, and does not count.
-    await startBeside()?.stop();
+    if (heavy === "build") await startPosts(server.origin, headers).stop();
     const found: Round[] = [];
-    while (found.length < roundsOf(heavy)) {
-      const idlePosts = startBeside();
-      const idle = await gets(sizes.fairnessSeconds / 2);
-      const idleWaits = await idlePosts?.stop();
-      const posts = startBeside();
-      const work = workBeside(server, heavy, setting);
-      await Bun.sleep(sizes.fairnessSeconds * 50);
-      const loaded = await gets(sizes.fairnessSeconds);
-      const { done, fault, build } = await work;
-      const waits = await posts?.stop();
-      if (build && waits && idleWaits)
-        builds.push({ engine, ...build, ...waits, idleLongestMs: idleWaits.longestMs });
-      found.push({ idle, loaded, done, fault });
-    }
+    while (found.length < roundsOf(heavy))
+      found.push(await measureRound(server, heavy, gets, setting));
+    for (const { build } of found) if (build) builds.push({ engine, ...build });
     const faults = found
       .flatMap(({ idle, loaded, fault }) => [idle.fault, loaded.fault, fault])
       .filter((one) => one !== undefined);
@@ -116,9 +103,37 @@ export async function measureBeside(
   }
 }
 
-interface Round extends Pick<Done, "done" | "fault"> {
+interface Round {
   readonly idle: Load;
   readonly loaded: Load;
+  readonly done: number;
+  readonly fault: string | undefined;
+  readonly build: Omit<BuildFigures, "engine"> | undefined;
+}
+
+/** Idle first, then beside the work. Beside a build there are POSTs as well, which may have to wait for it. */
+async function measureRound(
+  server: Running,
+  heavy: Heavy,
+  gets: (seconds: number) => Promise<Load>,
+  setting: Setting,
+): Promise<Round> {
+  const seconds = setting.sizes.fairnessSeconds;
+  const startBeside = () =>
+    heavy === "build" ? startPosts(server.origin, bearer(setting.secret)) : undefined;
+  const idlePosts = startBeside();
+  const idle = await gets(seconds / 2);
+  const idleWaits = await idlePosts?.stop();
+  const posts = startBeside();
+  const work = workBeside(server, heavy, setting);
+  await Bun.sleep(seconds * 50);
+  const loaded = await gets(seconds);
+  const { done, fault, build } = await work;
+  const waits = await posts?.stop();
+  const built = build &&
+    waits &&
+    idleWaits && { ...build, ...waits, idleLongestMs: idleWaits.longestMs };
+  return { idle, loaded, done, fault, build: built };
 }
 
 /** The latencies of the round whose ratio is the median. */

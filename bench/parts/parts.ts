@@ -37,7 +37,7 @@ export const parts: { readonly [Name in PartName]: Part<PartFigures[Name]> } = {
   rules: { title: "Rules", minutes: 7, measure: measureRules },
   copy: { title: "Copy", minutes: 8, measure: measureCopy },
   console: { title: "The console", minutes: 3, measure: measureConsole },
-  fairness: { title: "Fairness", minutes: 5, measure: measureFairness },
+  fairness: { title: "Fairness", minutes: 13, measure: measureFairness },
 };
 
 export const partNames = Object.keys(parts) as readonly PartName[];
