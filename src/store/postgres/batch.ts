@@ -132,11 +132,15 @@ export class BatchWriter {
     await this.#pool.close();
   }
 
+  /** Work that began before the server was found read-only does not show that another has taken over. */
   async #watch<T>(work: () => Promise<T>): Promise<T> {
+    const wasReadOnly = this.#wasReadOnly;
     try {
       const result = await work();
-      if (this.#wasReadOnly) this.#onFailover();
-      this.#wasReadOnly = false;
+      if (wasReadOnly && this.#wasReadOnly) {
+        this.#wasReadOnly = false;
+        this.#onFailover();
+      }
       this.#isOutOfSpace = false;
       return result;
     } catch (error) {

@@ -54,7 +54,9 @@ export class Listener {
   }
 
   /** Connects again, possibly to another server at the same address. */
-  reconnect(): void {
+  async reconnect(): Promise<void> {
+    // The one that is being opened may be to the former server, too.
+    await this.#attempt;
     this.#connection?.destroy();
   }
 

@@ -16,6 +16,8 @@ export class Pool {
   #connections: readonly Connection[] = [];
   #opening: Promise<Connection> | undefined;
   #growAt = 0;
+  /** Counts the reconnects: a connection that was begun before the last one may be to the former server. */
+  #generation = 0;
   #isClosed = false;
 
   constructor(open: () => Promise<Connection>, size: number, metrics?: Metrics) {
@@ -50,6 +52,7 @@ export class Pool {
   /** Opens new connections for later reads, possibly to another server; reads in flight are finished. */
   reconnect(): void {
     const before = this.#connections;
+    this.#generation++;
     this.#connections = [];
     for (const connection of before) void connection.close();
   }
@@ -85,7 +88,12 @@ export class Pool {
 
   async #add(): Promise<Connection> {
     this.#growAt = performance.now() + growMs;
+    const generation = this.#generation;
     const connection = await this.#open();
+    if (generation !== this.#generation) {
+      void connection.close();
+      return this.#add();
+    }
     this.#connections = [...this.#connections, connection];
     return connection;
   }

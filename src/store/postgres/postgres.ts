@@ -281,7 +281,7 @@ class PostgresStore implements Store {
       this.#pool.reconnect();
       this.#queries.reconnect();
     }
-    this.#listener.reconnect();
+    void this.#listener.reconnect();
   }
 
   #invalidate(): void {

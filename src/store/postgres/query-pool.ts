@@ -12,7 +12,7 @@ interface Lent {
   readonly connection: Connection;
   /** Identifies the server process of the connection. */
   readonly pid: number;
-  readonly deadlineMs: number;
+  readonly generation: number;
 }
 
 export class QueryPool {
@@ -22,6 +22,8 @@ export class QueryPool {
   readonly maxCounted: number;
   #idle: Lent[] = [];
   #isClosed = false;
+  /** Counts the reconnects: a connection that was begun before the last one is not used again. */
+  #generation = 0;
   /** The server ends statements at it, too. */
   #deadlineMs: number;
 
@@ -58,6 +60,7 @@ export class QueryPool {
 
   /** Later queries open new connections, possibly to another server. */
   reconnect(): void {
+    this.#generation++;
     for (const { connection } of this.#idle.splice(0)) void connection.close();
   }
 
@@ -90,7 +93,7 @@ export class QueryPool {
       return await connection.run(work);
     } finally {
       signal.removeEventListener("abort", stop);
-      if (lent.deadlineMs !== this.#deadlineMs) void connection.close();
+      if (lent.generation !== this.#generation) void connection.close();
       else if (!connection.isLost) this.#idle.push(lent);
     }
   }
@@ -99,12 +102,16 @@ export class QueryPool {
     this.#idle = this.#idle.filter(({ connection }) => !connection.isLost);
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
-    const deadlineMs = this.#deadlineMs;
+    const generation = this.#generation;
     const connection = await this.#open();
+    if (generation !== this.#generation) {
+      void connection.close();
+      return this.#take();
+    }
     const [row] = await connection.run((sql) =>
       rows<readonly [number]>(sql`SELECT pg_backend_pid()`),
     );
-    return { connection, pid: row?.[0] ?? 0, deadlineMs };
+    return { connection, pid: row?.[0] ?? 0, generation };
   }
 
   /** Ends the statement of another connection: the server does not notice that its client has left. */

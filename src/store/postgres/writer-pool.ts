@@ -13,6 +13,8 @@ export class WriterPool {
   readonly #open: () => Promise<Connection>;
   #idle: WriterConnection[] = [];
   #inUse = 0;
+  /** Counts the calls of `disconnect`. */
+  #generation = 0;
   readonly #waiting: ((writer: WriterConnection | undefined) => void)[] = [];
 
   constructor(open: () => Promise<Connection>) {
@@ -26,18 +28,21 @@ export class WriterPool {
 
   /** Calls `work` with a connection that nothing else uses meanwhile. */
   async use<T>(work: (writer: WriterConnection) => Promise<T>): Promise<T> {
+    const generation = this.#generation;
     const writer = await this.#take();
     this.#inUse++;
     try {
       return await work(writer);
     } finally {
       this.#inUse--;
+      if (generation !== this.#generation) writer.connection.destroy();
       this.#release(writer);
     }
   }
 
-  /** Closes the connections that are not in use: the next ones may reach the new primary server. */
+  /** Closes the connections, those in use after their work: the next ones may reach the new primary server. */
   disconnect(): void {
+    this.#generation++;
     for (const { connection } of this.#idle.splice(0)) connection.destroy();
   }
 

@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Outage } from "../../../src/model/outage.ts";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
-import type { Change, Store } from "../../../src/store/store.ts";
+import type { Store } from "../../../src/store/store.ts";
 import {
   all,
   found,
@@ -236,35 +235,5 @@ describe("a process that lets another one commit", () => {
       assert.equal((await worker.token("hash of one"))?.revokedAt, 2);
       assert.equal(written((await worker.commit([put("a")]))[0]).revision, 2);
       assert.deepEqual(await idsOf(worker), ["a"]);
-    }));
-
-  it("connects again when the other one had an outage", () =>
-    databases.in(async (testDatabase) => {
-      const owner = await testDatabase.open();
-      await owner.commit([found()]);
-      let isDown = false;
-      const committer = {
-        commit: async (changes: readonly Change[]) => {
-          if (isDown) throw new Outage("unavailable", "the database is read-only");
-          return owner.commit(changes);
-        },
-      };
-      const worker = await testDatabase.open({ committer });
-      const idsOfConnections = () =>
-        testDatabase.admin(async (sql) => {
-          const found = await sql`
-            SELECT pid FROM pg_stat_activity
-            WHERE application_name = 'restante' AND datname = current_database()`;
-          return new Set(found.map(({ pid }) => Number(pid)));
-        });
-      const ofOwner = await idsOfConnections();
-      assert.equal(await totalOf(worker), 0);
-      const before = (await idsOfConnections()).difference(ofOwner);
-      isDown = true;
-      await assert.rejects(worker.commit([put("a")]), Outage);
-      isDown = false;
-      await worker.commit([put("a")]);
-      await until(async () => (await idsOfConnections()).isDisjointFrom(before));
-      assert.equal(await totalOf(worker), 1);
     }));
 });
