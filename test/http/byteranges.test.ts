@@ -2,10 +2,15 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { platform } from "node:os";
 import { after, before, describe, it } from "node:test";
+import { writeByteRanges } from "../../src/http/files/byteranges.ts";
+import { openDisk } from "../../src/store/disk/disk.ts";
 import fc from "../fast-check.ts";
 import { openConnection } from "../runtime/raw-connection.ts";
 import { newSeed, runs } from "../seeds.ts";
+import { countOpen, saveFile } from "../store/disk/file-helpers.ts";
+import { inDirectory } from "../store/sqlite/test-directory.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { file, form, type Shown } from "./multipart.ts";
 
@@ -136,6 +141,25 @@ describe("several ranges", () => {
     wire.destroy();
     assert.equal((await partsOf(await get("bytes=0-0,2-2"))).length, 2);
   });
+});
+
+describe("a body of several ranges that is not read to its end", () => {
+  it("leaves no file open", { skip: platform() !== "linux" }, () =>
+    inDirectory(async (folder) => {
+      const files = openDisk(folder);
+      const { key, size } = await saveFile(files, bytes);
+      const ranges = [0, 1, 2].map((index) => ({ start: index * 1_000, end: index * 1_000 + 10 }));
+      for (let chunks = 0; chunks < 8; chunks++) {
+        const { body } = writeByteRanges(ranges, { type: "image/png", size }, ({ start, end }) =>
+          files.read(key, start, end),
+        );
+        const reader = body.getReader();
+        for (let count = 0; count < chunks; count++) await reader.read();
+        await reader.cancel();
+        assert.equal(countOpen(folder), 0, `after ${chunks} chunks`);
+      }
+    }),
+  );
 });
 
 /** The bytes that the ranges name, byte by byte. */

@@ -28,11 +28,12 @@ export function writeByteRanges(
 
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for (const { range, head } of parts) {
+      yield head;
+      // Not before: a client that leaves at the head would leave the file open, and Bun ends the process then.
       const bytes = await open(range);
       // The connection is cut, so that the client does not take a part for the whole.
       if (bytes === undefined || bytes instanceof Problem)
         throw new Error(bytes?.detail ?? "the file was removed while it was sent");
-      yield head;
       yield* bytes;
     }
     yield tail;

@@ -11,7 +11,7 @@ export class RangeSource {
   readonly #end: number;
   #position: number;
   #reading: Promise<Uint8Array> | undefined;
-  #isClosed = false;
+  #closed: Promise<void> | undefined;
 
   constructor(handle: FileHandle, start: number, end: number) {
     this.#handle = handle;
@@ -24,7 +24,7 @@ export class RangeSource {
       if (this.#position < this.#end) {
         this.#reading = this.#read();
         const chunk = await this.#reading;
-        if (this.#isClosed) return;
+        if (this.#closed !== undefined) return;
         controller.enqueue(chunk);
       }
       if (this.#position < this.#end) return;
@@ -51,10 +51,13 @@ export class RangeSource {
     return buffer.subarray(0, bytesRead);
   }
 
+  #close(): Promise<void> {
+    this.#closed ??= this.#closeAfterRead();
+    return this.#closed;
+  }
+
   /** Waits for a read in progress: after closing, another file can get the same file descriptor. */
-  async #close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+  async #closeAfterRead(): Promise<void> {
     await Promise.allSettled([this.#reading]);
     await this.#handle.close();
   }
