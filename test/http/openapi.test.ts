@@ -146,7 +146,7 @@ describe("the OpenAPI document", () => {
     const preconditions = ["If-Match", "If-Unmodified-Since", "If-None-Match"];
     assert.deepEqual(fieldsOf.createResource, [
       ...["atomic", "dry-run", "key", "types", "separator", "Upload-Complete", "Upload-Length"],
-      ...["Idempotency-Key", "fields", "Prefer"],
+      ...["If-Match", "If-Unmodified-Since", "Idempotency-Key", "fields", "Prefer"],
     ]);
     assert.deepEqual(fieldsOf.upsertResource, [...preconditions, "Prefer"]);
     assert.deepEqual(fieldsOf.putResource, [...preconditions, "fields", "Prefer"]);

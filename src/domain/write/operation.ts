@@ -14,10 +14,15 @@ export interface Condition {
   readonly isByTag: boolean;
 }
 
+/** A precondition about the collection as the caller sees it. A problem says why it cannot be evaluated. */
+export type CollectionCondition = (access: CollectionAccess) => Promise<boolean | Problem>;
+
 /** Creates a resource with an id of the server. Its files are already on disk. */
 export interface CreateOperation extends WithFiles {
   readonly kind: "create";
   readonly draft: Draft;
+  /** Only where it is the one operation of a request. */
+  readonly collectionCondition?: CollectionCondition | undefined;
 }
 
 interface Addressed {

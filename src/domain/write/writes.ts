@@ -12,6 +12,7 @@ import type { FileLimits } from "../file-limits.ts";
 import { retryOnConflict } from "../retry.ts";
 import type { Uploads } from "../uploads.ts";
 import { BatchMemory } from "./batch-memory.ts";
+import { withCollectionCondition } from "./collection-condition.ts";
 import { PlanCommitter, type PlannedWrite } from "./commit.ts";
 import {
   type AllDone,
@@ -264,7 +265,8 @@ export class Writes {
     once: IdempotencyKey | undefined,
     isListingAll = false,
   ): Promise<AllDone | readonly Refused[] | Problem | undefined> {
-    const planning = plan.plan(operations, isListingAll);
+    const planned = plan.plan(operations, isListingAll);
+    const planning = withCollectionCondition(this.#store, operations, planned);
     return planning instanceof Promise
       ? planning.then((planned) => this.#commit({ operations, plan, planned }, once))
       : this.#commit({ operations, plan, planned: planning }, once);

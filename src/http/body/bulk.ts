@@ -35,7 +35,11 @@ const maxStreamBytes = 16 * 1024 ** 3;
 /** How often and how long a write is retried while the store is busy. */
 const busyWaits = { most: 100, ms: 50 } as const;
 
-export async function writeMany(context: RequestContext): Promise<Response | Problem> {
+/** `checkCondition` returns a problem when a precondition of the request is not met. */
+export async function writeMany(
+  context: RequestContext,
+  checkCondition: (context: RequestContext) => Promise<Problem | undefined>,
+): Promise<Response | Problem> {
   const { headers } = context.request;
   const key = readKey(headers);
   if (key instanceof Problem) return key;
@@ -48,6 +52,8 @@ export async function writeMany(context: RequestContext): Promise<Response | Pro
   if (rejected !== undefined) return rejected;
   const type = chooseType(headers, ndjsonTypes);
   if (type instanceof Problem) return type;
+  const unmet = await checkCondition(context);
+  if (unmet !== undefined) return unmet;
   const coding = chooseCoding(headers, Number.POSITIVE_INFINITY);
   if (coding instanceof Problem) return coding;
   const isMinimal = readPreference(headers) === "minimal";

@@ -29,7 +29,8 @@ const codingOfTag = (tag: string): Coding | undefined =>
   codings.find((coding) => tag.endsWith(`.${coding}"`));
 
 /** Returns whether a tag belongs to a state, in any coding. */
-const isTagOf = (tag: string, etag: string): boolean => tag === etag || withoutCoding(tag) === etag;
+export const isTagOf = (tag: string, etag: string): boolean =>
+  tag === etag || withoutCoding(tag) === etag;
 
 /** Returns the tag of the same state without a content coding. */
 function withoutCoding(tag: string): string {

@@ -169,6 +169,11 @@ export const parameters = {
     "The ETag of the state to change: 412 if the state has changed. `*`: any existing state.",
     entityTagsSchema,
   ),
+  ifMatchCollection: inHeader(
+    "If-Match",
+    "The ETag of the list: 412 if the collection has changed.",
+    entityTagsSchema,
+  ),
   ifNoneMatchToWrite: inHeader(
     "If-None-Match",
     "`*`: 412 if the resource exists.",

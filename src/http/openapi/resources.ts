@@ -139,6 +139,7 @@ export const create = (shapes: CollectionShapes): Operation => ({
   parameters: [
     parameters.atomic,
     ...(shapes.isGeneric ? [...bulkParameters, ...uploadParameters] : []),
+    ...[parameters.ifMatchCollection, parameters.ifUnmodifiedSince],
     shapes.idempotencyKey,
     ...preferences(shapes),
   ],
@@ -154,7 +155,7 @@ export const create = (shapes: CollectionShapes): Operation => ({
     ...formRedirect(shapes),
     "2XX": bulkResponse,
   },
-  problems: [404, 409, 410, 422],
+  problems: [404, 409, 410, 412, 422],
 });
 
 export const get = (shapes: CollectionShapes): Operation => ({

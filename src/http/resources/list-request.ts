@@ -240,7 +240,7 @@ export function readListQuery(searchParams: SearchParams): ListRequest | FeedReq
 /** A field with an operator in brackets. Empty brackets belong to the field. */
 const bracketed = /^(.*)\[([^[\]]+)\]$/s;
 
-const defaultRequest = new ListRequestReader(true).listRequest();
+export const defaultRequest = new ListRequestReader(true).listRequest();
 
 function readReserved(reader: ListRequestReader, values: ReadonlyMap<ListParameter, string>): void {
   const whenSent = (

@@ -42,7 +42,7 @@ import {
 import { listChanges } from "./feed.ts";
 import { isLargePage, sendLargePage, summaryOf } from "./large-page.ts";
 import { hasPaging, listBody, listHead, setServerTiming } from "./list-page.ts";
-import { readListQuery } from "./list-request.ts";
+import { defaultRequest, readListQuery } from "./list-request.ts";
 import { readQueryBody } from "./query-body.ts";
 import { readList, type TimedList } from "./read-list.ts";
 
@@ -155,6 +155,23 @@ function answerExport(
   setServerTiming(state.headers, listed);
   if (body !== undefined) return sendPage(context, { body, ...state });
   return conditionalResponse(context, state) ?? streamExport(context, listed, state, type);
+}
+
+/** Returns the head of the first page, as a GET without parameters has it. */
+export async function firstPageHead(
+  context: RequestContext,
+  target: ListTarget,
+): Promise<ResponseHead | Problem> {
+  const planned = await context.services.lists.plan(target, defaultRequest);
+  if (planned instanceof Problem || hasRevision(planned))
+    return planned instanceof Problem ? planned : headOf(context, planned);
+  const listed = await readList(context, planned);
+  if (listed instanceof Problem) return listed;
+  const bodyOf = (shown: TimedList) => listBody(shown, context.collectionUrl);
+  const body = isLargePage(listed)
+    ? await summaryOf(listed, bodyOf({ ...listed, resources: [] }))
+    : bodyOf(listed);
+  return headOf(context, listed, body);
 }
 
 /**

@@ -41,6 +41,7 @@ import { rejectParameters } from "../request/request-target.ts";
 import { renderResource, sendPage } from "../response/representation.ts";
 import { noCache } from "../response/response.ts";
 import { answerWritten } from "./answer-written.ts";
+import { checkCollectionCondition, readCollectionCondition } from "./collection-condition.ts";
 import { sendExpanded } from "./expanded.ts";
 import {
   checkedRendererFactory,
@@ -78,7 +79,8 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
 
 export async function createResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, collection } = context;
-  if (isNdjson(request.headers) || isCsv(request.headers)) return writeMany(context);
+  if (isNdjson(request.headers) || isCsv(request.headers))
+    return writeMany(context, checkCollectionCondition);
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
   const fields = createFieldsOf(context);
@@ -87,6 +89,8 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (rendererFor instanceof Problem) return rendererFor;
   const tooMany = limitAnonymous(context);
   if (tooMany !== undefined) return tooMany;
+  const collectionCondition = readCollectionCondition(context);
+  if (collectionCondition instanceof Problem) return collectionCondition;
   const received = await readDraftBody(context, key);
   if (received instanceof Problem) return received;
   const { draft, fingerprint, files } = received;
@@ -96,7 +100,7 @@ export async function createResource(context: RequestContext): Promise<Response 
     return result instanceof Problem ? result : answerWritten(context, result, rendererFor);
   }
   const once = key === undefined ? undefined : idempotencyKeyOf(context, key, fingerprint);
-  const operation = { kind: "create", draft, files } as const;
+  const operation = { kind: "create", draft, files, collectionCondition } as const;
   const written = await services.writes.run(collection, operation, once);
   return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
 }
