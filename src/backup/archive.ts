@@ -76,8 +76,8 @@ export class ArchiveWriter implements ObjectWriter {
     if (this.#names.has(sha256)) return { sha256, size, isNew: false };
     const second = await openFile();
     if (second === undefined) return undefined;
-    await this.#send(tarHeader(objectPath(sha256), size, this.#modifiedAt));
-    for await (const piece of second.bytes) await this.#send(piece);
+    const header = tarHeader(objectPath(sha256), size, this.#modifiedAt);
+    for await (const piece of withHeader(header, second.bytes)) await this.#send(piece);
     await this.#send(tarPadding(size));
     this.#names.add(sha256);
     return { sha256, size, isNew: true };
@@ -112,6 +112,20 @@ export class ArchiveWriter implements ObjectWriter {
     // An error of the file ends the wait.
     await Promise.race([once(this.#stream, "drain"), this.#written]);
   }
+}
+
+/** Begins to read at once, so that the file is closed also when the header cannot be written. */
+async function* withHeader(
+  header: Uint8Array,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let isFirst = true;
+  for await (const piece of bytes) {
+    if (isFirst) yield header;
+    isFirst = false;
+    yield piece;
+  }
+  if (isFirst) yield header;
 }
 
 const names =

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { access, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { OpenedFile } from "../store/files.ts";
+import { bytesOf, MissingFile, type OpenedFile } from "../store/files.ts";
 import { checkObject, digestOf } from "./digest.ts";
 import {
   type BackupRecord,
@@ -168,15 +168,16 @@ class FolderWriter implements ObjectWriter {
   }
 
   async writeFile(openSource: OpenFile): Promise<WrittenFile | undefined> {
-    const source = await openSource();
-    if (source === undefined) return undefined;
     const incoming = await newIncoming(this.#path);
     try {
-      const { sha256, size } = await receive(incoming, source.bytes);
+      const { sha256, size } = await receive(incoming, bytesOf(openSource));
       const isNew = !(await this.has(sha256));
       if (isNew) await publish(this.#path, incoming, objectPath(sha256), sha256);
       this.#names.add(sha256);
       return { sha256, size, isNew };
+    } catch (error) {
+      if (error instanceof MissingFile) return undefined;
+      throw error;
     } finally {
       await rm(incoming, { force: true });
     }

@@ -1,7 +1,7 @@
 // Loads a checked backup into a store: files first, then rows, which are published all at once.
 
 import type { Token } from "../model/token.ts";
-import type { Files } from "../store/files.ts";
+import { bytesOf, type Files } from "../store/files.ts";
 import { newParts } from "../store/transfer/publication.ts";
 import { type SourceRow, sourceTableNames } from "../store/transfer/source-tables.ts";
 import type { Loader, Replaced } from "../store/transfer/transfer.ts";
@@ -52,7 +52,8 @@ async function restoreFiles(
   for (const collection of collections)
     for await (const lines of readChunks<FileLine>(reader, collection.files))
       for (const [key, sha256] of lines) {
-        const isNew = await files.saveAs(key, (await reader.open(sha256)).bytes, sha256);
+        const bytes = bytesOf(() => reader.open(sha256));
+        const isNew = await files.saveAs(key, bytes, sha256);
         if (isNew) saved.push(key);
         step.add(1);
       }

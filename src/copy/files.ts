@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFiles, type StoredFile } from "../model/file.ts";
 import { Outage } from "../model/outage.ts";
-import type { Files } from "../store/files.ts";
+import { bytesOf, type Files, MissingFile } from "../store/files.ts";
 import type { Snapshot } from "../store/transfer/transfer.ts";
 
 /** So many files are copied at the same time, because each one waits for the disk. */
@@ -68,12 +68,13 @@ export class FileCopier {
 
   /** Returns false when the source does not have it. */
   async #copy({ key, sha256 }: StoredFile): Promise<boolean> {
-    const opened = await this.#files.from.open(key);
-    if (opened === undefined) return false;
+    const { from, to } = this.#files;
     try {
-      await this.#files.to.saveAs(key, opened.bytes, sha256);
+      const bytes = bytesOf(() => from.open(key));
+      await to.saveAs(key, bytes, sha256);
       return true;
     } catch (error) {
+      if (error instanceof MissingFile) return false;
       if (error instanceof Outage && error.reason === "damaged") return false;
       throw error;
     }

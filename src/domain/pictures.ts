@@ -14,7 +14,7 @@ import {
   sizeText,
 } from "../model/picture.ts";
 import { Problem } from "../model/problem.ts";
-import type { Files } from "../store/files.ts";
+import { bytesOf, type Files, MissingFile } from "../store/files.ts";
 import type { CachedPicture, PictureCache } from "../store/pictures/cache.ts";
 import { type PictureTask, pictureLimits } from "../store/pictures/job.ts";
 import { NoRenderer, type Renderer } from "../store/pictures/renderer.ts";
@@ -100,17 +100,16 @@ export class Pictures {
     try {
       return await this.#make(name, file, task);
     } catch (error) {
+      if (error instanceof MissingFile) return undefined;
       if ((await this.#files.size(file.key)) === undefined) return undefined;
       throw error;
     }
   }
 
   async #make(name: string, file: StoredFile, task: PictureTask): Promise<Made> {
-    // What is opened must be read, because the file is closed at its end.
     if (file.size > pictureLimits.maxBytes) return unprocessable("it has more than 64 MiB");
-    const opened = await this.#files.open(file.key);
-    if (opened === undefined) return undefined;
-    const [input, output] = [await this.#cache.write(opened.bytes), await this.#cache.newPath()];
+    const bytes = bytesOf(() => this.#files.open(file.key));
+    const [input, output] = [await this.#cache.write(bytes), await this.#cache.newPath()];
     try {
       const reason = await this.#renderer.run({ input, output, task });
       if (reason !== undefined) return this.#fail(name, reason);

@@ -147,6 +147,17 @@ export interface OpenedFile {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
+/** A file that was opened and not read is never closed, and Bun ends a process that loses an open file. */
+export async function* bytesOf(
+  open: () => Promise<OpenedFile | undefined>,
+): AsyncGenerator<Uint8Array> {
+  const opened = await open();
+  if (opened === undefined) throw new MissingFile();
+  yield* opened.bytes;
+}
+
+export class MissingFile extends Error {}
+
 export interface SavedFile {
   readonly key: string;
   readonly size: number;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -11,6 +11,7 @@ import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { Pictures } from "../../src/domain/pictures.ts";
 import type { Rules } from "../../src/model/collection.ts";
 import type { StoredFile } from "../../src/model/file.ts";
+import { Outage } from "../../src/model/outage.ts";
 import { system } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
@@ -133,6 +134,16 @@ describe("pictures", () => {
     const file = { ...(await upload()), size: pictureLimits.maxBytes + 1 };
     const made = await open(new SlowRenderer()).render(access, file, request, "");
     assert.ok(made instanceof Problem && made.kind === "unprocessable-picture");
+    if (platform() === "linux") assert.equal(countOpen(join(folder, "files")), 0);
+  });
+
+  it("of files that cannot be written for the renderer leave no file open", async () => {
+    const blocked = join(folder, "blocked");
+    await mkdir(blocked);
+    await writeFile(join(blocked, "incoming"), "a file where a folder is expected");
+    const file = await upload();
+    const pictures = open(new SlowRenderer(), new PictureCache(blocked, 1_000_000));
+    await assert.rejects(pictures.render(access, file, request, ""), Outage);
     if (platform() === "linux") assert.equal(countOpen(join(folder, "files")), 0);
   });
 

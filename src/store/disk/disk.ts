@@ -59,8 +59,7 @@ class Disk implements Files {
   async open(key: string): Promise<OpenedFile | undefined> {
     const handle = await this.#open(key);
     if (handle === undefined) return undefined;
-    const { size } = await mapDiskError(handle.stat());
-    return { size, bytes: bytesIn(handle) };
+    return { size: await sizeOf(handle), bytes: bytesIn(handle) };
   }
 
   async size(key: string): Promise<number | undefined> {
@@ -104,7 +103,8 @@ class Disk implements Files {
   ): Promise<Blob | undefined> {
     const handle = await this.#open(key);
     if (handle === undefined) return undefined;
-    await assertLength(handle, end);
+    // Content-Length is sent before the bytes, so a file that is too short must be detected here.
+    await sizeOf(handle, end);
     return sendFile(holdOpen(handle), start, end);
   }
 
@@ -204,11 +204,12 @@ async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   return hash.digest("hex");
 }
 
-/** Content-Length is sent before the bytes, so a file that is too short must be detected here. */
-async function assertLength(handle: FileHandle, end: number): Promise<void> {
+/** Closes the file when its size cannot be read, or is below `least`. */
+async function sizeOf(handle: FileHandle, least = 0): Promise<number> {
   try {
     const { size } = await mapDiskError(handle.stat());
-    if (size < end) throw new Error("a file on disk is shorter than its recorded size");
+    if (size < least) throw new Error("a file on disk is shorter than its recorded size");
+    return size;
   } catch (error) {
     await handle.close();
     throw error;
