@@ -138,8 +138,11 @@ class SchemaOpener {
         !restrictingKeywords.has(keyword) && (isPlain || keyword !== "additionalProperties"),
     );
     const all = [...this.#each(allOf), ...this.#each(this.#referred($ref))];
-    // Without the restrictions more than one may match, so oneOf becomes anyOf.
-    const any = [anyOf, oneOf].map((list) => this.#each(list)).filter((list) => list.length > 0);
+    // Without the restrictions more than one may match, so oneOf becomes anyOf. `true` always matches.
+    const any = [anyOf, oneOf]
+      .filter((list) => !(Array.isArray(list) && list.includes(true)))
+      .map((list) => this.#each(list))
+      .filter((list) => list.length > 0);
     return joined(Object.fromEntries(keywords), all, any);
   }
 

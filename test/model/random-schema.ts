@@ -1,6 +1,6 @@
 // Random JSON Schemas with every keyword that decides whether a value is valid, and values for them.
 
-import type { ObjectSchema } from "../../src/lib/schema/subschemas.ts";
+import { allSchemas, isObjectSchema, type ObjectSchema } from "../../src/lib/schema/subschemas.ts";
 import fc from "../fast-check.ts";
 
 const name = fc.constantFrom("a", "b", "c", "constructor");
@@ -73,15 +73,23 @@ const { schema, whole } = fc.letrec<{ schema: unknown; whole: ObjectSchema }>((t
   };
 });
 
+/** Puts the anchor into one of the schemas at any depth, also where it only says what is not. */
+function withAnchor(given: ObjectSchema, place: number): ObjectSchema {
+  const root: ObjectSchema = structuredClone(given);
+  const inner = [...allSchemas({ path: [], schema: root })]
+    .map((each) => each.schema)
+    .filter(isObjectSchema);
+  Object.assign(inner[place % inner.length] ?? root, { $anchor: "named" });
+  return root;
+}
+
 /** The schema of a definition. Its references lead to its parts. */
 export const root: fc.Arbitrary<ObjectSchema> = fc
-  .tuple(whole, schema, schema, whole)
-  .map(([given, member, a, b]) => ({
-    ...given,
-    type: "object",
-    $defs: { a, b: { ...b, $anchor: "named" } },
-    properties: { ...(given.properties as object | undefined), a: member },
-  }));
+  .tuple(whole, schema, schema, fc.nat(1_000))
+  .map(([given, member, a, place]) => {
+    const properties = { ...(given.properties as object | undefined), a: member };
+    return withAnchor({ ...given, type: "object", $defs: { a }, properties }, place);
+  });
 
 export const generatedKeywords: ReadonlySet<string> = new Set([
   ...["$defs", "$anchor"],

@@ -14,6 +14,9 @@ const wholeObjectKeywords = new Set([
   ..."if then else not unevaluatedProperties const enum examples".split(" "),
 ]);
 
+/** A patch never has these: what it leaves out may evaluate items. */
+const unusedKeywords = new Set(["default", "unevaluatedItems"]);
+
 /**
  * A patch has no defaults: a client that fills them in would reset what it does not want to change.
  * Nothing is required, and null removes a member that is not required.
@@ -32,7 +35,8 @@ export class MergePatchSchemas {
     const { $ref, properties, oneOf, anyOf, allOf, ...rest } = schema;
     const isObject = this.#isObject(schema);
     const keywords = Object.entries(rest).filter(
-      ([keyword]) => keyword !== "default" && !(isObject && wholeObjectKeywords.has(keyword)),
+      ([keyword]) =>
+        !(unusedKeywords.has(keyword) || (isObject && wholeObjectKeywords.has(keyword))),
     );
     const whole = mapSchemas(Object.fromEntries(keywords), (inner) => this.#valueOf(inner));
     const others = this.#otherMembers(rest);

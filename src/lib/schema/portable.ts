@@ -7,6 +7,7 @@ import {
   isObjectSchema,
   type ObjectSchema,
   type Schema,
+  subschemasOf,
 } from "./subschemas.ts";
 
 /** Where a schema is used: in what a client sends, or in what it gets. */
@@ -21,7 +22,8 @@ const requestKeywords = new Set(["default", "readOnly", "writeOnly", "unevaluate
 /**
  * Accepts at least the values that the given schema accepts, and the same ones as far as the generators
  * allow: they reject boolean schemas, enums without a type, enums of numbers, defaults that are objects
- * or arrays, arrays that say nothing of their items, and values of several types.
+ * or arrays, arrays that say nothing of their items, and values of several types. References lead to
+ * components, which are converted by themselves.
  */
 export function portableSchema(schema: Schema, direction: Direction, find: Find): ObjectSchema {
   const text = JSON.stringify(schema);
@@ -74,7 +76,8 @@ class Conversion {
    * happens, and `oneOf` becomes `anyOf`.
    */
   #withoutLooseConditions(schema: ObjectSchema): ObjectSchema {
-    const { not, if: condition, then, else: otherwise, oneOf, maxContains, ...rest } = schema;
+    const { not, if: condition, then, else: otherwise, oneOf, maxContains, ...others } = schema;
+    const rest = this.#evaluatesLess(schema) ? withoutUnevaluated(others) : others;
     const isLoose = (one: unknown) => this.#isLoosened(one as Schema);
     const isOneLoose = Array.isArray(oneOf) && oneOf.some(isLoose);
     const all = Array.isArray(rest.allOf) ? rest.allOf : [];
@@ -106,9 +109,26 @@ class Conversion {
         hasInexactValues(schema) ||
         hasSeveralTypes(schema) ||
         (isOpened && this.#direction === "response") ||
+        (hasUnevaluated(schema) && hasReferences(schema)) ||
         (typeof $ref === "string" && this.#isLoosened(this.#find($ref), seen))
       );
     });
+  }
+
+  /** Whether the converted schema may evaluate fewer members or items of the same value. */
+  #evaluatesLess(schema: Schema = true, seen = new Set<Schema>()): boolean {
+    if (!isObjectSchema(schema) || seen.has(schema)) return false;
+    seen.add(schema);
+    const { $ref, if: condition } = schema;
+    const inPlace = subschemasOf({ path: [], schema }).filter(
+      ({ applies, keyword }) => applies === "in-place" && keyword !== "not",
+    );
+    return (
+      hasSeveralTypes(schema) ||
+      (condition !== undefined && this.#isLoosened(condition as Schema)) ||
+      inPlace.some((inner) => this.#evaluatesLess(inner.schema, seen)) ||
+      (typeof $ref === "string" && this.#evaluatesLess(this.#find($ref), seen))
+    );
   }
 
   /** Says explicitly whether an object may have other members. */
@@ -137,13 +157,26 @@ class Conversion {
 const hasSeveralTypes = ({ type }: ObjectSchema): boolean =>
   [type].flat().filter((one) => one !== "null").length > 1;
 
-/** With the anchor, because references lead to it. */
-const annotationsOf = ({ $anchor, title, description, examples }: ObjectSchema): ObjectSchema => ({
-  ...($anchor === undefined ? {} : { $anchor }),
+const annotationsOf = ({ title, description, examples }: ObjectSchema): ObjectSchema => ({
   ...(title === undefined ? {} : { title }),
   ...(description === undefined ? {} : { description }),
   ...(examples === undefined ? {} : { examples }),
 });
+
+const hasUnevaluated = (schema: ObjectSchema): boolean =>
+  Object.hasOwn(schema, "unevaluatedProperties") || Object.hasOwn(schema, "unevaluatedItems");
+
+const withoutUnevaluated = ({
+  unevaluatedProperties: _,
+  unevaluatedItems: __,
+  ...rest
+}: ObjectSchema): ObjectSchema => rest;
+
+/** A schema that is referred to is converted by itself, and may evaluate more. */
+const hasReferences = (schema: ObjectSchema): boolean =>
+  [...allSchemas({ path: [], schema })].some(
+    ({ schema: inner }) => isObjectSchema(inner) && inner.$ref !== undefined,
+  );
 
 /** Leaves `$name` out beside `name`: the names of generated members have no `$`. */
 function withoutNamesakes(schema: ObjectSchema): ObjectSchema {
