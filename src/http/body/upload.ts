@@ -65,7 +65,7 @@ export function released(
 }
 
 /** Frees each chunk when the next one is asked for. */
-export async function* releasing(
+async function* releasing(
   chunks: AsyncIterable<Uint8Array>,
   release: (chunk: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {

@@ -3,13 +3,12 @@
 import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import { dateOf, fileAt } from "../../domain/resources.ts";
 import { fileReplaced, type Signed } from "../../domain/signed-urls.ts";
-import { pulledStream } from "../../lib/pulled-stream.ts";
+import { releasedStream } from "../../lib/released-stream.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
 import { isSafeToShow, servedType } from "../body/file-type.ts";
-import { releasing } from "../body/upload.ts";
 import {
   checkIfMatch,
   httpDate,
@@ -171,7 +170,7 @@ function releasedBody(
   bytes: ReadableStream<Uint8Array> | Blob,
 ): ReadableStream<Uint8Array> | Blob {
   const isStream = bytes instanceof ReadableStream && releaseChunk !== undefined;
-  return isStream ? pulledStream(releasing(bytes, releaseChunk)) : bytes;
+  return isStream ? releasedStream(bytes, releaseChunk) : bytes;
 }
 
 async function answerRanges(
