@@ -61,7 +61,7 @@ const noRows = { collections: 0, resources: 0, entries: 0, words: 0, positions: 
 describe("a large collection", () => {
   it("is indexed, checked and dropped in short steps", { timeout: 120_000 }, () =>
     databases.in(async (testDatabase) => {
-      const store = await testDatabase.open({ deadlineMs: 2_000 });
+      const store = await testDatabase.open();
       const count = 5_500;
       await store.commit([found()]);
       await fill(testDatabase, count);
