@@ -156,6 +156,17 @@ const shapes: Readonly<Record<string, readonly [sample: string, shape: Shape]>> 
     (text) =>
       post(json, JSON.stringify({ operations: [{ method: "DELETE", path: text }] }), "/-/batch"),
   ],
+  "query in a batch": [
+    "text=a",
+    (text) => {
+      const path = `/things?${encodeURI(text)}`;
+      return post(
+        json,
+        JSON.stringify({ operations: [{ method: "PUT", path, body: {} }] }),
+        "/-/batch",
+      );
+    },
+  ],
   definition: [
     '{"schema":{"properties":{"a":{}}}}',
     (text) => ({

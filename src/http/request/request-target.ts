@@ -70,11 +70,18 @@ const plainPairs = /^[\w.[\]-]+=[\w.,:~*-]*(?:&[\w.[\]-]+=[\w.,:~*-]*)*$/;
 
 export function readSearchParams(query: string): SearchParams {
   if (query === "") return [];
-  if (!plainPairs.test(query)) return [...new URLSearchParams(query)];
+  if (!plainPairs.test(query)) return [...new URLSearchParams(withValues(query))];
   return query.split("&").map((pair) => {
     const equals = pair.indexOf("=");
     return [pair.slice(0, equals), pair.slice(equals + 1)];
   });
+}
+
+/** Each parameter has an equals sign: on Node one without makes URLSearchParams search all of the rest. */
+function withValues(query: string): string {
+  const pairs = query.replace(/^\?/, "").split("&");
+  const named = pairs.filter((pair) => pair !== "");
+  return `?${named.map((pair) => (pair.includes("=") ? pair : `${pair}=`)).join("&")}`;
 }
 
 /** Returns the name of a parameter that contains a credential, which a URL must never have. */
