@@ -20,7 +20,7 @@ import {
   type Sql,
 } from "./connection.ts";
 import { eraseRows } from "./erase-rows.ts";
-import { isConflict, isConnectionLost, isOutOfResources, isReadOnly, outageOf } from "./errors.ts";
+import { isConflict, isOutOfResources, isReadOnly, isRepeatable, outageOf } from "./errors.ts";
 import { insertedInto, insertNew } from "./insert.ts";
 import { KnownHeads } from "./known-heads.ts";
 import { loadState, lockAll, type RowCache } from "./load-state.ts";
@@ -165,7 +165,7 @@ export class BatchWriter {
       try {
         return await work(attempt === 1);
       } catch (error) {
-        const isLost = isConnectionLost(error) && others-- >= 0;
+        const isLost = isRepeatable(error) && others-- >= 0;
         const canRetry = isLost || (isConflict(error) && attempt < maxAttempts);
         if (!canRetry) throw error;
         await sleep(Math.random() * pauseMs * attempt);

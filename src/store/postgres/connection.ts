@@ -1,8 +1,18 @@
 // Opens a database connection with safe settings, and never reuses it after a connection error.
 
+import { connect, type Socket } from "node:net";
 import postgres, { type Row as NamedRow, type PendingQuery } from "postgres";
 import { Outage } from "../../model/outage.ts";
-import { ConnectionLost, isConnectionLost, messageOf, outageOf } from "./errors.ts";
+import {
+  ConnectionLost,
+  isConnectionLost,
+  isUnreachable,
+  messageOf,
+  NoAnswer,
+  outageOf,
+} from "./errors.ts";
+import { type SessionState, watchSession } from "./session-watch.ts";
+import { types } from "./value-types.ts";
 
 export interface ConnectionOptions {
   readonly url: string;
@@ -10,6 +20,10 @@ export interface ConnectionOptions {
   readonly schema: string;
   /** The server cancels a statement that takes longer; 0 means no limit. */
   readonly deadlineMs: number;
+  /** When the answer is this much later than the deadline, the server or the network is gone. */
+  readonly extraMs?: number;
+  /** How often a session is looked at whose statements have no limit. */
+  readonly checkMs?: number;
   /** Whether a commit waits until the standby has applied it. */
   readonly waitsForReplica?: boolean;
   /** Called for each notification on a channel that the connection listens to. */
@@ -23,16 +37,14 @@ export type Value = string | number | null;
 export type Row = readonly Value[];
 
 const connectSeconds = 5;
-/** When the answer is this much later than the deadline, the server or the network is gone. */
-const extraMs = 2_000;
-
-/** Every bigint becomes a number: counters stay far below 2^53. */
-const types = {
-  number: { to: 20, from: [20], serialize: String, parse: Number },
-  numbers: { to: 1016, from: [1016], serialize: numberArray, parse: String },
-  text: { to: 25, from: [25], serialize: withoutNul, parse: String },
-  texts: { to: 1009, from: [1009], serialize: textArray, parse: String },
-};
+const defaultExtraMs = 2_000;
+/** How long the server has to end its side of a connection that is closed. */
+const leaveMs = 1_000;
+/** The system finds out in about this time that the other machine is gone. */
+const keepAliveMs = 60_000;
+const defaultCheckMs = 5_000;
+/** How long a look at another session may take at least. */
+const minLookMs = 1_000;
 
 /**
  * Applied where the server has the setting. Statements look up rows by key, so a generic plan is good for
@@ -63,24 +75,41 @@ const waitForStandby = "SyncRepWaitForLSN";
 const notReplicated = (): Outage =>
   new Outage("unknown", "the commit was cancelled before the standby of the database had it");
 
+/** Where the driver connects to: one host or several, or a socket in the file system. */
+interface Address {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  readonly path: string | false;
+}
+
 /**
  * Each driver instance has one connection and must never reconnect: statements of a transaction would run
  * on a new connection, without the transaction and without our settings. The driver's own pool can also
- * hang, or end the process, when a connection breaks at the wrong moment (porsager/postgres#1066).
+ * hang, or end the process, when a connection breaks at the wrong moment (porsager/postgres#1066). Left to
+ * itself it connects again for statements that wait, and without a pause when a server ends new connections.
  */
 export class Connection {
+  readonly #options: ConnectionOptions;
   readonly #sql: Sql;
   readonly #timeoutMs: number | undefined;
+  #pid = 0;
+  #socket: Socket | undefined;
+  #hostsTried = 0;
   #inFlight = 0;
+  readonly #onIdle: (() => void)[] = [];
+  #isClosing = false;
   #isLost = false;
+  #isSilent = false;
   #isNotReplicated = false;
 
   private constructor(options: ConnectionOptions) {
-    const { url, deadlineMs, onNotify } = options;
+    const { url, deadlineMs, extraMs = defaultExtraMs, onNotify } = options;
+    this.#options = options;
     this.#timeoutMs = deadlineMs === 0 ? undefined : deadlineMs + extraMs;
     const driverOptions = {
       ...{ max: 1, max_lifetime: null, connect_timeout: connectSeconds, fetch_types: false, types },
       connection: { application_name: "restante" },
+      socket: (address: Address) => this.#connect(address),
       onclose: () => this.destroy(),
       onnotice: ({ routine }: { readonly routine?: string }) => {
         if (routine !== waitForStandby) return;
@@ -95,7 +124,7 @@ export class Connection {
   static async open(options: ConnectionOptions): Promise<Connection> {
     const connection = new Connection(options);
     try {
-      await connection.run((sql) => configure(sql, options));
+      connection.#pid = await connection.run((sql) => configure(sql, options));
       return connection;
     } catch (error) {
       connection.destroy();
@@ -104,8 +133,19 @@ export class Connection {
     }
   }
 
+  /** Whether it takes no more calls. */
   get isLost(): boolean {
-    return this.#isLost;
+    return this.#isLost || this.#isClosing;
+  }
+
+  /** Whether it was closed because the server did not answer. */
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
+  /** Identifies the server process of the connection. */
+  get pid(): number {
+    return this.#pid;
   }
 
   /** The number of calls that wait for a result. */
@@ -115,36 +155,91 @@ export class Connection {
 
   /** Statements of the same call are sent together, in one round trip. */
   async run<T>(send: (sql: Sql) => Promise<T>): Promise<T> {
-    if (this.#isLost) throw new ConnectionLost("the connection was closed before the statement");
+    if (this.isLost) throw new ConnectionLost("the connection was closed before the statement");
     this.#inFlight++;
-    const timer = this.#timeoutMs && setTimeout(() => this.destroy(), this.#timeoutMs);
+    const stopWatch = this.#watch();
     try {
       const result = await send(this.#sql);
       if (this.#isNotReplicated) throw notReplicated();
       return result;
     } catch (error) {
       if (isConnectionLost(error)) this.destroy();
-      throw error;
+      throw this.#isSilent ? new NoAnswer("the database does not answer", { cause: error }) : error;
     } finally {
-      clearTimeout(timer);
+      stopWatch();
       this.#inFlight--;
+      if (this.#inFlight === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
     }
   }
 
   /** Waits for calls in flight. */
   async close(): Promise<void> {
-    const timeout = this.#timeoutMs && this.#timeoutMs / 1000;
-    await this.#sql.end(timeout === undefined ? {} : { timeout });
+    this.#isClosing = true;
+    // The driver would not answer statements that wait for the one it has sent.
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+    await this.#sql.end({ timeout: leaveMs / 1_000 });
+    this.#socket?.destroy();
   }
 
   /** Rejects calls in flight, those that the driver has queued, and all further ones. */
   destroy(): void {
+    if (this.#isLost) return;
     this.#isLost = true;
     void this.#sql.end({ timeout: 0 });
+    // The driver waits for the other side.
+    setTimeout(() => this.#socket?.destroy(), leaveMs).unref();
+  }
+
+  /** Returns a function that ends the watch. */
+  #watch(): () => void {
+    const { checkMs = defaultCheckMs } = this.#options;
+    if (this.#timeoutMs === undefined)
+      return watchSession(
+        () => this.#look(),
+        checkMs,
+        () => this.#giveUp(),
+      );
+    const timer = setTimeout(() => this.#giveUp(), this.#timeoutMs);
+    return () => clearTimeout(timer);
+  }
+
+  /** Errors of the server, such as too many connections, show that it is there. */
+  async #look(): Promise<SessionState> {
+    const deadlineMs = Math.max(this.#options.checkMs ?? defaultCheckMs, minLookMs);
+    try {
+      const other = await Connection.open({ ...this.#options, deadlineMs });
+      const state = await other
+        .run((sql) => stateOf(sql, this.#pid))
+        .finally(() => other.destroy());
+      return state ?? "gone";
+    } catch (error) {
+      return isUnreachable(error) ? "unreachable" : "active";
+    }
+  }
+
+  #giveUp(): void {
+    this.#isSilent = true;
+    this.destroy();
+  }
+
+  /** The driver calls it again for the next of several hosts, and when the connection was lost. */
+  #connect({ host, port, path }: Address): Socket {
+    const index = this.#hostsTried++;
+    if (this.#isLost || index >= host.length) {
+      this.destroy();
+      throw new ConnectionLost("the server has closed the connection");
+    }
+    const at = { host: host[index], port: port[index] ?? 0 };
+    const socket = path ? connect(path) : connect(at);
+    socket.on("connect", () => socket.setNoDelay(true).setKeepAlive(true, keepAliveMs));
+    this.#socket = socket;
+    // The driver compares the name in the certificate with it.
+    return Object.assign(socket, at);
   }
 }
 
-async function configure(sql: Sql, options: ConnectionOptions): Promise<void> {
+/** Returns the number of the server process. */
+async function configure(sql: Sql, options: ConnectionOptions): Promise<number> {
   const { schema, deadlineMs, waitsForReplica = false } = options;
   const wanted = {
     ...settings,
@@ -155,12 +250,20 @@ async function configure(sql: Sql, options: ConnectionOptions): Promise<void> {
     synchronous_commit: waitsForReplica ? "remote_apply" : "on",
   };
   // Values that also wait for replicas stay as they are; only `off` acknowledges commits that are not on disk.
-  await sql`
-    SELECT set_config(name, wanted.value, false)
+  const [row] = await sql`
+    SELECT set_config(name, wanted.value, false), pg_backend_pid() AS pid
     FROM unnest(${Object.keys(wanted)}::text[], ${Object.values(wanted)}::text[])
       AS wanted (name, value)
     JOIN pg_catalog.pg_settings USING (name)
     WHERE name <> 'synchronous_commit' OR setting = 'off' OR ${String(waitsForReplica)} = 'true'`;
+  return row?.pid ?? 0;
+}
+
+async function stateOf(sql: Sql, pid: number): Promise<SessionState | undefined> {
+  const [row] = await rows<readonly [string]>(sql`
+    SELECT CASE state WHEN 'active' THEN state ELSE state_change::text END
+    FROM pg_catalog.pg_stat_activity WHERE pid = ${pid}::bigint::int`);
+  return row?.[0];
 }
 
 /** Returns rows as arrays. They are collected here, because after an error the driver's own list has gaps. */
@@ -188,23 +291,4 @@ export async function allOrFirstError<T extends readonly unknown[]>(
   for (const answer of await Promise.allSettled(answers))
     if (answer.status === "rejected") throw answer.reason;
   return Promise.all(answers) as unknown as Promise<T>;
-}
-
-/** Postgres text cannot contain NUL. No stored value has one, so a lookup with one must find nothing. */
-const insteadOfNul = "\uffff";
-
-function withoutNul(text: unknown): string {
-  return String(text).replaceAll("\0", insteadOfNul);
-}
-
-function textArray(texts: readonly (string | null)[]): string {
-  return `{${texts.map((text) => (text === null ? "NULL" : `"${quoted(text)}"`)).join()}}`;
-}
-
-/** Most ids and keys need no quotes inside. */
-const quoted = (text: string): string =>
-  /["\\\0]/.test(text) ? withoutNul(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"') : text;
-
-function numberArray(numbers: readonly (number | null)[]): string {
-  return `{${numbers.map((number) => number ?? "NULL").join()}}`;
 }

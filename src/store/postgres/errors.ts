@@ -40,6 +40,19 @@ export class ConnectionLost extends Error {
   readonly code = "CONNECTION_CLOSED";
 }
 
+/** Thrown when the server has not answered for so long that the connection was closed. */
+export class NoAnswer extends Error {
+  readonly code = "CONNECTION_SILENT";
+}
+
+/** Whether work can be done on another connection now. When there was no answer, the caller has waited enough. */
+export const isRepeatable = (error: unknown): boolean =>
+  isConnectionLost(error) && !(error instanceof NoAnswer);
+
+/** Whether no server has answered. Its errors show that it is there. */
+export const isUnreachable = (error: unknown): boolean =>
+  error instanceof Outage ? isUnreachable(error.cause) : !(error instanceof postgres.PostgresError);
+
 /** Whether a table does not exist, or no longer. */
 export const isMissingTable = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "42P01";

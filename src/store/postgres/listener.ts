@@ -16,6 +16,8 @@ export class Listener {
   readonly #open: () => Promise<Connection>;
   readonly #channel: string;
   readonly #onNotified: (notification: Notification) => void;
+  readonly #pingMs: number;
+  #pingAt = 0;
   #connection: Connection | undefined;
   #attempt: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -30,7 +32,9 @@ export class Listener {
     open: (onNotify: (payload: string) => void) => Promise<Connection>,
     channel: string,
     onNotified: (notification: Notification) => void,
+    pingMs: number,
   ) {
+    this.#pingMs = pingMs;
     this.#open = () => open((payload) => onNotified(payload === "commit" ? "commit" : "cached"));
     this.#channel = channel;
     this.#onNotified = onNotified;
@@ -68,11 +72,19 @@ export class Listener {
   }
 
   async #check(): Promise<void> {
-    if (!this.#isSupported || this.#connection?.isLost === false) return;
+    if (!this.#isSupported) return;
+    if (this.#connection?.isLost === false) return this.#ping(this.#connection);
     this.#attempt ??= this.#connect().finally(() => {
       this.#attempt = undefined;
     });
     await this.#attempt;
+  }
+
+  /** Without an answer the connection is replaced: notifications would not arrive either. */
+  async #ping(connection: Connection): Promise<void> {
+    if (performance.now() < this.#pingAt || connection.inFlight > 0) return;
+    this.#pingAt = performance.now() + this.#pingMs;
+    await connection.run((sql) => rows(sql`SELECT 1`)).catch(() => undefined);
   }
 
   async #announce(): Promise<void> {
@@ -103,6 +115,7 @@ export class Listener {
       this.#onNotified("commit");
       if (this.#isDue) this.announce();
     } catch (error) {
+      this.#connection?.destroy();
       // After an outage it tries again; when LISTEN is not supported it stops.
       if (!outageOf(error)) this.#isSupported = false;
     }

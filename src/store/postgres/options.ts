@@ -19,6 +19,10 @@ export interface PostgresOptions extends QueryOptions {
   readonly writers?: number;
   /** A statement that takes longer is cancelled. */
   readonly deadlineMs?: number;
+  /** When the answer is this much later than the deadline, the connection is closed. */
+  readonly extraMs?: number;
+  /** How often a connection is checked whose statements have no deadline, or that waits for notifications. */
+  readonly checkMs?: number;
   /** How long tokens and rules are cached; a change whose notification is lost takes effect after this time. */
   readonly cacheMs?: number;
   /** How long removals are stored; without it forever, and expired keys until they are in the way. */
@@ -38,6 +42,8 @@ const defaults = {
   readers: 4,
   writers: 4,
   deadlineMs: 10_000,
+  extraMs: 2_000,
+  checkMs: 5_000,
   cacheMs: 1_000,
   retention: undefined,
   fileQuotas: undefined,

@@ -3,7 +3,7 @@
 import type { Metrics } from "../../lib/metrics.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Connection, Sql } from "./connection.ts";
-import { isConnectionLost, outageOf } from "./errors.ts";
+import { isRepeatable, NoAnswer, outageOf } from "./errors.ts";
 
 /** When this many reads wait on every connection, new ones are rejected. */
 const maxInFlight = 200;
@@ -45,7 +45,9 @@ export class Pool {
       try {
         return await this.#ask(send);
       } catch (error) {
-        if (!isConnectionLost(error) || others < 0) throw outageOf(error) ?? error;
+        // The other connections go the same way.
+        if (error instanceof NoAnswer) this.reconnect();
+        if (!isRepeatable(error) || others < 0) throw outageOf(error) ?? error;
       }
   }
 

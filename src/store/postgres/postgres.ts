@@ -85,10 +85,9 @@ class PostgresStore implements Store {
   #isClosed = false;
 
   constructor(settings: Settings) {
-    const { url, readUrl, cacheMs: maxAgeMs } = settings;
+    const { url, readUrl, readers: size, cacheMs: maxAgeMs } = settings;
     const open = () => Connection.open({ ...settings, url: readUrl ?? url });
-    const pool = new Pool(open, settings.readers, settings.metrics);
-    const { size } = pool;
+    const pool = new Pool(open, size, settings.metrics);
     this.#pool = pool;
     this.#guard = new SchemaGuard(() => pool.read(readWrittenBy), settings.onProgress);
     this.#queries = new QueryPool(settings, pool);
@@ -105,6 +104,7 @@ class PostgresStore implements Store {
       (onNotify) => Connection.open({ ...settings, onNotify }),
       channelOf(settings.schema),
       (notification) => (notification === "cached" ? this.#invalidate() : this.#listeners.notify()),
+      settings.checkMs,
     );
     const waitsForReplica = readUrl !== undefined;
     const writer = new BatchWriter({

@@ -4,14 +4,12 @@ import { Outage } from "../../model/outage.ts";
 import { defaultDeadlineMs, QueryQueue, queueLimits } from "../query-queue.ts";
 import { maxCounted, type ReadOptions } from "../store.ts";
 import { Connection, rows, type Sql } from "./connection.ts";
-import { isConnectionLost, outageOf } from "./errors.ts";
+import { isRepeatable, NoAnswer, outageOf } from "./errors.ts";
 import type { Settings } from "./options.ts";
 import type { Pool } from "./pool.ts";
 
 interface Lent {
   readonly connection: Connection;
-  /** Identifies the server process of the connection. */
-  readonly pid: number;
   readonly generation: number;
 }
 
@@ -76,15 +74,16 @@ export class QueryPool {
       try {
         return await this.#use(signal, work);
       } catch (error) {
-        if (signal.aborted || !isConnectionLost(error) || others < 0) throw error;
+        if (error instanceof NoAnswer) this.reconnect();
+        if (signal.aborted || !isRepeatable(error) || others < 0) throw error;
       }
   }
 
   async #use<T>(signal: AbortSignal, work: (sql: Sql) => Promise<T>): Promise<T> {
     const lent = await this.#take();
-    const { connection, pid } = lent;
+    const { connection } = lent;
     const stop = () => {
-      this.#cancel(pid).catch(() => undefined);
+      this.#cancel(connection.pid).catch(() => undefined);
       connection.destroy();
     };
     signal.addEventListener("abort", stop, { once: true });
@@ -108,10 +107,7 @@ export class QueryPool {
       void connection.close();
       return this.#take();
     }
-    const [row] = await connection.run((sql) =>
-      rows<readonly [number]>(sql`SELECT pg_backend_pid()`),
-    );
-    return { connection, pid: row?.[0] ?? 0, generation };
+    return { connection, generation };
   }
 
   /** Ends the statement of another connection: the server does not notice that its client has left. */

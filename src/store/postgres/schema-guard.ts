@@ -9,6 +9,8 @@ export class SchemaGuard {
   readonly #read: () => Promise<WrittenBy>;
   readonly #report: (message: string) => void;
   #newer: Outage | undefined;
+  /** Whether the last look at the version failed. */
+  #isUnknown = false;
 
   constructor(read: () => Promise<WrittenBy>, report: (message: string) => void) {
     this.#read = read;
@@ -17,6 +19,7 @@ export class SchemaGuard {
 
   /** Rejects when the tables are newer than this node knows. */
   async write<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#isUnknown) await this.check();
     if (this.#newer) throw this.#newer;
     try {
       return await work();
@@ -26,10 +29,11 @@ export class SchemaGuard {
     }
   }
 
-  /** Looks at the version. An outage is reported by the next request. */
+  /** Looks at the version. After an outage the next write does it again. */
   async check(): Promise<void> {
     const newest = migration.steps.length;
     const [result] = await Promise.allSettled([this.#read()]);
+    this.#isUnknown = result.status === "rejected";
     if (result.status === "rejected" || result.value.schema <= newest || this.#newer) return;
     this.#newer = newerDatabase(result.value, newest);
     this.#report(`writes are rejected: ${this.#newer.message}`);

@@ -35,6 +35,8 @@ export class WriterPool {
       return await work(writer);
     } finally {
       this.#inUse--;
+      // The others go the same way.
+      if (writer.connection.isSilent) this.disconnect();
       if (generation !== this.#generation) writer.connection.destroy();
       this.#release(writer);
     }
@@ -68,12 +70,18 @@ export class WriterPool {
     try {
       return await openWriter(this.#open);
     } catch (error) {
-      if (this.#inUse === 0) throw error;
+      if (this.#inUse === 0) return this.#fail(error);
       const released = await new Promise<WriterConnection | undefined>((resolve) => {
         this.#waiting.push(resolve);
       });
       return released ?? this.#take();
     }
+  }
+
+  /** No connection will be released: those who wait for one try to open their own. */
+  #fail(error: unknown): never {
+    for (const wake of this.#waiting.splice(0)) wake(undefined);
+    throw error;
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../../../src/store/postgres/connection.ts";
 import { outageOf } from "../../../src/store/postgres/errors.ts";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
-import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
+import { sessions, type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
 const databases = new TestDatabases("own");
 
@@ -133,6 +133,8 @@ describe("a connection", () => {
         await assert.rejects(later, (error) => outageOf(error)?.reason === "unavailable");
         assert.equal(connection.isLost, true);
       });
+      assert.deepEqual(await marks(), []);
+      await until(async () => (await sessions(testDatabase)) === 0);
       await onConnection(testDatabase, async (connection) => {
         await connection.run((sql) => rows(sql`BEGIN`));
         await testDatabase.admin(
@@ -145,6 +147,19 @@ describe("a connection", () => {
         await assert.rejects(later, (error) => outageOf(error)?.reason === "unavailable");
       });
       assert.deepEqual(await marks(), []);
+    }));
+
+  it("closes after the statements that wait in the driver", () =>
+    databases.inEmpty(async (testDatabase) => {
+      let answers: Promise<readonly unknown[]> = Promise.resolve([]);
+      await onConnection(testDatabase, async (connection) => {
+        answers = connection.run((sql) =>
+          allOrFirstError([1, 2, 3].map((n) => rows(sql`SELECT ${n}::bigint, pg_backend_pid()`))),
+        );
+      });
+      const [[[, pid]]] = (await answers) as [[[number, number]]];
+      assert.deepEqual(await answers, [[[1, pid]], [[2, pid]], [[3, pid]]]);
+      await until(async () => (await sessions(testDatabase)) === 0);
     }));
 
   it("closes when the server does not respond any more", { timeout: 60_000 }, () =>

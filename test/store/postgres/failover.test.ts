@@ -1,61 +1,16 @@
 // After a failover no connection to the former server is left, whatever it was used for at that moment.
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Outage } from "../../../src/model/outage.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
 import { found, idsOf, put, totalOf } from "../contract/change-helpers.ts";
+import { FaultyNetwork } from "./faulty-network.ts";
 import { TestDatabases, until } from "./test-databases.ts";
 
 const databases = new TestDatabases();
-
-/** A slow network to the server: each connection has a latency of its own, so that any can be in any state. */
-class SlowNetwork {
-  readonly #server = createServer((socket) => this.#connect(socket));
-  readonly #target: URL;
-  readonly #random: () => number;
-  readonly open = new Set<Socket>();
-
-  constructor(target: string, random: () => number) {
-    this.#target = new URL(target);
-    this.#random = random;
-  }
-
-  /** Returns the URL of the database behind this network. */
-  async listen(): Promise<string> {
-    await once(this.#server.listen(0, "127.0.0.1"), "listening");
-    const url = new URL(this.#target);
-    url.port = String((this.#server.address() as AddressInfo).port);
-    return url.href;
-  }
-
-  close(): void {
-    this.#server.close();
-  }
-
-  #connect(client: Socket): void {
-    const server = connect(Number(this.#target.port), this.#target.hostname);
-    const latency = this.#random() ** 3 * 30;
-    this.open.add(client);
-    forward(client, server, latency);
-    forward(server, client, latency);
-    client.on("close", () => this.open.delete(client));
-  }
-}
-
-function forward(from: Socket, to: Socket, latency: number): void {
-  let sent = Promise.resolve();
-  const after = (act: () => void) => {
-    sent = sent.then(() => sleep(latency)).then(act);
-  };
-  from.on("data", (chunk) => after(() => void to.write(chunk)));
-  from.on("end", () => after(() => void to.end()));
-  from.on("error", () => to.destroy());
-}
 
 /** Calls the reads again and again, several at a time. */
 function readSteadily(reads: readonly (() => unknown)[]): () => Promise<unknown> {
@@ -89,7 +44,7 @@ describe("a failover", () => {
       await owner.commit([found()]);
       const committer = failingCommitter(owner);
       for (let round = 0; round < runs(4, 200); round++) {
-        const network = new SlowNetwork(testDatabase.url, random);
+        using network = new FaultyNetwork(testDatabase.url, random);
         const url = await network.listen();
         const worker = await testDatabase.open({ url, committer, readers: 4 });
         const total = (await totalOf(owner)) ?? 0;
@@ -109,7 +64,6 @@ describe("a failover", () => {
         await until(async () => former.isDisjointFrom(network.open));
         await stop();
         await worker.close();
-        network.close();
       }
     }),
   );

@@ -80,3 +80,12 @@ async function inDatabase(
 export async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(10);
 }
+
+/** How many sessions the stores have in it. */
+export const sessions = (testDatabase: TestDatabase): Promise<number> =>
+  testDatabase.admin(async (sql) => {
+    const found = await sql`
+      SELECT FROM pg_stat_activity
+      WHERE application_name = 'restante' AND datname = current_database()`;
+    return found.length;
+  });
