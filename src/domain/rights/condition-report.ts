@@ -113,7 +113,7 @@ export class ConditionReporter {
   async #found(field: string, resource: Resource): Promise<unknown> {
     const content = new IndexedContent(resource);
     if (field === ownerName) return content.at(ownerField);
-    const place = findField(this.#queryable, field, this.#related);
+    const place = await this.#placeOf(field);
     if (typeof place === "string") return undefined;
     const [step] = place.steps;
     if (step === undefined) return shown(field, content);
@@ -123,6 +123,16 @@ export class ConditionReporter {
       if (target !== undefined) found.push(shown(place.field, new IndexedContent(target)));
     }
     return found.length < 2 ? found[0] : found;
+  }
+
+  /** Looks again after other collections were read. */
+  async #placeOf(field: string): Promise<ReturnType<typeof findField>> {
+    for (;;) {
+      const place = findField(this.#queryable, field, this.#related);
+      const { loading } = this.#related;
+      if (loading === undefined) return place;
+      await loading;
+    }
   }
 }
 
