@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import { isExecutable, version } from "../lib/program.ts";
 import type { Server } from "../runtime/runtime.ts";
-import { loadActions, logLateActionErrors } from "../server/actions-folder.ts";
+import { loadActions } from "../server/actions-folder.ts";
 import { type App, type CollectMetrics, describeStore } from "../server/app.ts";
 import { BackupScheduler } from "../server/backup-schedule.ts";
 import { readCertificate } from "../server/certificate.ts";
@@ -25,6 +25,7 @@ import { localUrl } from "../server/local-url.ts";
 import { createLog, type Log, setLogFormat } from "../server/log.ts";
 import { pathsOf, Reloader } from "../server/reload.ts";
 import { Supervisor } from "../server/supervisor.ts";
+import { logUncaughtErrors } from "../server/uncaught-errors.ts";
 import { stateOf, watchFiles } from "../server/watch.ts";
 import { bannerText } from "./banner.ts";
 
@@ -49,6 +50,7 @@ export async function serve(
   // Workers read it themselves. Its faults are reported once, before anything is opened.
   readCertificate(config);
   const app = await openApp(config, log, undefined, actions);
+  logUncaughtErrors(config, app, log);
   await prepare(config, app, log);
   void sweepFiles(app, log);
   sweepUploads(app, log);
@@ -63,7 +65,6 @@ export async function serve(
 
 /** Answers requests in this process. */
 async function serveAlone(config: Config, app: App, log: Log): Promise<void> {
-  logLateActionErrors(config, app, log);
   const server = await start(config, app, log);
   const backups = scheduleBackups(config, log, app.showBackups);
   const metrics = await startMetrics(config, app, log, () => app.metrics.read(), server);

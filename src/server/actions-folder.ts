@@ -1,4 +1,4 @@
-// Loads and checks the actions of a folder, and logs errors that they cause later.
+// Loads and checks the actions of a folder.
 
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { basename, extname, join } from "node:path";
@@ -8,10 +8,8 @@ import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
 import { scriptUrl } from "../lib/program.ts";
 import type { Action, ActionDefinition } from "../model/action.ts";
 import { readAction } from "../model/check-action.ts";
-import type { App } from "./app.ts";
 import type { Config } from "./config.ts";
 import { describeImportError } from "./import-error.ts";
-import type { Log } from "./log.ts";
 
 /** Action definitions by the name of the action. */
 export type Definitions = Readonly<Record<string, ActionDefinition>>;
@@ -123,33 +121,4 @@ function checkAll(loaded: readonly (LoadedModule | Failed)[]): readonly Action[]
   }
   if (errors.length > 0) throw usageError(errors);
   return actions.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-}
-
-/** The folders of actions that were loaded. */
-const folders = new Set<string>();
-
-const isOfAction = ({ stack = "" }: Error): boolean =>
-  [...folders].some((folder) => stack.includes(folder));
-
-/**
- * Logs errors that an action causes after it has returned, and keeps the process running. Another
- * uncaught exception ends the process, as it does without actions.
- */
-export function logLateActionErrors({ actions: folder }: Config, { actions }: App, log: Log): void {
-  if (folder === undefined || actions.all.length === 0) return;
-  const isLogging = folders.size > 0;
-  folders.add(folder);
-  if (isLogging) return;
-  process.on("unhandledRejection", (reason) => {
-    log.error({ ...actions.currentRun, err: reason }, "unhandled promise rejection");
-  });
-  process.on("uncaughtException", (thrown) => {
-    // On Bun a microtask has lost its async context.
-    if (actions.currentRun !== undefined || isOfAction(thrown)) {
-      log.error({ ...actions.currentRun, err: thrown }, "an action failed outside of its run");
-      return;
-    }
-    log.fatal({ err: thrown }, "failed");
-    log.flush(() => process.exit(1));
-  });
 }

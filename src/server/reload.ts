@@ -4,12 +4,13 @@ import { isDeepStrictEqual } from "node:util";
 import type { NotReloaded, Reloaded, SettingValue } from "../domain/settings.ts";
 import { CliError, faultText, messageOf } from "../lib/cli-error.ts";
 import type { Action } from "../model/action.ts";
-import { logLateActionErrors, reloadActions } from "./actions-folder.ts";
+import { reloadActions } from "./actions-folder.ts";
 import type { App } from "./app.ts";
 import { type Config, type ConfigSources, configPath, readConfig, settings } from "./config.ts";
 import { applyDefinitions, readDefinitionFiles } from "./definitions-folder.ts";
 import { describeSettings } from "./describe-settings.ts";
 import { type Log, setLogFormat } from "./log.ts";
+import { logUncaughtErrors } from "./uncaught-errors.ts";
 
 /** Lets other processes use the settings, and resolves when they do. */
 type Spread = (config: Config, values: readonly SettingValue[]) => Promise<void>;
@@ -82,7 +83,7 @@ export class Reloader {
     app.reload(next, actions);
     setLogFormat(log, next.logFormat);
     app.settings.update(values);
-    logLateActionErrors(next, app, log);
+    logUncaughtErrors(next, app, log);
     const changed = differences(this.#config, next);
     const needRestart = differences(next, read as Config);
     this.#config = next;

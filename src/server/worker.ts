@@ -4,11 +4,12 @@ import type { NotReloaded, Reloaded } from "../domain/settings.ts";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import type { MetricFamily } from "../lib/metrics.ts";
 import { RemoteCommitter } from "../store/remote-committer.ts";
-import { loadActions, logLateActionErrors, reloadActions } from "./actions-folder.ts";
+import { loadActions, reloadActions } from "./actions-folder.ts";
 import type { App } from "./app.ts";
 import { drain, listenFor, openApp } from "./lifecycle.ts";
 import { createLog } from "./log.ts";
 import type { SupervisorMessage, WorkerMessage } from "./supervisor.ts";
+import { logUncaughtErrors } from "./uncaught-errors.ts";
 
 /** How often a worker sends its metrics without being asked. What it counts after that is lost if it crashes. */
 const sendMetricsMs = 5_000;
@@ -49,7 +50,7 @@ export async function work(): Promise<void> {
     own.settings.reloadBy(askReload);
     opened.resolve(own);
     setInterval(() => sendMetrics(own), sendMetricsMs).unref();
-    logLateActionErrors(config, own, log);
+    logUncaughtErrors(config, own, log);
     const server = await listenFor(config, own, log);
     process.once("SIGTERM", () => void drain(server, own, log).then(() => process.exit(0)));
     // A service manager signals every process, and the supervisor signals again: that is no second request.
