@@ -19,6 +19,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import postgres, { type Sql } from "postgres";
+import type { Certificate } from "../src/runtime/runtime.ts";
 import { openPostgres } from "../src/store/postgres/postgres.ts";
 
 const user = "restante";
@@ -201,6 +202,23 @@ export class PostgresServer {
         await sleep(50);
     });
     return standby;
+  }
+
+  /** Lets clients encrypt. Returns false when this Postgres was built without TLS. */
+  async useCertificate({ cert, key }: Certificate): Promise<boolean> {
+    const data = join(this.#directory, "data");
+    await writeFile(join(data, "server.crt"), cert);
+    await writeFile(join(data, "server.key"), key, { mode: 0o600 });
+    if (isRoot) await run("chown", `${nobody}:${nobody}`, join(data, "server.key"));
+    return this.admin(async (sql) => {
+      try {
+        await sql`ALTER SYSTEM SET ssl = on`;
+      } catch {
+        return false;
+      }
+      await sql`SELECT pg_reload_conf()`;
+      return true;
+    });
   }
 
   async stop(signal: StopSignal): Promise<void> {
