@@ -51,7 +51,6 @@ const system = [
   "/store/disk/",
   "/store/postgres.test",
   "/store/postgres/connection.test",
-  "/store/postgres/network.test",
   "/store/sqlite.test",
   "/store/sqlite/failures.test",
   "/store/sqlite/open.test",

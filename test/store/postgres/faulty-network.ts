@@ -4,9 +4,12 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
+type FaultKind = "reset" | "end" | "silence" | "pause";
+const allKinds: readonly FaultKind[] = ["reset", "end", "silence", "pause"];
+
 /** What happens to a connection when so many bytes have gone one way. */
 interface Fault {
-  readonly kind: "reset" | "end" | "silence" | "pause";
+  readonly kind: FaultKind;
   readonly isFromClient: boolean;
   readonly bytes: number;
   readonly pauseMs: number;
@@ -27,6 +30,7 @@ export class FaultyNetwork {
   readonly #server = createServer(options, (socket) => this.#connect(socket));
   readonly #target: URL;
   readonly #random: () => number;
+  readonly #kinds: readonly FaultKind[];
   readonly #links = new Set<Link>();
   /** The connections of the clients. */
   readonly open = new Set<Socket>();
@@ -35,9 +39,10 @@ export class FaultyNetwork {
   #isFaulty = false;
   #accepting: Accept = "open";
 
-  constructor(target: string, random: () => number) {
+  constructor(target: string, random: () => number, kinds = allKinds) {
     this.#target = new URL(target);
     this.#random = random;
+    this.#kinds = kinds;
   }
 
   /** Returns the URL of the database behind this network. */
@@ -60,7 +65,8 @@ export class FaultyNetwork {
     this.fail();
     while (performance.now() < end) {
       this.#accepting = this.#drawAccepting();
-      if (this.#random() < 0.2) this.silence(this.#random() < 0.5 ? never : sleep(200));
+      if (this.#random() < 0.2)
+        this.silence(this.#random() < 0.5 && this.#canBeSilent() ? never : sleep(200));
       await sleep(this.#random() * 100);
     }
   }
@@ -119,7 +125,7 @@ export class FaultyNetwork {
     const random = this.#random;
     if (random() < 0.3) return undefined;
     return {
-      kind: (["reset", "end", "silence", "pause"] as const)[Math.floor(random() * 4)] ?? "reset",
+      kind: this.#kinds[Math.floor(random() * this.#kinds.length)] ?? "reset",
       isFromClient: random() < 0.5,
       // As often few as many: to open a connection takes some hundred.
       bytes: Math.floor(20_000 ** random()),
@@ -128,8 +134,13 @@ export class FaultyNetwork {
   }
 
   #drawAccepting(): Accept {
-    const [kind = "open"] = (["reset", "end", "swallow"] as const).slice(this.#random() * 6);
+    const kinds = ["swallow", "reset", "end"] as const;
+    const [kind = "open"] = kinds.slice(this.#canBeSilent() ? 0 : 1).slice(this.#random() * 6);
     return kind;
+  }
+
+  #canBeSilent(): boolean {
+    return this.#kinds.includes("silence");
   }
 }
 
