@@ -62,6 +62,10 @@ const settings = {
   jit: "off",
   // A single statement must wait for a lock as a transaction of ours does.
   default_transaction_isolation: "read committed",
+  // The server ends the session of a machine that is gone in two minutes, and not in two hours.
+  tcp_keepalives_idle: "60",
+  tcp_keepalives_interval: "10",
+  tcp_keepalives_count: "6",
   // A long query must not take the processors from other reads.
   max_parallel_workers_per_gather: "0",
 };
@@ -259,9 +263,11 @@ async function configure(sql: Sql, options: ConnectionOptions): Promise<number> 
   return row?.pid ?? 0;
 }
 
+/** Between the parts of a statement a session is active, too, and waits for the client. */
 async function stateOf(sql: Sql, pid: number): Promise<SessionState | undefined> {
   const [row] = await rows<readonly [string]>(sql`
-    SELECT CASE state WHEN 'active' THEN state ELSE state_change::text END
+    SELECT CASE WHEN state = 'active' AND wait_event IS DISTINCT FROM 'ClientRead' THEN state
+      ELSE state_change::text END
     FROM pg_catalog.pg_stat_activity WHERE pid = ${pid}::bigint::int`);
   return row?.[0];
 }

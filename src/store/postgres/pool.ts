@@ -3,7 +3,7 @@
 import type { Metrics } from "../../lib/metrics.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Connection, Sql } from "./connection.ts";
-import { isRepeatable, NoAnswer, outageOf } from "./errors.ts";
+import { isRepeatable, outageOf } from "./errors.ts";
 
 /** When this many reads wait on every connection, new ones are rejected. */
 const maxInFlight = 200;
@@ -45,8 +45,6 @@ export class Pool {
       try {
         return await this.#ask(send);
       } catch (error) {
-        // The other connections go the same way.
-        if (error instanceof NoAnswer) this.reconnect();
         if (!isRepeatable(error) || others < 0) throw outageOf(error) ?? error;
       }
   }
@@ -69,7 +67,13 @@ export class Pool {
     if (this.#isClosed) throw new Outage("unavailable", "the store is closed");
     const connection = this.#leastBusy() ?? (await this.#grow());
     if (connection.inFlight >= maxInFlight) throw new Outage("busy", "too many reads are waiting");
-    return connection.run(send);
+    const generation = this.#generation;
+    try {
+      return await connection.run(send);
+    } finally {
+      // The other connections go the same way.
+      if (connection.isSilent && generation === this.#generation) this.reconnect();
+    }
   }
 
   /** Opens another connection in the background when all are busy. */

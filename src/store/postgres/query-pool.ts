@@ -4,7 +4,7 @@ import { Outage } from "../../model/outage.ts";
 import { defaultDeadlineMs, QueryQueue, queueLimits } from "../query-queue.ts";
 import { maxCounted, type ReadOptions } from "../store.ts";
 import { Connection, rows, type Sql } from "./connection.ts";
-import { isRepeatable, NoAnswer, outageOf } from "./errors.ts";
+import { isRepeatable, outageOf } from "./errors.ts";
 import type { Settings } from "./options.ts";
 import type { Pool } from "./pool.ts";
 
@@ -74,7 +74,6 @@ export class QueryPool {
       try {
         return await this.#use(signal, work);
       } catch (error) {
-        if (error instanceof NoAnswer) this.reconnect();
         if (signal.aborted || !isRepeatable(error) || others < 0) throw error;
       }
   }
@@ -83,7 +82,8 @@ export class QueryPool {
     const lent = await this.#take();
     const { connection } = lent;
     const stop = () => {
-      this.#cancel(connection.pid).catch(() => undefined);
+      // When the server cannot be reached, the other connections go the same way.
+      this.#cancel(connection.pid).catch(() => this.reconnect());
       connection.destroy();
     };
     signal.addEventListener("abort", stop, { once: true });

@@ -36,7 +36,7 @@ export class WriterPool {
     } finally {
       this.#inUse--;
       // The others go the same way.
-      if (writer.connection.isSilent) this.disconnect();
+      if (writer.connection.isSilent && generation === this.#generation) this.disconnect();
       if (generation !== this.#generation) writer.connection.destroy();
       this.#release(writer);
     }

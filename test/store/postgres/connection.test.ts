@@ -64,6 +64,19 @@ describe("a connection", () => {
     ),
   );
 
+  it("lets the server notice that this machine is gone", { timeout: 60_000 }, () =>
+    databases.in((testDatabase) =>
+      onConnection(testDatabase, async (connection) => {
+        for (const [name, value] of [
+          ["idle", "60"],
+          ["interval", "10"],
+          ["count", "6"],
+        ])
+          assert.equal(await settingOf(connection, `tcp_keepalives_${name}`), value);
+      }),
+    ),
+  );
+
   it("returns all results, or the first error, and continues after it", { timeout: 60_000 }, () =>
     databases.in((testDatabase) =>
       onConnection(testDatabase, async (connection) => {

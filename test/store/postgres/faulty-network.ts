@@ -49,8 +49,12 @@ export class FaultyNetwork {
   async listen(): Promise<string> {
     await once(this.#server.listen(0, "127.0.0.1"), "listening");
     const url = new URL(this.#target);
-    url.port = String((this.#server.address() as AddressInfo).port);
+    url.port = this.port;
     return url.href;
+  }
+
+  get port(): string {
+    return String((this.#server.address() as AddressInfo).port);
   }
 
   /** From now on connections fail, also those that are open. */

@@ -331,6 +331,20 @@ describe("a silent network", () => {
     }),
   );
 
+  it("makes a query at its deadline replace the connections of others", within(60_000), () =>
+    behindNetwork({ queries: 4, queryDeadlineMs: 1_000 }, async (store, network) => {
+      await store.commit([found()]);
+      const range = { offset: 0, limit: 10, order: "created" } as const;
+      const query = async () => store.slice("things", range, { caller: "" });
+      await Promise.all(idsFrom(4).map(query));
+      network.silence();
+      await assert.rejects(query(), Outage);
+      // One is left to write, one to listen, and one or two for short reads.
+      await settled("sockets", () => socketsTo(network.port), 4);
+      assert.deepEqual((await query())?.resources, []);
+    }),
+  );
+
   it("lets a store close, and leaves no socket open", within(60_000), () =>
     behindNetwork({}, async (store, network) => {
       await store.commit([found(), put("a")]);
