@@ -1,7 +1,7 @@
 // A connection over TLS that speaks HTTP/1.1, and tells which certificate the server has shown.
 
 import { once } from "node:events";
-import { connect as connectTcp } from "node:net";
+import { connect as connectTcp, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { type RawConnection, wrapSocket } from "./runtime/raw-connection.ts";
@@ -47,9 +47,7 @@ export async function sendPlain(port: number, pieces: readonly Uint8Array[]): Pr
   const socket = connectTcp({ port, host: "127.0.0.1", noDelay: true });
   const received: Buffer[] = [];
   socket.on("data", (bytes: Buffer) => received.push(bytes));
-  // A reset is a close, too.
-  socket.on("error", () => undefined);
-  const closed = once(socket, "close");
+  const closed = untilClosed(socket);
   await once(socket, "connect");
   for (const piece of pieces) {
     socket.write(piece);
@@ -57,6 +55,12 @@ export async function sendPlain(port: number, pieces: readonly Uint8Array[]): Pr
   }
   await closed;
   return Buffer.concat(received);
+}
+
+/** A reset is a close, too; `once` would reject. */
+export function untilClosed(socket: Socket): Promise<unknown> {
+  socket.on("error", () => undefined);
+  return new Promise((resolve) => socket.once("close", resolve));
 }
 
 /** Resolves when each of some new connections gets this certificate. */

@@ -8,7 +8,7 @@ import { connect as connectTls } from "node:tls";
 import { makeCertificate } from "../certificates.ts";
 import fc from "../fast-check.ts";
 import { runs, within } from "../seeds.ts";
-import { openTls, sendPlain, untilShown } from "../tls-client.ts";
+import { openTls, sendPlain, untilClosed, untilShown } from "../tls-client.ts";
 import { isBun, start, type TestServer } from "./test-server.ts";
 
 const first = makeCertificate({ name: "first" });
@@ -111,15 +111,13 @@ describe("TLS", () => {
   it("closes connections without a complete handshake", patience, async () => {
     const hello = await clientHello();
     const dripping = connect({ port: server.port, host: "127.0.0.1" });
-    dripping.on("error", () => undefined);
     const drip = setInterval(() => dripping.write(hello.subarray(0, 1)), 500);
     dripping.write(hello.subarray(0, 5));
     await Promise.all([
       sendPlain(server.port, []),
       sendPlain(server.port, [hello.subarray(0, 40)]),
-      once(dripping, "close"),
-    ]);
-    clearInterval(drip);
+      untilClosed(dripping),
+    ]).finally(() => clearInterval(drip));
   });
 });
 
