@@ -167,7 +167,9 @@ class Link {
     this.#isSplit = random() < 0.5;
     this.#forward(client, server);
     this.#forward(server, client);
-    client.on("end", () => setTimeout(() => this.#noticeEnd(), noticeMs));
+    // After a reset there is no end.
+    for (const event of ["end", "close"])
+      client.on(event, () => setTimeout(() => this.#noticeEnd(), noticeMs));
   }
 
   silence(end: Promise<void>): void {
