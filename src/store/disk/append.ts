@@ -55,7 +55,11 @@ export class Append {
   async #create(): Promise<FileHandle | NotAppended> {
     try {
       const handle = await open(this.#path, "wx", 0o600);
-      if (await this.#isOnly()) return handle;
+      const isOnly = await this.#isOnly().catch(async (error: unknown) => {
+        await handle.close();
+        throw error;
+      });
+      if (isOnly) return handle;
       await handle.close();
       await ignoreMissing(unlink(this.#path));
       return "superseded";
