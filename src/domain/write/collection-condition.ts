@@ -28,14 +28,15 @@ async function check(
   condition: CollectionCondition,
   planning: MaybePromise<Planned>,
 ): Promise<Planned> {
-  const [change, ...rest] = await planning;
-  if (change === undefined || change instanceof Problem) return [change ?? preconditionFailed];
+  const planned = await planning;
+  const [change] = planned;
+  if (change === undefined || change instanceof Problem) return planned;
   const { name } = access;
   const revision = (await store.collection(name))?.revision;
   const holds = await condition(access);
   if (holds !== true) return [holds === false ? preconditionFailed : holds];
   // A collection that this write creates cannot have changed.
-  if (revision === undefined) return [change, ...rest];
+  if (revision === undefined) return planned;
   const unchanged = [...(change.unchanged ?? []), { collection: name, revision }];
-  return [{ ...change, unchanged }, ...rest];
+  return [{ ...change, unchanged }];
 }
