@@ -10,7 +10,7 @@ import type { Scope } from "../model/token.ts";
 import { readBearer } from "./request/authorize.ts";
 import type { RequestContext, RouteName, Services } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
-import { copyIfKept, withDate } from "./response/response.ts";
+import { HeaderSharing, type Repeated, repeat } from "./response/repeat.ts";
 
 /** The limit for all responses, whose bodies the store's own cache holds in part. */
 const maxBytes = 24 * 1024 * 1024;
@@ -19,7 +19,6 @@ const overheadBytes = 512;
 /** One address has few variants: by Accept, by coding, with the ETag or without it, and by the fields that are shown. */
 const maxVariants = 4;
 const maxRecentFields = 8;
-const maxSharedHeaders = 64;
 
 /** Every request header that the response to a GET can depend on, besides Authorization. */
 interface RequestFields {
@@ -29,7 +28,7 @@ interface RequestFields {
   readonly ifNoneMatch: string | null;
 }
 
-interface PreparedResponse {
+interface PreparedResponse extends Repeated {
   readonly fields: RequestFields;
   /** Whose access was checked last, and at which version of the store. */
   principal: Principal | undefined;
@@ -38,12 +37,6 @@ interface PreparedResponse {
   scopes: readonly Scope[] | undefined;
   readonly route: RouteName | undefined;
   readonly path: string;
-  readonly status: number;
-  readonly shared: SharedHeaders;
-  readonly etag: string | null;
-  readonly lastModified: string | null;
-  readonly updatedAt: number | undefined;
-  readonly body: string | Uint8Array<ArrayBuffer> | null;
   /** The next response for the same URL. */
   next: PreparedResponse | undefined;
   readonly collection: string;
@@ -51,13 +44,6 @@ interface PreparedResponse {
   readonly isCurrentFor: (access: CollectionAccess) => boolean;
   readonly isOfOneCollection: boolean;
   readonly mask: Mask | undefined;
-}
-
-/** The header fields that many responses have. One object for all stays in the processor's cache. */
-interface SharedHeaders {
-  readonly headers: Headers;
-  /** The response whose ETag and Last-Modified they have now. */
-  setFor: PreparedResponse | undefined;
 }
 
 /** A caller who was identified at this version of the store. */
@@ -84,7 +70,7 @@ export class PreparedResponses {
   readonly #services: Services;
   /** By URL; responses of one caller by URL and Authorization. */
   readonly #variants = new RecentMap<string, PreparedResponse>(maxBytes, weigh);
-  readonly #sharedHeaders = new RecentMap<string, SharedHeaders>(maxSharedHeaders);
+  readonly #sharedHeaders = new HeaderSharing();
   #recentFields: readonly RequestFields[] = [];
   /** Consecutive requests often have the same caller. */
   #lastCaller: Caller | undefined;
@@ -140,7 +126,7 @@ export class PreparedResponses {
       route,
       path,
       status: repeatable.status,
-      shared: this.#shareHeaders(responseHeaders),
+      shared: this.#sharedHeaders.share(responseHeaders),
       etag: responseHeaders.get("etag"),
       lastModified: responseHeaders.get("last-modified"),
       updatedAt: repeatable.updatedAt,
@@ -155,18 +141,6 @@ export class PreparedResponses {
     const key = repeatable.isOwn ? ownKey(request) : url;
     added.next = othersThan(added, this.#variants.get(key), maxVariants - 1);
     this.#variants.set(key, added);
-  }
-
-  #shareHeaders(headers: Headers): SharedHeaders {
-    let text = "";
-    headers.forEach((value, name) => {
-      if (name !== "etag" && name !== "last-modified") text += `${name}: ${value}\n`;
-    });
-    const known = this.#sharedHeaders.get(text);
-    if (known !== undefined) return known;
-    const shared = { headers: new Headers(headers), setFor: undefined };
-    this.#sharedHeaders.set(text, shared);
-    return shared;
   }
 
   /** Most clients send the same fields with every request. One object for all stays in the processor's cache. */
@@ -263,24 +237,6 @@ function othersThan(
     return othersThan(added, first.next, limit);
   first.next = othersThan(added, first.next, limit - 1);
   return first;
-}
-
-/** Sets the request id before the headers are copied, which is faster than after it. */
-function repeat(prepared: PreparedResponse, { requestId, startTime }: RequestContext): Response {
-  const { body, status, shared, updatedAt } = prepared;
-  if (shared.setFor !== prepared) setValidators(shared, prepared);
-  const headers = copyIfKept(shared.headers);
-  headers.set("X-Request-Id", requestId);
-  return withDate(new Response(body, { status, headers }), updatedAt, startTime);
-}
-
-function setValidators(shared: SharedHeaders, prepared: PreparedResponse): void {
-  const { headers } = shared;
-  if (prepared.etag === null) headers.delete("ETag");
-  else headers.set("ETag", prepared.etag);
-  if (prepared.lastModified === null) headers.delete("Last-Modified");
-  else headers.set("Last-Modified", prepared.lastModified);
-  shared.setFor = prepared;
 }
 
 /** Counts against the rate limits, in the order of a request that is run. */

@@ -2,6 +2,7 @@
 
 import { metricsType } from "../http/admin/metrics.ts";
 import { writeMetrics } from "../lib/metrics.ts";
+import { responseOf } from "../lib/plain-response.ts";
 import type { ServeOptions } from "../runtime/runtime.ts";
 import type { CollectMetrics } from "./app.ts";
 
@@ -23,7 +24,7 @@ export function metricsResponder(
 }
 
 const text = (status: number, body: string, more: Record<string, string> = {}): Response =>
-  new Response(body, {
+  responseOf(body, {
     status,
     headers: { "Content-Type": metricsType, "Cache-Control": "no-store", ...more },
   });

@@ -116,6 +116,7 @@ for (const store of ["sqlite", "postgres"])
           assert.equal(headers.get("preference-applied"), "return=representation");
           assert.equal(headers.get("etag"), null);
         }
+        assert.equal((JSON.parse(added.body) as Made).cv?.sha256, hashOf("1"));
         assert.equal((JSON.parse(replaced.body) as Made).cv?.sha256, hashOf("2"));
       });
 

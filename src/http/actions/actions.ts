@@ -2,6 +2,7 @@
 
 import { scanObject } from "../../lib/json/scan.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
+import { responseOf } from "../../lib/plain-response.ts";
 import {
   type ActionContext,
   accepted,
@@ -86,8 +87,7 @@ function contextOf(context: RequestContext, input: unknown, signal: AbortSignal)
 function locationResponse(base: string, { status, location }: LocationResult, headers: Headers) {
   const address = addressOf(base, location);
   headers.set("Location", address);
-  if (status === 202)
-    return new Response(JSON.stringify({ location: address }), { status, headers });
+  if (status === 202) return responseOf(JSON.stringify({ location: address }), { status, headers });
   headers.delete("content-type");
   // Without it Node would send an empty chunked body.
   headers.set("Content-Length", "0");

@@ -3,6 +3,7 @@
 import { overloaded } from "../../domain/problems.ts";
 import { scanJson } from "../../lib/json/scan.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
+import { canBePlain } from "../../lib/plain-response.ts";
 import { type Draft, readDraft } from "../../model/draft.ts";
 import { Problem } from "../../model/problem.ts";
 import { readCoding } from "../headers/content-coding.ts";
@@ -33,7 +34,7 @@ export async function readBody(context: RequestContext): Promise<Uint8Array | Pr
   if (rejected !== undefined) return rejected;
   const isPlain = !headers.has("content-encoding") && !headers.has("content-digest");
   try {
-    if (isPlain && isSmall(headers)) return new Uint8Array(await request.arrayBuffer());
+    if (isPlain && isSmall(headers)) return await bytesOf(request);
   } catch (thrown) {
     if (request.signal.aborted) return bodyAborted;
     throw thrown;
@@ -47,6 +48,10 @@ export async function readBody(context: RequestContext): Promise<Uint8Array | Pr
   }
   return Buffer.concat(chunks);
 }
+
+/** Not every Request has the faster method. */
+const bytesOf = async (request: Request): Promise<Uint8Array> =>
+  canBePlain(request) ? request.bytes() : new Uint8Array(await request.arrayBuffer());
 
 /** Bodies up to this size are read at once and not counted. */
 const smallBodyBytes = 16_384;

@@ -3,6 +3,7 @@
 import { preconditionFailed } from "../../domain/problems.ts";
 import { dateOf, fileAt, showsFile } from "../../domain/resources.ts";
 import type { Condition } from "../../domain/write/operation.ts";
+import { withStatus } from "../../lib/plain-response.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { wrongName } from "../../model/file-fields.ts";
 import { Problem } from "../../model/problem.ts";
@@ -125,11 +126,11 @@ function answerStored(context: RequestContext, { sha256 }: StoredFile): Response
 }
 
 function created(answer: Response, location: string): Response {
-  const headers = new Headers(answer.headers);
-  headers.set("Location", location);
+  const response = withStatus(answer, 201);
+  response.headers.set("Location", location);
   // Without it Node would send an empty chunked body.
-  if (answer.body === null) headers.set("Content-Length", "0");
-  return new Response(answer.body, { status: 201, headers });
+  if (response.body === null) response.headers.set("Content-Length", "0");
+  return response;
 }
 
 function noBody({ services }: RequestContext) {

@@ -1,6 +1,7 @@
 // Responds with an HTML page instead of JSON when a browser posts a form.
 
 import type { Written } from "../../domain/write/operation.ts";
+import { responseOf } from "../../lib/plain-response.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { FieldError, ParameterError, Problem } from "../../model/problem.ts";
 import { redactSecrets } from "../../model/token.ts";
@@ -65,5 +66,5 @@ const fieldName = (pointer: string): string =>
 function htmlResponse(status: number, headers: Headers, title: string, content: string): Response {
   headers.set("Content-Type", htmlType);
   headers.set("Content-Security-Policy", contentSecurityPolicy);
-  return new Response(htmlPage(title, content), { status, headers });
+  return responseOf(htmlPage(title, content), { status, headers });
 }

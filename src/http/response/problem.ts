@@ -1,5 +1,6 @@
 // Turns problems and thrown errors into responses (RFC 9457).
 
+import { responseOf } from "../../lib/plain-response.ts";
 import type { ListedIndex } from "../../model/listed-index.ts";
 import { FileOutage, Outage } from "../../model/outage.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
@@ -89,7 +90,7 @@ export function problemResponse(context: RequestContext, problem: Problem): Resp
   const instance = path === "" ? "" : `${services.base}${path}`;
   const body = problemBody(problem, services.base, instance, requestId);
   const headers = problemHeaders(services, problem);
-  return new Response(body, { status: problemStatus[problem.kind], headers });
+  return responseOf(body, { status: problemStatus[problem.kind], headers });
 }
 
 export function problemHeaders(services: Services, problem: Problem): Headers {
@@ -211,7 +212,7 @@ export function createParserErrorResponder(services: Services): ParserErrorRespo
     services.logRefusal(requestId, problemStatus[problem.kind], detail, cause);
     const headers = problemHeaders(services, problem);
     headers.set("X-Request-Id", requestId);
-    return new Response(problemBody(problem, services.base, "", requestId), {
+    return responseOf(problemBody(problem, services.base, "", requestId), {
       status: problemStatus[problem.kind],
       headers,
     });

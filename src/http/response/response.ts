@@ -2,6 +2,14 @@
 
 import type { Mask } from "../../domain/mask.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
+import {
+  canBePlain,
+  PlainHeaders,
+  PlainResponse,
+  plainResponse,
+  responseOf,
+  SharedFields,
+} from "../../lib/plain-response.ts";
 import { nextTurn } from "../../lib/turns.ts";
 import { isByCaller, isPublic } from "../../model/access/grant.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
@@ -115,12 +123,18 @@ export function withDate(
   updatedAt: number | undefined,
   now = Date.now(),
 ): Response {
-  if (updatedAt === undefined || now - updatedAt >= 2000) return response;
+  if (updatedAt === undefined || hasOldDate(updatedAt, now)) return response;
+  // Its server adds an exact one.
+  if (response instanceof PlainResponse && updatedAt <= now) return response;
   const date = httpDate(now);
   response.headers.set("Date", date);
   if (updatedAt > now) response.headers.set("Last-Modified", date);
   return response;
 }
+
+/** Whether any Date that is added now is later. */
+export const hasOldDate = (updatedAt: number | undefined, now: number): boolean =>
+  updatedAt === undefined || now - updatedAt >= 2000;
 
 /** The response depends on Accept and Accept-Encoding. */
 export function negotiated(context: RequestContext, type: string): Headers {
@@ -153,7 +167,7 @@ export function createResponse(
   body: string | Uint8Array<ArrayBuffer> | null,
   init: ResponseInit,
 ): Response {
-  if (body === null || body.length <= smallResponseBytes) return new Response(body, init);
+  if (body === null || body.length <= smallResponseBytes) return responseOf(body, init);
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
   const headers = new Headers(init.headers);
   headers.set("Content-Length", String(bytes.byteLength));
@@ -184,7 +198,7 @@ export function withOwnHeaders(
   body: string | Uint8Array<ArrayBuffer> | null,
   { status, headers }: { readonly status: number; readonly headers: Headers },
 ): Response {
-  return new Response(body, { status, headers: copyIfKept(headers) });
+  return responseOf(body, { status, headers: copyIfKept(headers) });
 }
 
 /** Creates a response whose headers can be changed: they are its own copy of those of JSON. */
@@ -193,8 +207,21 @@ export function createJsonResponse(
   status: number,
   body: string | null,
 ): Response {
-  const headers = copyIfKept(context.services.jsonHeaders);
-  return createResponse(context, body, { status, headers });
+  const { services, request } = context;
+  if (canBePlain(request) && (body === null || body.length <= smallResponseBytes))
+    return plainResponse(status, new PlainHeaders(sharedFields(services.jsonHeaders)), body);
+  return createResponse(context, body, { status, headers: copyIfKept(services.jsonHeaders) });
+}
+
+const knownFields = new WeakMap<Headers, SharedFields>();
+
+/** Headers that are never changed are converted once. */
+function sharedFields(headers: Headers): SharedFields {
+  const known = knownFields.get(headers);
+  if (known !== undefined) return known;
+  const fields = new SharedFields(headers);
+  knownFields.set(headers, fields);
+  return fields;
 }
 
 function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Uint8Array> {
