@@ -1,10 +1,12 @@
-// Serves HTTP with Bun.serve, and implements the other functions of the runtime for Bun.
+// Serves HTTP on the sockets of Bun, and implements the other functions of the runtime for Bun.
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { badPath, rawRoutes } from "./bun-raw-target.ts";
-import { withoutStream } from "./head.ts";
+import { serveHttp2 } from "./bun-http2.ts";
+import { claimPort, mayChange, releaseChunk } from "./bun-listener.ts";
+import type { Connection } from "./http1/connection.ts";
+import { Http1Server } from "./http1/server.ts";
+import type { Socket } from "./http1/socket.ts";
 import type {
   FindSyntaxError,
   ForgetModules,
@@ -15,162 +17,63 @@ import type {
   ServeOptions,
 } from "./runtime.ts";
 
-/** A connection is closed when the header section takes longer, or when it is idle for so long. */
-const idleTimeoutSeconds = 10;
+/** `Bun.serve` speaks HTTP/2. For HTTP/1.1, our own is faster and knows every connection. */
+export const serve: Serve = (options) =>
+  options.http2 === true ? serveHttp2(options) : serveHttp1(options);
 
-/**
- * Bun resets its idle timeout only at about 16 KB/s: it closes slower uploads and downloads although
- * bytes keep arriving. It also counts the time of a handler as idle. Bodies and queries that may take
- * longer get this timeout, which can be extended. It applies until the next request on the connection.
- */
-const longTimeoutSeconds = 120;
-
-const lookMs = 50;
-/** Longer than a connection can be idle. */
-const handOverMs = 15_000;
-
-/** A body up to this size arrives with the header section, or right after it. */
-const smallBodyBytes = 4_096;
-
-export const serve: Serve = async (options) => {
+const serveHttp1: Serve = async (options) => {
+  const { fetch, errorResponse, maxHeaderBytes, tls } = options;
+  const scheme = tls === undefined ? "http" : "https";
+  const server = new Http1Server({ fetch, errorResponse, maxHeaderBytes, releaseChunk, scheme });
   const port = mayChange(options) ? await claimPort(options) : options.port;
-  let current = listen({ ...options, port });
-  /** Those whose certificate was replaced. */
-  const former = new Set<Listener>();
-
+  let listener = listenFor(server, { ...options, port });
   return {
     host: options.host,
-    port: current.server.port ?? port,
-    replaceCertificate(tls) {
-      const replaced = current;
-      current = listen({ ...options, port, tls });
-      former.add(replaced);
-      void handOver(replaced).then(() => former.delete(replaced));
+    port: listener.port,
+    replaceCertificate(next) {
+      const former = listener;
+      listener = listenFor(server, { ...options, port, tls: next });
+      former.stop();
     },
-    async stop(graceMs) {
-      const all = [current, ...former];
-      const force = setTimeout(() => {
-        for (const { server } of all) void server.stop(true);
-      }, graceMs);
-      await Promise.all(all.map(({ server }) => stopAfterRequests(server, options)));
-      clearTimeout(force);
+    stop(graceMs) {
+      listener.stop();
+      return server.stop(graceMs);
     },
   };
 };
 
-/** Bun would wait for connections over TLS that have sent nothing until they are idle for too long. */
-async function stopAfterRequests(server: Listener["server"], { tls }: ServeOptions): Promise<void> {
-  const stopped = server.stop();
-  if (tls !== undefined) {
-    do await sleep(lookMs);
-    while (server.pendingRequests > 0);
-    await server.stop(true);
-  }
-  await stopped;
-}
-
-interface Listener {
-  readonly server: Bun.Server<undefined>;
-  /** Whether it closes each connection after the next response. */
-  isEnding: boolean;
-}
-
-/** Bun.serve cannot change its certificate, so another listener on the same port takes over. */
-const mayChange = ({ tls, isShared }: ServeOptions): boolean => tls !== undefined && !isShared;
-
-/** Finds out that the port is free: one that listeners share never is in use. */
-async function claimPort({ host: hostname, port }: ServeOptions): Promise<number> {
-  const server = Bun.serve({ hostname, port, fetch: () => Response.error() });
-  const claimed = server.port ?? port;
-  await server.stop(true);
-  return claimed;
-}
-
-/**
- * Stops a listener without losing a request: each connection ends with its next response, or is idle for
- * too long. Only connections whose handshake is not complete at the end of that time are reset.
- */
-async function handOver(listener: Listener): Promise<void> {
-  listener.isEnding = true;
-  await sleep(handOverMs, undefined, { ref: false });
-  await listener.server.stop();
-}
-
-/**
- * `maxHeaderBytes` is not used: on Bun the limit of the header section is a flag of the process
- * (`--max-http-header-size`, 16 KiB by default).
- */
-function listen({
-  host,
-  port,
-  fetch,
-  errorResponse,
-  isShared = false,
-  tls,
-  http2 = false,
-}: ServeOptions): Listener {
-  // A GET costs one comparison and two closures, and is synchronous when `fetch` is.
-  const respond = (request: Request, server: Bun.Server<undefined>) => {
-    const peerAddress = () => server.requestIP(request)?.address ?? "";
-    const extendTimeout = () => server.timeout(request, longTimeoutSeconds);
-    const method = request.method;
-    if (http2 && method !== "GET") markUnknownLength(request);
-    if (method === "HEAD") return headResponse(fetch(request, peerAddress, extendTimeout));
-    if (method !== "GET" && mayBeSlow(method, request.headers)) extendTimeout();
-    return fetch(request, peerAddress, extendTimeout, undefined, releaseChunk);
-  };
-  const respondAndClose = async (request: Request, server: Bun.Server<undefined>) => {
-    const response = await respond(request, server);
-    if (listener.isEnding) response.headers.set("Connection", "close");
-    return response;
-  };
-
-  const server = Bun.serve({
+/** Another listener may have the same port: those of other processes, and one with another certificate. */
+const listenFor = (server: Http1Server, { host, port, tls, isShared = false }: ServeOptions) =>
+  Bun.listen<Connection>({
     hostname: host,
     port,
-    reusePort: isShared || tls !== undefined,
-    idleTimeout: idleTimeoutSeconds,
-    development: false,
-    // The application responds with 413 and a problem; Bun's own response has no body.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    ...(tls && { tls: { cert: tls.cert, key: tls.key }, http2 }),
-
-    routes: rawRoutes(
-      (request: Request, server: Bun.Server<undefined>) =>
-        listener.isEnding ? respondAndClose(request, server) : respond(request, server),
-      () => errorResponse(400, badPath),
-    ),
-    error: (cause) => errorResponse(500, "The server failed while handling this request.", cause),
+    allowHalfOpen: true,
+    ...((isShared || tls !== undefined) && { reusePort: true }),
+    ...(tls && { tls: { cert: tls.cert, key: tls.key } }),
+    socket: {
+      open: (socket) => {
+        socket.data = server.open(socketOf(socket));
+      },
+      // With this, a connection is known before its handshake, so that it has a limit.
+      ...(tls && { handshake: () => undefined }),
+      data: (socket, bytes) => socket.data.receive(bytes),
+      drain: (socket) => socket.data.drain(),
+      end: (socket) => socket.data.end(),
+      close: (socket) => server.closed(socket.data),
+      error: (socket) => socket.data?.destroy(),
+    },
   });
-  const listener: Listener = { server, isEnding: false };
-  return listener;
-}
 
-/** HTTP/2 has no field for a body of unknown length. The application expects that of HTTP/1.1. */
-function markUnknownLength(request: Request): void {
-  const { headers } = request;
-  if (headers.has("content-length") || headers.has("transfer-encoding")) return;
-  if (request.body !== null) headers.set("transfer-encoding", "chunked");
-}
-
-/** Also for a POST without a body, because Bun counts the time of the handler as idle. */
-function mayBeSlow(method: string, headers: Headers): boolean {
-  const length = Number(headers.get("content-length"));
-  if (length > 0) return length > smallBodyBytes;
-  return method === "POST" || headers.has("transfer-encoding");
-}
-
-/** Bun collects chunks late: an upload would leave up to 80 MB of them. A part of a buffer is left to it. */
-function releaseChunk({ buffer, byteLength }: Uint8Array): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
-}
-
-/** Bun omits Date when it removes a body; RFC 9110 §6.6.1 requires it on every 2xx to 4xx. */
-async function headResponse(response: Response | Promise<Response>): Promise<Response> {
-  const withoutBody = await withoutStream(response);
-  withoutBody.headers.set("Date", new Date().toUTCString());
-  return withoutBody;
-}
+/** The methods that end a connection have other names. */
+const socketOf = (socket: Bun.Socket<Connection>): Socket => ({
+  write: (data) => socket.write(data),
+  shutdown: () => socket.shutdown(),
+  close: () => socket.end(),
+  terminate: () => socket.terminate(),
+  pause: () => socket.pause(),
+  resume: () => socket.resume(),
+  remoteAddress: socket.remoteAddress,
+});
 
 /** Bun sends any other stream in chunks, even with a Content-Length. */
 export const sendFile: SendFile = (path, start, end) => Bun.file(path).slice(start, end);

@@ -2,7 +2,7 @@
 
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import type { HttpError } from "./node-request-errors.ts";
+import { bodyTimedOut, type HttpError } from "./http1/request-rules.ts";
 import type { ServeOptions } from "./runtime.ts";
 
 /** After the last response the client may be inactive or keep sending for so long. */
@@ -82,11 +82,7 @@ export class Connection {
     const latest = this.#latest;
     if (this.#isClosing || latest?.writableFinished !== false || latest.req.complete)
       this.destroy();
-    else
-      void this.rejectInput({
-        status: 408,
-        detail: "The rest of the request did not arrive in time.",
-      });
+    else void this.rejectInput(bodyTimedOut);
   }
 
   /** Finishes the requests in progress and accepts no others. */

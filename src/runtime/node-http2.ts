@@ -10,7 +10,8 @@ import {
 } from "node:http2";
 import type { Server } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { findHttp2Error, type HttpError } from "./node-request-errors.ts";
+import { failed, type HttpError } from "./http1/request-rules.ts";
+import { findHttp2Error } from "./node-request-errors.ts";
 import type { ServeOptions } from "./runtime.ts";
 
 /** A session is closed when it transfers nothing for so long, and a stream is reset. */
@@ -109,11 +110,6 @@ function requestHandler(options: ServeOptions, listen: Listen) {
 /** HTTP/2 has no field for such a body. The application expects that of HTTP/1.1. */
 const hasUnknownLength = ({ headers, stream }: Http2ServerRequest): boolean =>
   headers["content-length"] === undefined && !stream.endAfterHeaders;
-
-const failed: HttpError = {
-  status: 500,
-  detail: "The server failed while handling this request.",
-};
 
 async function reject(
   outgoing: Http2ServerResponse,

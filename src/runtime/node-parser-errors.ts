@@ -1,6 +1,16 @@
 // Maps errors of the node:http parser to a status and a detail.
 
-import { type HttpError, targetTooLong, versionNotSupported } from "./node-request-errors.ts";
+import {
+  endedEarly,
+  extensionsTooLarge,
+  foldedField,
+  type HttpError,
+  notHttp,
+  requestTimedOut,
+  targetTooLong,
+  unknownMethod,
+  versionNotSupported,
+} from "./http1/request-rules.ts";
 
 /** The error of a `clientError` event: from the parser (llhttp), a timeout or the socket. */
 export interface ParserError extends Error {
@@ -14,17 +24,15 @@ export interface ParserError extends Error {
 export function httpErrorOf(error: ParserError): HttpError | undefined {
   switch (error.code) {
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return { status: 408, detail: "The request did not arrive in time." };
+      return requestTimedOut;
     case "HPE_HEADER_OVERFLOW":
       return isRequestLineTooLong(error)
         ? targetTooLong
         : { status: 431, detail: "The header section is too large." };
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
-      return { status: 413, detail: "The chunk extensions are too large." };
+      return extensionsTooLarge;
     case "HPE_INVALID_METHOD":
-      return /^[!#$%&'*+.^_`|~\w-]+ \S+ HTTP\/\d/.test(failedLine(error))
-        ? { status: 501, detail: "This server does not support the method at any address." }
-        : { status: 400, detail: "This is not an HTTP request." };
+      return /^[!#$%&'*+.^_`|~\w-]+ \S+ HTTP\/\d/.test(failedLine(error)) ? unknownMethod : notHttp;
     case "HPE_INVALID_VERSION":
       return endsInKnownVersion(error) ? syntaxError(error) : versionNotSupported;
     case "HPE_PAUSED_H2_UPGRADE":
@@ -32,17 +40,11 @@ export function httpErrorOf(error: ParserError): HttpError | undefined {
     case "HPE_INVALID_HEADER_TOKEN":
       return /^[ \t]/.test(failedLine(error)) ? foldedField : syntaxError(error);
     case "HPE_INVALID_EOF_STATE":
-      return { status: 400, detail: "The connection ended before the request did." };
+      return endedEarly;
     default:
       return error.code?.startsWith("HPE_") ? syntaxError(error) : undefined;
   }
 }
-
-const foldedField: HttpError = {
-  status: 400,
-  detail:
-    "A header field continues on a second line; line folding is not accepted (RFC 9112 §5.2).",
-};
 
 function syntaxError({ reason }: ParserError): HttpError {
   return { status: 400, detail: `The request is not valid HTTP/1.1: ${reason}.` };

@@ -8,10 +8,11 @@ import { createServer as createTlsServer, Server as TlsServer } from "node:https
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { withoutStream } from "./head.ts";
+import { failed, proxyNotSupported, unknownExpectation } from "./http1/request-rules.ts";
 import { Connection } from "./node-connection.ts";
 import { sendInterimOverHttp2, serveHttp2 } from "./node-http2.ts";
 import { httpErrorOf, type ParserError } from "./node-parser-errors.ts";
-import { findRequestError, type HttpError } from "./node-request-errors.ts";
+import { findRequestError } from "./node-request-errors.ts";
 import type { Certificate, MapFile, SendFile, Serve, ServeOptions } from "./runtime.ts";
 
 const headersTimeoutMs = 5_000;
@@ -133,11 +134,6 @@ function handleRequests(
   });
 }
 
-const failed: HttpError = {
-  status: 500,
-  detail: "The server failed while handling this request.",
-};
-
 type Listener = ReturnType<typeof createListener>;
 
 /** Converts between node:http and Request and Response. It replaces the global classes with faster ones. */
@@ -174,13 +170,10 @@ const interimSender =
 function handleProtocolErrors(server: HttpServer, connections: Connections): void {
   server.on("checkExpectation", (incoming, outgoing) => {
     const connection = connections.get(incoming.socket);
-    const detail = "The only supported expectation is `100-continue`.";
-    if (connection?.accepts(outgoing))
-      void connection.rejectRequest(outgoing, { status: 417, detail });
+    if (connection?.accepts(outgoing)) void connection.rejectRequest(outgoing, unknownExpectation);
   });
   server.on("connect", (_incoming, socket: Socket) => {
-    const detail = "This server is not a proxy and does not support CONNECT.";
-    void connections.get(socket)?.rejectInput({ status: 501, detail });
+    void connections.get(socket)?.rejectInput(proxyNotSupported);
   });
   server.on("clientError", (error: ParserError, socket: Socket) => {
     const connection = connections.get(socket);

@@ -40,8 +40,7 @@ async function partsOf(response: Response): Promise<readonly Part[]> {
   assert.ok(boundary, type);
   const body = Buffer.from(await response.arrayBuffer());
   const length = response.headers.get("content-length");
-  // Bun sends streams in chunks.
-  if (process.versions.bun === undefined || length !== null) assert.equal(length, `${body.length}`);
+  assert.equal(length, `${body.length}`);
   const parts: Part[] = [];
   for (let at = 0; ; ) {
     const isFirst = parts.length === 0;

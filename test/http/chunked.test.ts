@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openConnection, send } from "../runtime/raw-connection.ts";
-import { isBun } from "../runtime/test-server.ts";
 import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { captureLog } from "./captured-log.ts";
@@ -106,12 +105,15 @@ async function state(): Promise<string> {
   return `${list.body} ${(await filesIn(folder)).length}`;
 }
 
+/** On Bun a request is not run when its error arrives together with its header section. */
+const runsInvalid = process.versions.bun === undefined;
+
 /** The status of the first response, and whether anything changed. */
-async function attempt(segments: readonly string[], halfClose = false) {
+async function attempt(segments: readonly string[], halfClose = false, isRun = true) {
   const before = await state();
   const { responses } = await send(app.port, segments, { halfClose, waitMs: 100 });
   const statuses = responses.map(({ status }) => status);
-  await finished(++count);
+  if (isRun) await finished(++count);
   return { statuses, hasChanged: (await state()) !== before };
 }
 
@@ -126,9 +128,8 @@ describe("a chunked request", () => {
         for (const segments of [[headOf(write) + rest], [headOf(write), rest]]) {
           const { statuses, hasChanged } = await attempt(segments);
           const [status = 0] = statuses;
-          assert.equal(status, isBun ? 400 : status, `${name} ${statuses}`);
           assert.equal(hasChanged, status < 300, `${name} ${statuses}`);
-          if (!isBun) await client.put("/things/a", { n: 0 });
+          await client.put("/things/a", { n: 0 });
         }
       }
     });
@@ -146,8 +147,11 @@ describe("a chunked request", () => {
     it(`with an invalid end is 400 and changes nothing: ${name}`, async () => {
       await client.put("/things/a", { n: 0 });
       for (const end of ["0\r\nXX\r\n\r\n", "0\r\nX", "0\r\n\rX", "XX\r\n", "0\nX\r\n\r\n"]) {
-        const { statuses, hasChanged } = await attempt([headOf(write) + chunkOf(body) + end], true);
-        assert.deepEqual([statuses[0] ?? 400, hasChanged], [400, false], `${name} ${end}`);
+        const { statuses, hasChanged } = await attempt(
+          [headOf(write) + chunkOf(body) + end],
+          ...([true, runsInvalid || end === "0\r\nX"] as const),
+        );
+        assert.deepEqual([statuses[0], hasChanged], [400, false], `${name} ${end}`);
       }
     });
 
@@ -164,16 +168,13 @@ describe("a chunked request", () => {
     });
   }
 
-  it("with trailers that arrive after the response is executed once", async () => {
+  it("with trailers that arrive later is executed once", async () => {
     const write = writes.JSON as Write;
     const total = await app.total("things");
     const wire = await openConnection(app.port);
     wire.write(`${headOf(write)}${chunkOf(write.body)}0\r\n`);
-    // Node waits for what follows the last chunk, and Bun does not.
-    const trailers = "X-Checksum: 1\r\n\r\n";
-    if (!isBun) wire.write(trailers);
+    wire.write("X-Checksum: 1\r\n\r\n");
     assert.equal((await wire.response())?.status, 201);
-    if (isBun) wire.write(trailers);
     await wire.untilClosed(100);
     wire.destroy();
     assert.equal(await app.total("things"), total + 1);

@@ -9,8 +9,6 @@ import { openConnection, type RawResponse } from "../runtime/raw-connection.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 
-const onBun = process.versions.bun !== undefined;
-
 const collections = ["dots", "x", "y"];
 const ids = ["x", "y", "a.b", "dots"];
 
@@ -124,23 +122,12 @@ const digest = (text: string): string => createHash("sha256").update(text).diges
 
 const sorted = (map: State) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
-/** Bun's router compares up to three segments that are not empty. The application has no longer paths. */
-const isBeyondRouter = (target: string): boolean => {
-  const path = target.replace(/^https?:\/\/[^/?]*/i, "").split("?", 1)[0] ?? "";
-  const parts = path.slice(1).replace(/\/$/, "").split("/");
-  return parts.length > 3 || parts.includes("");
-};
-
 async function check(method: string, target: string, mark: number): Promise<void> {
   const words = `${method} ${target}`;
   const meaning = meaningOf(target);
   const { status, headers } = await send(method, target, mark);
   if (meaning === "malformed") {
-    if (onBun && isBeyondRouter(target)) {
-      assert.ok([400, 404, 308].includes(status), `${words}: ${status}`);
-      const location = (headers.location ?? "/a/b/c/d").split("?", 1)[0] ?? "";
-      assert.ok(location.split("/").length > 4, `${words} leads to ${location}`);
-    } else assert.equal(status, 400, words);
+    assert.equal(status, 400, words);
   } else if (meaning === "nothing") {
     // OPTIONS returns what an address supports, whether something exists there or not.
     const isTold = method === "OPTIONS" && status === 204;

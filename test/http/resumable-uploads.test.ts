@@ -18,7 +18,6 @@ import { assertProblem } from "./expect.ts";
 import { file, form, hashOf, type Shown, text } from "./multipart.ts";
 import { at, last, more, partial, sendPart, UploadClient } from "./upload-client.ts";
 
-const onBun = process.versions.bun !== undefined;
 const png = { "content-type": "image/png" };
 const maxUploadBytes = 4_000_000;
 const maxUnfinishedBytes = 50_000_000;
@@ -282,7 +281,7 @@ describe("a whole upload in one request", () => {
     assert.deepEqual(await namesIn("partial"), []);
   });
 
-  it("is announced with 104 where the runtime can, and resumed", { skip: onBun }, async () => {
+  it("is announced with 104, and resumed", async () => {
     const bytes = randomBytes(90_000);
     const wire = await sendPart(
       app.port,
@@ -303,7 +302,7 @@ describe("a whole upload in one request", () => {
     await assertStored(JSON.parse(done.body).file, bytes);
   });
 
-  it("gets no interim response over HTTP/1.0", { skip: onBun }, async () => {
+  it("gets no interim response over HTTP/1.0", async () => {
     const fields = Object.entries(whole(3)).map(([name, value]) => `${name}: ${value}\r\n`);
     const { responses } = await send(app.port, `POST /scans HTTP/1.0\r\n${fields.join("")}\r\nabc`);
     assert.deepEqual(

@@ -1,0 +1,213 @@
+// A request that is being answered: receives the body, runs the application, and sends what it returns.
+
+import { fieldLines } from "../../lib/field-lines.ts";
+import { type BodyDecoder, ChunkedBody, SizedBody } from "./body-decoder.ts";
+import { IncomingRequest } from "./incoming-request.ts";
+import { RequestBody } from "./request-body.ts";
+import type { RequestHead } from "./request-head.ts";
+import { failed, type HttpError } from "./request-rules.ts";
+import { statusLine } from "./response-head.ts";
+import { type BodySender, sendResponse } from "./response-sender.ts";
+import type { Output } from "./socket.ts";
+
+/** The rest of a body up to this size is read after an early response; otherwise the connection closes. */
+const drainBytes = 65_536;
+
+/** What all connections of a server share. */
+export interface Serving {
+  readonly fetch: (
+    request: Request,
+    peerAddress: () => string,
+    extendTimeout: undefined,
+    sendInterim: ((status: number, headers: Fields) => void) | undefined,
+    releaseChunk: ((chunk: Uint8Array) => void) | undefined,
+  ) => Response | Promise<Response>;
+  /** Returns the response to what is rejected before there is a request, and to what fails. */
+  readonly errorResponse: (status: number, detail: string, cause?: unknown) => Response;
+  readonly maxHeaderBytes: number;
+  readonly scheme: "http" | "https";
+  readonly releaseChunk?: (chunk: Uint8Array) => void;
+  isStopping: boolean;
+  /** A time in milliseconds that is read once a second. */
+  now: number;
+}
+
+/** What a request uses of its connection. */
+export interface ConnectionControls {
+  readonly serving: Serving;
+  readonly output: Output;
+  readonly peerAddress: () => string;
+  /** The application has read what was received, and can take more. */
+  resume(): void;
+  /** The whole response was sent. */
+  complete(request: ActiveRequest): void;
+  destroy(): void;
+}
+
+export class ActiveRequest {
+  readonly #connection: ConnectionControls;
+  readonly #head: RequestHead;
+  readonly #request: IncomingRequest;
+  readonly #body: RequestBody | undefined;
+  /** Set until the whole body has arrived. */
+  #decoder: BodyDecoder | undefined;
+  /** Whether the client waits for 100 before it sends the body. */
+  #owesContinue: boolean;
+  #state: "handling" | "responding" | "responded" | "cancelled" = "handling";
+  #sender: BodySender | undefined;
+  /** Whether no other request follows on the connection. */
+  isLast = false;
+
+  constructor(head: RequestHead, connection: ConnectionControls) {
+    const { bodyBytes, expectsContinue } = head.fields;
+    this.#connection = connection;
+    this.#head = head;
+    this.#owesContinue = expectsContinue && head.minor === 1;
+    if (bodyBytes !== 0) {
+      this.#body = new RequestBody(() => this.#want());
+      this.#decoder = bodyBytes < 0 ? new ChunkedBody() : new SizedBody(bodyBytes);
+    }
+    const url = `${connection.serving.scheme}://${head.authority ?? "localhost"}${head.path}`;
+    this.#request = new IncomingRequest(head, url, this.#body);
+  }
+
+  get hasResponse(): boolean {
+    return this.#state !== "handling";
+  }
+
+  /** Whether the rest of the body is missing. */
+  get isReceiving(): boolean {
+    return this.#decoder !== undefined;
+  }
+
+  /** Whether the client is expected to send. One that waits for 100 is not. */
+  get isWaitingForClient(): boolean {
+    return this.isReceiving && !(this.#owesContinue && this.#state === "handling");
+  }
+
+  /** Whether the body has arrived and the response was sent. */
+  get isDone(): boolean {
+    return this.#state === "responded" && this.#decoder === undefined;
+  }
+
+  /** What the application has not read of the body. */
+  get waitingBytes(): number {
+    return this.#body?.waitingBytes ?? 0;
+  }
+
+  /** Takes what belongs to the body, and returns the rest of the bytes, or an error. */
+  receive(bytes: Buffer): Buffer | HttpError {
+    const decoder = this.#decoder;
+    const body = this.#body;
+    if (decoder === undefined || body === undefined) return bytes;
+    const end = decoder.decode(bytes, 0, (content) => body.push(content));
+    if (decoder.error !== undefined) return decoder.error;
+    if (decoder.isComplete) {
+      this.#decoder = undefined;
+      this.#owesContinue = false;
+      body.end();
+    }
+    return bytes.subarray(end);
+  }
+
+  /** The application waits for more of the body, or drops it. */
+  #want(): void {
+    if (this.#owesContinue && this.#state === "handling" && !this.#body?.isDiscarded) {
+      this.#owesContinue = false;
+      this.#sendInterim(100, {});
+    }
+    this.#connection.resume();
+  }
+
+  run(): void {
+    // It is for the whole server, and has no URL.
+    if (this.#head.path === "*") this.#respond(new Response(null, { status: 204 }));
+    else this.#fetch();
+  }
+
+  #fetch(): void {
+    const { serving, peerAddress } = this.#connection;
+    const { method, minor } = this.#head;
+    // HTTP/1.0 has no interim responses.
+    const sendInterim =
+      method === "GET" || minor === 0
+        ? undefined
+        : (status: number, headers: Fields) => this.#sendInterim(status, headers);
+    try {
+      // It has the members of a Request that an application uses.
+      const request = this.#request as unknown as Request;
+      const { fetch, releaseChunk } = serving;
+      const response = fetch(request, peerAddress, undefined, sendInterim, releaseChunk);
+      if (response instanceof Promise)
+        response.then((later) => this.#respond(later)).catch((cause) => this.#fail(cause));
+      else this.#respond(response);
+    } catch (cause) {
+      this.#fail(cause);
+    }
+  }
+
+  #sendInterim(status: number, headers: Fields): void {
+    if (this.#state !== "handling") return;
+    const text = `${statusLine(status)}${fieldLines(new Headers(headers), new Set())}\r\n`;
+    const bytes = Buffer.from(text, "latin1");
+    this.#connection.output.write(bytes, bytes.length);
+  }
+
+  /** Also when the header section of a response could not be written. */
+  #fail(cause: unknown): void {
+    if (this.#state === "responding") this.#state = "handling";
+    if (this.#state !== "handling") return;
+    const { errorResponse } = this.#connection.serving;
+    try {
+      this.#respond(errorResponse(failed.status, failed.detail, cause));
+    } catch {
+      this.#connection.destroy();
+    }
+  }
+
+  /** Sends the response, unless the request was rejected or its client has left. */
+  #respond(response: Response): void {
+    if (this.#state !== "handling") {
+      response.body?.cancel().catch(() => undefined);
+      return;
+    }
+    const { output } = this.#connection;
+    const { method, minor } = this.#head;
+    this.isLast = this.#mustBeLast();
+    this.#state = "responding";
+    this.#sender = sendResponse(response, output, { method, minor, closes: this.isLast });
+    if (this.#sender === undefined) output.whenDrained(() => this.#complete());
+    else
+      void this.#sender.send().then((isWhole) => {
+        if (isWhole) output.whenDrained(() => this.#complete());
+        else this.#connection.destroy();
+      });
+  }
+
+  /** A large body that was not read is not waited for, and one that waits for a 100 may never come. */
+  #mustBeLast(): boolean {
+    const { minor, fields } = this.#head;
+    if (minor === 0 || fields.closes || this.#connection.serving.isStopping) return true;
+    if (this.#decoder === undefined) return false;
+    return this.#owesContinue || fields.bodyBytes < 0 || fields.bodyBytes > drainBytes;
+  }
+
+  #complete(): void {
+    if (this.#state !== "responding") return;
+    this.#state = "responded";
+    this.#body?.fail(new Error("The response was sent before the body had arrived."));
+    if (this.#decoder === undefined || this.isLast) this.#connection.complete(this);
+    else this.#connection.resume();
+  }
+
+  /** The client has left, or the rest of the request is not valid. */
+  cancel(reason: string): void {
+    if (this.#state === "cancelled") return;
+    if (this.#state !== "responded") this.#request.abort();
+    this.#state = "cancelled";
+    this.#body?.fail(new Error(reason));
+    this.#sender?.cancel();
+  }
+}
+
+type Fields = Readonly<Record<string, string>>;

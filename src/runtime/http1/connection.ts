@@ -1,0 +1,263 @@
+// One HTTP/1.1 connection: requests are read one after another, and each is answered before the next is read.
+
+import { plainBody, responseOf } from "../../lib/plain-response.ts";
+import { ActiveRequest, type ConnectionControls, type Serving } from "./active-request.ts";
+import { type FieldSection, findEarlyError, isError, parseHead } from "./request-head.ts";
+import { endedEarly, type HttpError, requestTimedOut } from "./request-rules.ts";
+import { sendResponse } from "./response-sender.ts";
+import { Output, type Socket } from "./socket.ts";
+import { findTimeout } from "./timeouts.ts";
+
+/** The socket is paused while this much waits for the application, or for the end of a response. */
+const maxWaitingBytes = 262_144;
+
+const nothing = Buffer.alloc(0);
+
+const sectionEnd = Buffer.from("\r\n\r\n");
+const largeInputBytes = 4_096;
+
+/** Where to stop looking for a header section. Requests that follow it in a large input are left out. */
+function textEnd(input: Buffer, start: number, maxHeaderBytes: number): number {
+  const limit = start + 3 * maxHeaderBytes;
+  const end = input.length - start > largeInputBytes ? input.indexOf(sectionEnd, start) : -1;
+  return end < 0 ? limit : Math.min(limit, end + sectionEnd.length);
+}
+
+export class Connection implements ConnectionControls {
+  readonly serving: Serving;
+  readonly output: Output;
+  readonly #socket: Socket;
+  /** What has arrived and is not parsed. */
+  #input: Buffer = nothing;
+  #lastFields: FieldSection | undefined;
+  #active: ActiveRequest | undefined;
+  #isParsing = false;
+  #isPaused = false;
+  #hasClientEnded = false;
+  /** What arrives is dropped unless it is open. */
+  #state: "open" | "rejecting" | "closing" | "closed" = "open";
+  /** When the connection became idle or began to close, or when the request began. */
+  #since: number;
+  #activeAt: number;
+  /** Whether output waited for the client when the clock was looked at last. */
+  #wasSending = false;
+
+  constructor(socket: Socket, serving: Serving) {
+    this.#socket = socket;
+    this.serving = serving;
+    this.output = new Output(socket);
+    this.#since = serving.now;
+    this.#activeAt = serving.now;
+  }
+
+  readonly peerAddress = (): string => this.#socket.remoteAddress;
+
+  receive(bytes: Buffer): void {
+    this.#activeAt = this.serving.now;
+    if (this.#state !== "open") return;
+    if (this.#active?.isReceiving) this.#receiveBody(this.#active, bytes);
+    else this.#receiveNext(bytes);
+  }
+
+  /** What arrives before the response to a request belongs to the next one. */
+  #receiveNext(bytes: Buffer): void {
+    const active = this.#active;
+    if (this.#input.length > 0) this.#input = Buffer.concat([this.#input, bytes]);
+    else {
+      this.#input = bytes;
+      if (active === undefined) this.#since = this.serving.now;
+    }
+    if (active === undefined) this.#parse();
+    else if (this.#input.length > maxWaitingBytes) this.#pause();
+  }
+
+  /** The socket takes bytes again. */
+  drain(): void {
+    this.#activeAt = this.serving.now;
+    this.output.drain();
+  }
+
+  /** The client sends no more. It is taken for gone, because most that do so are. */
+  end(): void {
+    this.#hasClientEnded = true;
+    const active = this.#active;
+    // It is closed after the response.
+    if (this.#state === "rejecting") return;
+    if (this.#state !== "open") this.#socket.close();
+    else if (active?.isReceiving) this.#rejectBody(active, endedEarly);
+    else if (active !== undefined) this.destroy();
+    else if (this.#input.length > 0) this.#reject(endedEarly);
+    else this.#closeIdle();
+  }
+
+  /** The socket is closed. */
+  close(): void {
+    this.#state = "closed";
+    this.#active?.cancel("The client has left.");
+    this.#active = undefined;
+    this.output.abandon();
+  }
+
+  /** Closes the connection if it is idle. */
+  finish(): void {
+    const isIdle = this.#active === undefined && this.#input.length === 0;
+    if (isIdle && this.#state === "open") this.#closeIdle();
+  }
+
+  #closeIdle(): void {
+    this.#state = "closing";
+    this.#since = this.serving.now;
+    this.#socket.close();
+  }
+
+  destroy(): void {
+    this.#socket.terminate();
+  }
+
+  /** Is called once a second. */
+  checkTime(): void {
+    const active = this.#active;
+    const isSending = this.output.isBlocked;
+    // The time that the application took is not that of the client.
+    if (isSending && !this.#wasSending) this.#activeAt = this.serving.now;
+    this.#wasSending = isSending;
+    const timeout = findTimeout({
+      now: this.serving.now,
+      since: this.#since,
+      activeAt: this.#activeAt,
+      isClosing: this.#state !== "open",
+      isWaiting: active === undefined,
+      isReceiving: active?.isWaitingForClient === true && !this.#isPaused,
+      isSending,
+    });
+    if (timeout === undefined) return;
+    if (timeout === "close" || this.#state !== "open") this.destroy();
+    else if (active !== undefined) this.#rejectBody(active, timeout);
+    else if (this.#input.length > 0) this.#reject(requestTimedOut);
+    else this.#closeIdle();
+  }
+
+  /** Handles requests while they are answered immediately. */
+  #parse(): void {
+    if (this.#isParsing) return;
+    this.#isParsing = true;
+    try {
+      while (this.#active === undefined && this.#input.length > 0 && this.#state === "open") {
+        if (!this.#begin()) break;
+      }
+    } finally {
+      this.#isParsing = false;
+    }
+  }
+
+  /** Begins the next request. Returns false when it is not complete or not valid. */
+  #begin(): boolean {
+    const { maxHeaderBytes } = this.serving;
+    const input = this.#input;
+    let start = 0;
+    // Empty lines before a request are ignored (RFC 9112 §2.2).
+    while (input[start] === 13 && input[start + 1] === 10) start += 2;
+    const text = input.toString("latin1", start, textEnd(input, start, maxHeaderBytes));
+    const end = text.indexOf("\r\n\r\n");
+    const head =
+      end < 0
+        ? findEarlyError(text, maxHeaderBytes)
+        : parseHead(text.slice(0, end), maxHeaderBytes, this.#lastFields);
+    if (head === undefined) {
+      this.#input = input.subarray(start);
+      this.#unpause();
+      return false;
+    }
+    if (isError(head)) {
+      this.#reject(head);
+      return false;
+    }
+    this.#lastFields = head.fields;
+    this.#since = this.serving.now;
+    const active = new ActiveRequest(head, this);
+    this.#active = active;
+    const rest = start + end + 4;
+    this.#input = nothing;
+    if (rest < input.length) this.#receiveBody(active, input.subarray(rest));
+    if (this.#active === active) active.run();
+    return true;
+  }
+
+  /** What follows the body is kept for the next request. */
+  #receiveBody(active: ActiveRequest, bytes: Buffer): void {
+    const rest = active.receive(bytes);
+    if (isError(rest)) {
+      this.#rejectBody(active, rest);
+      return;
+    }
+    if (rest.length > 0) this.#input = rest;
+    if (active.waitingBytes > maxWaitingBytes) this.#pause();
+    if (active.isDone) this.complete(active);
+  }
+
+  /** The rest of the request is not valid, or does not come. */
+  #rejectBody(active: ActiveRequest, error: HttpError): void {
+    const { hasResponse } = active;
+    active.cancel(error.detail);
+    if (hasResponse) this.destroy();
+    else this.#reject(error);
+  }
+
+  /** Answers bytes that are not a valid request, and closes the connection. */
+  #reject(error: HttpError): void {
+    this.#active = undefined;
+    this.#state = "rejecting";
+    this.#since = this.serving.now;
+    this.#input = nothing;
+    this.resume();
+    this.#sendError(error).catch(() => this.destroy());
+  }
+
+  async #sendError({ status, detail }: HttpError): Promise<void> {
+    const response = this.serving.errorResponse(status, detail);
+    const body = plainBody(response) ?? (await response.text());
+    const whole = responseOf(body, { status: response.status, headers: response.headers });
+    sendResponse(whole, this.output, { method: "", minor: 1, closes: true });
+    this.output.whenDrained(() => this.#linger());
+  }
+
+  /** Goes on with the next request, or closes after the last one. */
+  complete(active: ActiveRequest): void {
+    if (this.#active !== active) return;
+    this.#active = undefined;
+    this.#since = this.serving.now;
+    this.resume();
+    if (active.isLast) this.#linger();
+    else if (this.serving.isStopping) this.finish();
+    this.#parse();
+  }
+
+  /** Closes the sending side, then drops what arrives for a while, so that the client gets the response (RFC 9112 §9.6). */
+  #linger(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closing";
+    this.#since = this.serving.now;
+    this.#activeAt = this.serving.now;
+    this.#input = nothing;
+    this.resume();
+    if (this.#hasClientEnded) this.#socket.close();
+    else this.#socket.shutdown();
+  }
+
+  #pause(): void {
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  /** More may arrive, unless too much waits for the end of this response. */
+  resume(): void {
+    this.#activeAt = this.serving.now;
+    if (this.#input.length <= maxWaitingBytes) this.#unpause();
+  }
+
+  #unpause(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+}

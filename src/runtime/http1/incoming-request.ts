@@ -1,0 +1,83 @@
+// A request as the application reads it: the members of Request, made when they are used.
+
+import { takesPlainResponse } from "../../lib/plain-response.ts";
+import type { ReceivedHeaders } from "./received-headers.ts";
+import type { RequestBody } from "./request-body.ts";
+import type { RequestHead } from "./request-head.ts";
+
+/** What a Request of the platform has and the application may use, without what it costs to make one. */
+export class IncomingRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: ReceivedHeaders;
+  readonly [takesPlainResponse] = true;
+  readonly #body: RequestBody | undefined;
+  #stream: ReadableStream<Uint8Array> | undefined;
+  #bodyUsed = false;
+  #abort: AbortController | undefined;
+  #isGone = false;
+
+  constructor(head: RequestHead, url: string, body: RequestBody | undefined) {
+    this.method = head.method;
+    this.url = url;
+    this.headers = head.fields.headers;
+    this.#body = body;
+  }
+
+  /** Aborted when the client leaves before it has the response. */
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#isGone) this.#abort.abort();
+    }
+    return this.#abort.signal;
+  }
+
+  /** The client has left. */
+  abort(): void {
+    this.#isGone = true;
+    this.#abort?.abort();
+  }
+
+  get body(): ReadableStream<Uint8Array> | null {
+    if (this.#body === undefined) return null;
+    this.#stream ??= this.#body.stream();
+    return this.#stream;
+  }
+
+  get bodyUsed(): boolean {
+    return this.#bodyUsed || (this.#stream?.locked ?? false);
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    if (this.bodyUsed) throw new TypeError("The body was already read.");
+    if (this.#body === undefined) return new Uint8Array();
+    this.#bodyUsed = true;
+    return this.#body.bytes();
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    const bytes = await this.bytes();
+    const { buffer, byteOffset, byteLength } = bytes;
+    return byteLength === buffer.byteLength
+      ? buffer
+      : buffer.slice(byteOffset, byteOffset + byteLength);
+  }
+
+  async text(): Promise<string> {
+    return new TextDecoder().decode(await this.bytes());
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+
+  async blob(): Promise<Blob> {
+    return new Blob([await this.bytes()], { type: this.headers.get("content-type") ?? "" });
+  }
+
+  async formData(): Promise<unknown> {
+    const type = this.headers.get("content-type") ?? "";
+    return new Response(await this.bytes(), { headers: { "content-type": type } }).formData();
+  }
+}

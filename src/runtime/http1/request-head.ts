@@ -1,0 +1,209 @@
+// Parses the header section of an HTTP/1.1 request strictly (RFC 9112): what is not in the grammar is an error.
+
+import { METHODS } from "node:http";
+import { ReceivedHeaders } from "./received-headers.ts";
+import {
+  fieldTooLarge,
+  findCodingError,
+  findHostError,
+  foldedField,
+  type HttpError,
+  isSpace,
+  malformed,
+  maxFieldLines,
+  notHttp,
+  proxyNotSupported,
+  readTarget,
+  repeatedHost,
+  sectionTooLarge,
+  targetTooLong,
+  tooManyLines,
+  trimmed,
+  unknownExpectation,
+  unknownMethod,
+  versionNotSupported,
+} from "./request-rules.ts";
+
+export interface RequestHead {
+  readonly method: string;
+  /** In origin form, or `*`. */
+  readonly path: string;
+  /** That of an absolute target, or Host. Undefined only in HTTP/1.0. */
+  readonly authority: string | undefined;
+  /** The minor version: 0 or 1. */
+  readonly minor: number;
+  readonly fields: FieldSection;
+}
+
+/** The fields of a request. Clients repeat them, so that those of the last request are compared first. */
+export interface FieldSection {
+  /** As it was sent, without the last CR LF. Undefined when it has another Host than the headers. */
+  readonly text: string | undefined;
+  readonly headers: ReceivedHeaders;
+  readonly host: string | undefined;
+  readonly hostError: HttpError | undefined;
+  /** The length of the body; -1 if it is chunked. */
+  readonly bodyBytes: number;
+  readonly closes: boolean;
+  readonly expectsContinue: boolean;
+}
+
+export const isError = (value: object): value is HttpError => "detail" in value;
+
+const methods = new Set(METHODS);
+const token = /^[!#$%&'*+\-.^_`|~\w]+$/;
+const visible = /^[!-~]+$/;
+const versionForm = /^[A-Z]+\/\d+(?:\.\d+)?$/;
+
+/** Parses a complete section, without the empty line that ends it. */
+export function parseHead(
+  text: string,
+  maxBytes: number,
+  last: FieldSection | undefined,
+): RequestHead | HttpError {
+  const end = text.indexOf("\r\n");
+  const line = readLine(end < 0 ? text : text.slice(0, end));
+  if (isError(line)) return line;
+  const { method, target, minor } = line;
+  const sent = end < 0 ? "" : text.slice(end + 2);
+  const fields = last !== undefined && last.text === sent ? last : parseFields(sent, maxBytes);
+  if (isError(fields)) return fields;
+  const coding = fields.bodyBytes < 0 ? fields.headers.get("transfer-encoding") : null;
+  const codingError = coding === null ? undefined : findCodingError(coding, minor);
+  if (codingError !== undefined) return codingError;
+  if (target.length > maxBytes) return targetTooLong;
+  const hostError = fields.host === undefined ? findHostError(undefined, minor) : fields.hostError;
+  if (hostError === undefined && plainTarget.test(target))
+    return { method, path: target, authority: fields.host, minor, fields };
+  if (!visible.test(target)) return badRequestLine;
+  const read = readTarget(target, method);
+  if ("status" in read) return read;
+  if (hostError !== undefined) return hostError;
+  const { path, authority = fields.host } = read;
+  return { method, path, authority, minor, fields: withAuthority(fields, authority) };
+}
+
+/** A path that needs no further look. */
+const plainTarget = /^\/[\w/?&=,:@!$'()*+;~[\]-]*$/;
+
+interface RequestLine {
+  readonly method: string;
+  readonly target: string;
+  readonly minor: number;
+}
+
+function readLine(line: string): RequestLine | HttpError {
+  const first = line.indexOf(" ");
+  const second = line.indexOf(" ", first + 1);
+  const method = first < 0 ? line : line.slice(0, first);
+  const version = first < 0 || second < 0 ? undefined : line.slice(second + 1);
+  const minor = version === "HTTP/1.1" ? 1 : version === "HTTP/1.0" ? 0 : undefined;
+  if (minor !== undefined && methods.has(method))
+    return method === "CONNECT"
+      ? proxyNotSupported
+      : { method, target: line.slice(first + 1, second), minor };
+  if (first < 0 || !token.test(method)) return notHttp;
+  if (minor !== undefined) return unknownMethod;
+  return version === undefined || versionForm.test(version) ? versionNotSupported : badRequestLine;
+}
+
+const badRequestLine = malformed(
+  "The request line is not a method, a target without spaces, and a version (RFC 9112 §3).",
+);
+
+/** The application sees the authority of an absolute target as Host. */
+function withAuthority(fields: FieldSection, authority: string | undefined): FieldSection {
+  if (authority === undefined || authority === fields.host) return fields;
+  const headers = new ReceivedHeaders(new Map([...fields.headers, ["host", authority]]));
+  return { ...fields, headers, host: authority, text: undefined };
+}
+
+/** A control character, a CR without LF, or a LF without CR. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
+
+function parseFields(text: string, maxBytes: number): FieldSection | HttpError {
+  if (forbidden.test(text))
+    return malformed("A header field contains a control character or a single CR or LF.");
+  const lines = text === "" ? [] : text.split("\r\n");
+  if (lines.length > maxFieldLines) return tooManyLines;
+  const values = new Map<string, string>();
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = colon < 0 ? undefined : lowerCased(line.slice(0, colon));
+    if (line.length + 2 > maxBytes)
+      return fieldTooLarge(line.slice(0, Math.max(0, colon)), maxBytes);
+    if (name === undefined) return isSpace(line.charCodeAt(0)) ? foldedField : badFieldLine;
+    const value = trimmed(line, colon + 1);
+    const before = values.get(name);
+    if (before === undefined) values.set(name, value);
+    else if (name === "host") return repeatedHost;
+    else if (name === "content-length") return badLength;
+    else values.set(name, `${before}${name === "cookie" ? "; " : ", "}${value}`);
+  }
+  return text.length + 2 > maxBytes ? sectionTooLarge(maxBytes) : describe(text, values);
+}
+
+const badFieldLine = malformed(
+  "A header line is not a name, a colon and a value, without a space before the colon (RFC 9112 §5).",
+);
+const badLength = malformed("Content-Length is not one number (RFC 9110 §8.6).");
+
+function describe(text: string, values: Map<string, string>): FieldSection | HttpError {
+  const length = values.get("content-length");
+  const isChunked = values.has("transfer-encoding");
+  if (length !== undefined && !/^\d{1,15}$/.test(length)) return badLength;
+  if (length !== undefined && isChunked)
+    return malformed("Send Content-Length or Transfer-Encoding, not both (RFC 9112 §6.1).");
+  const expectation = values.get("expect")?.toLowerCase();
+  if (expectation !== undefined && expectation !== "100-continue") return unknownExpectation;
+  return {
+    text,
+    headers: new ReceivedHeaders(values),
+    host: values.get("host"),
+    hostError: findHostError(values.get("host"), 0),
+    bodyBytes: isChunked ? -1 : Number(length ?? 0),
+    closes: isClose(values.get("connection")),
+    expectsContinue: expectation !== undefined,
+  };
+}
+
+const isClose = (connection = ""): boolean =>
+  connection.split(",").some((option) => trimmed(option).toLowerCase() === "close");
+
+const maxKnownNames = 500;
+const knownNames = new Map<string, string>();
+
+/** Undefined for what is not a name. Clients send few different names. */
+function lowerCased(name: string): string | undefined {
+  const known = knownNames.get(name);
+  if (known !== undefined) return known;
+  if (!token.test(name)) return undefined;
+  if (knownNames.size >= maxKnownNames) knownNames.clear();
+  const lower = name.toLowerCase();
+  knownNames.set(name, lower);
+  return lower;
+}
+
+/** Finds an error in the beginning of a section that has not arrived as a whole. */
+export function findEarlyError(text: string, maxBytes: number): HttpError | undefined {
+  if (text === "" || text === "\r") return undefined;
+  const lineEnd = text.indexOf("\r\n");
+  const line = lineEnd < 0 ? text : text.slice(0, lineEnd);
+  const [method = "", target] = line.split(" ", 2);
+  if (!token.test(method) || (target === undefined && method.length > maxMethodBytes))
+    return notHttp;
+  // The last CR may get its LF.
+  if (forbidden.test(text.endsWith("\r") ? text.slice(0, -1) : text)) return badRequestLine;
+  if (target !== undefined && target.length > maxBytes) return targetTooLong;
+  if (text.length <= 2 * maxBytes + maxRestBytes) return undefined;
+  const lastLine = text.slice(text.lastIndexOf("\r\n") + 2);
+  const [name = ""] = lastLine.split(":", 1);
+  return lastLine.length > maxBytes && lowerCased(name) !== undefined
+    ? fieldTooLarge(name, maxBytes)
+    : sectionTooLarge(maxBytes);
+}
+
+const maxMethodBytes = 64;
+/** What a section has beside the target and the fields: a method, a version, and the ends of lines. */
+const maxRestBytes = maxMethodBytes + 16;

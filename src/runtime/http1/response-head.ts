@@ -1,0 +1,52 @@
+// Writes the header section of a response.
+
+import { STATUS_CODES } from "node:http";
+import { fieldLines } from "../../lib/field-lines.ts";
+
+/** What is sent after the header fields of the application. */
+export interface Framing {
+  /** The length of the body; undefined when it is not known, or when there is none. */
+  readonly bytes: number | undefined;
+  readonly isChunked: boolean;
+  /** Whether this is the last response of the connection. */
+  readonly closes: boolean;
+}
+
+/** Fields that the connection writes. */
+const ownFields = new Set(["connection", "content-length", "keep-alive", "transfer-encoding"]);
+
+/** Throws if a field of the application is not valid. */
+export function writeHead(status: number, headers: Headers, framing: Framing): string {
+  const date = headers.has("date") ? "" : dateLine();
+  const fields = fieldLines(headers, ownFields);
+  return `${statusLine(status)}${fields}${date}${framingLines(framing)}`;
+}
+
+/** With the empty line at the end of the section. */
+export function framingLines({ bytes, isChunked, closes }: Framing): string {
+  const connection = closes ? "Connection: close\r\n" : "";
+  if (isChunked) return `${connection}Transfer-Encoding: chunked\r\n\r\n`;
+  return bytes === undefined
+    ? `${connection}\r\n`
+    : `${connection}Content-Length: ${bytes}\r\n\r\n`;
+}
+
+const statusLines: string[] = [];
+
+export function statusLine(status: number): string {
+  statusLines[status] ??= `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n`;
+  return statusLines[status];
+}
+
+let second = 0;
+let line = "";
+
+/** Changes once a second. */
+export function dateLine(): string {
+  const now = Math.floor(Date.now() / 1000);
+  if (now !== second) {
+    second = now;
+    line = `Date: ${new Date(now * 1000).toUTCString()}\r\n`;
+  }
+  return line;
+}

@@ -1,0 +1,145 @@
+// Sends a response: its header section, and a body that is known or that is read from a stream.
+
+import { isAscii } from "../../lib/field-lines.ts";
+import { type PlainBody, PlainResponse, plainBody } from "../../lib/plain-response.ts";
+import { dateLine, framingLines, statusLine, writeHead } from "./response-head.ts";
+import type { Output } from "./socket.ts";
+
+export interface ResponseOptions {
+  readonly method: string;
+  /** The minor version of HTTP that the client speaks. */
+  readonly minor: number;
+  /** Whether this is the last response of the connection. */
+  readonly closes: boolean;
+}
+
+/** Returns what sends the rest of a response; undefined when everything was written. Throws if a field is not valid. */
+export function sendResponse(
+  response: Response | PlainResponse,
+  output: Output,
+  options: ResponseOptions,
+): BodySender | undefined {
+  if (response instanceof PlainResponse) return sendPlain(response, output, options);
+  const known = plainBody(response) ?? (response.body === null ? "" : undefined);
+  if (known === undefined) return sendStream(response, output, options);
+  const { status, headers } = response;
+  const { closes, method } = options;
+  const isBodiless = status === 204 || status === 304;
+  const bodyBytes = Buffer.byteLength(known);
+  const bytes = isBodiless ? undefined : lengthOf(headers, method, bodyBytes);
+  const head = writeHead(status, headers, { bytes, isChunked: false, closes });
+  write(output, head, isBodiless || method === "HEAD" ? null : known, bodyBytes);
+  return undefined;
+}
+
+function sendPlain(
+  { status, headers, content }: PlainResponse,
+  output: Output,
+  { method, closes }: ResponseOptions,
+): undefined {
+  const bodyBytes = content === null ? 0 : Buffer.byteLength(content);
+  const isBodiless = status === 204 || status === 304;
+  const framing = { bytes: isBodiless ? undefined : bodyBytes, isChunked: false, closes };
+  headers.delete("content-length");
+  const date = headers.has("date") ? "" : dateLine();
+  const head = `${statusLine(status)}${headers.lines}${date}${framingLines(framing)}`;
+  write(output, head, isBodiless || method === "HEAD" ? null : content, bodyBytes);
+}
+
+/** Writes a whole response at once. */
+function write(output: Output, head: string, body: PlainBody | null, bodyBytes: number): void {
+  const isText = isAscii(head);
+  if (isText && typeof body !== "object") output.write(head + body, head.length + bodyBytes);
+  else if (isText && body === null) output.write(head, head.length);
+  else {
+    const whole = Buffer.concat([Buffer.from(head, "latin1"), Buffer.from((body ?? "") as string)]);
+    output.write(whole, whole.length);
+  }
+}
+
+/** A response to HEAD may have the length of a body that it does not have. */
+const lengthOf = (headers: Headers, method: string, bytes: number): number =>
+  method === "HEAD" && bytes === 0 ? Number(headers.get("content-length") ?? 0) : bytes;
+
+function sendStream(
+  response: Response,
+  output: Output,
+  { method, minor, closes }: ResponseOptions,
+): BodySender | undefined {
+  const { status, headers, body } = response;
+  const declared = headers.get("content-length");
+  const bytes = declared === null ? undefined : Number(declared);
+  const hasBody = method !== "HEAD" && status !== 204 && status !== 304;
+  const isChunked = hasBody && bytes === undefined && minor === 1;
+  const head = writeHead(status, headers, { bytes, isChunked, closes });
+  const reader = body?.getReader();
+  write(output, head, null, 0);
+  if (reader !== undefined && hasBody) return new BodySender(reader, output, { bytes, isChunked });
+  reader?.cancel().catch(ignore);
+  return undefined;
+}
+
+const ignore = (): void => undefined;
+
+interface Reader {
+  read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}
+
+/** Sends a stream as fast as the client reads it. */
+export class BodySender {
+  readonly #reader: Reader;
+  readonly #output: Output;
+  readonly #isChunked: boolean;
+  /** What is missing of the declared length. */
+  #missing: number;
+  #isCancelled = false;
+
+  constructor(
+    reader: Reader,
+    output: Output,
+    { bytes, isChunked }: { readonly bytes: number | undefined; readonly isChunked: boolean },
+  ) {
+    this.#reader = reader;
+    this.#output = output;
+    this.#isChunked = isChunked;
+    this.#missing = bytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Returns whether the body is whole; otherwise it must not look so. */
+  async send(): Promise<boolean> {
+    try {
+      for (;;) {
+        const { done, value } = await this.#reader.read();
+        if (done || value === undefined || this.#isCancelled) break;
+        this.#missing -= value.byteLength;
+        if (this.#missing < 0) {
+          this.cancel();
+          break;
+        }
+        if (value.byteLength > 0) this.#write(value);
+        if (this.#output.isBlocked) await this.#output.drained();
+      }
+    } catch {
+      return false;
+    }
+    const isLengthRight = this.#missing === 0 || this.#missing === Number.POSITIVE_INFINITY;
+    if (this.#isCancelled || !isLengthRight) return false;
+    if (this.#isChunked) this.#output.write("0\r\n\r\n", 5);
+    return true;
+  }
+
+  #write(content: Uint8Array): void {
+    const size = Buffer.from(`${content.byteLength.toString(16)}\r\n`);
+    const sent = this.#isChunked ? Buffer.concat([size, content, lineEnd]) : content;
+    this.#output.write(sent, sent.byteLength);
+  }
+
+  /** The client has left, or the rest must not be sent. */
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#reader.cancel().catch(ignore);
+  }
+}
+
+const lineEnd = Buffer.from("\r\n");

@@ -1,0 +1,41 @@
+// Decides when a connection has waited for too long.
+
+import { bodyTimedOut, type HttpError } from "./request-rules.ts";
+
+/** The header section must arrive, and an idle connection must get a request, in this time. */
+const headTimeoutMs = 10_000;
+/** A body or a response must move on in this time. */
+const inactivityTimeoutMs = 120_000;
+/** The limit for a whole request, long enough for a large file over a slow connection. */
+const requestTimeoutMs = 14_400_000;
+/** After the last response the client may be inactive or keep sending for so long. */
+const lingerInactivityMs = 2_000;
+const lingerMs = 10_000;
+
+interface Waiting {
+  readonly now: number;
+  /** When the connection became idle or began to close, or when the request began. */
+  readonly since: number;
+  /** When bytes were received or sent last. */
+  readonly activeAt: number;
+  readonly isClosing: boolean;
+  /** Whether there is no request. */
+  readonly isWaiting: boolean;
+  /** Whether the rest of a body is missing. */
+  readonly isReceiving: boolean;
+  /** Whether the client has to read before more can be sent. */
+  readonly isSending: boolean;
+}
+
+/** Returns `close`, or an error to respond with. A request that is being handled has no limit here. */
+export function findTimeout(waiting: Waiting): "close" | HttpError | undefined {
+  const { now, since, activeAt, isClosing, isWaiting, isReceiving, isSending } = waiting;
+  const waitedMs = now - since;
+  const inactiveMs = now - activeAt;
+  if (isSending) return inactiveMs > inactivityTimeoutMs ? "close" : undefined;
+  if (isClosing)
+    return inactiveMs > lingerInactivityMs || waitedMs > lingerMs ? "close" : undefined;
+  if (isWaiting) return waitedMs > headTimeoutMs ? bodyTimedOut : undefined;
+  if (!isReceiving) return undefined;
+  return inactiveMs > inactivityTimeoutMs || waitedMs > requestTimeoutMs ? bodyTimedOut : undefined;
+}

@@ -1,0 +1,60 @@
+// Runs an application on our own HTTP/1.1 with a fake socket, with choices that a seed repeats.
+
+import assert from "node:assert/strict";
+import { responseOf } from "../../../src/lib/plain-response.ts";
+import { Http1Server } from "../../../src/runtime/http1/server.ts";
+import { newSeed, randomNumbers } from "../../seeds.ts";
+import { FakeSocket, type SocketOptions, turn } from "./fake-socket.ts";
+import { Choices } from "./random-requests.ts";
+
+/** Small, so that random requests reach it. */
+export const maxHeaderBytes = 600;
+
+/** Runs a test with choices that a seed repeats. */
+export async function repeat(
+  name: string,
+  count: number,
+  act: (choices: Choices) => Promise<void>,
+): Promise<void> {
+  const seed = newSeed(name);
+  for (let run = 0; run < count; run++) {
+    try {
+      await act(new Choices(randomNumbers(seed + run)));
+    } catch (cause) {
+      throw new Error(`RESTANTE_TEST_SEED=${seed + run}`, { cause });
+    }
+  }
+}
+
+export type Fetch = (request: Request) => Response | Promise<Response>;
+
+export interface Outcome {
+  readonly socket: FakeSocket;
+  /** What was sent before the client ended. */
+  readonly sentBefore: Buffer;
+}
+
+/** Sends packets to an application, then ends the connection. */
+export async function talk(
+  packets: readonly Buffer[],
+  fetch: Fetch,
+  options: SocketOptions & { readonly isHasty?: (() => boolean) | undefined } = {},
+): Promise<Outcome> {
+  const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
+  const socket = new FakeSocket(server, options);
+  for (const packet of packets) {
+    await socket.receive(packet);
+    if (options.isHasty?.() !== true) await turn();
+  }
+  await socket.settle();
+  const sentBefore = socket.sent;
+  await socket.end();
+  await socket.settle();
+  await server.stop(0);
+  assert.deepEqual(socket.mistakes, []);
+  assert.ok(socket.isClosed);
+  return { socket, sentBefore };
+}
+
+export const errorResponse = (status: number, detail: string): Response =>
+  status % 2 === 0 ? responseOf(detail, { status }) : new Response(detail, { status });
