@@ -301,6 +301,15 @@ describe("a server that stops", () => {
     assert.deepEqual(socket.mistakes, []);
   });
 
+  it("does not reset a connection whose last response was sent", async () => {
+    const server = serve(() => hello);
+    const socket = new FakeSocket(server);
+    await socket.receive(Buffer.from(post("Connection: close")));
+    assert.ok(socket.isShut);
+    await server.stop(0);
+    assert.ok(socket.isClosed && !socket.isTerminated);
+  });
+
   it("ends when it is stopped twice, too", async () => {
     const server = serve(() => new Promise<Response>(() => undefined));
     const socket = new FakeSocket(server);

@@ -41,10 +41,11 @@ class Client {
     await turn();
   }
 
-  /** The statuses of the responses, and whether the connection is closed. */
+  /** The statuses of the responses, and whether the connection is open, closed, or reset, which loses what is on its way. */
   get outcome(): string {
     const statuses = readResponses(this.socket.sent, []).map(({ status }) => status);
-    const end = this.socket.isClosed ? "closed" : this.socket.isShut ? "shut" : "open";
+    const { isClosed, isShut, isTerminated } = this.socket;
+    const end = isTerminated ? "reset" : isClosed ? "closed" : isShut ? "shut" : "open";
     return [...statuses, end].join(" ");
   }
 }
@@ -100,7 +101,7 @@ describe("a client that does nothing", () => {
     await client.wait(2 * minute);
     assert.equal(client.outcome, "open");
     await client.wait(2);
-    assert.equal(client.outcome, "closed");
+    assert.equal(client.outcome, "reset");
   });
 
   it("after the last response, is closed after 2 seconds", async () => {

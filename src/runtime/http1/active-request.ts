@@ -75,6 +75,10 @@ export class ActiveRequest {
     return this.#state !== "handling";
   }
 
+  get hasSentResponse(): boolean {
+    return this.#state === "responded";
+  }
+
   /** Whether the rest of the body is missing. */
   get isReceiving(): boolean {
     return this.#decoder !== undefined;

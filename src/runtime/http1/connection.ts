@@ -87,7 +87,7 @@ export class Connection implements ConnectionControls {
     else if (active?.isReceiving) this.#rejectBody(active, endedEarly);
     else if (active !== undefined) this.destroy();
     else if (this.#input.length > 0) this.#reject(endedEarly);
-    else this.#closeIdle();
+    else this.#closeSocket();
   }
 
   /** The socket is closed. */
@@ -101,17 +101,19 @@ export class Connection implements ConnectionControls {
   /** Closes the connection if it is idle. */
   finish(): void {
     const isIdle = this.#active === undefined && this.#input.length === 0;
-    if (isIdle && this.#state === "open") this.#closeIdle();
+    if (isIdle && this.#state === "open") this.#closeSocket();
   }
 
-  #closeIdle(): void {
+  #closeSocket(): void {
     this.#state = "closing";
     this.#since = this.serving.now;
     this.#socket.close();
   }
 
+  /** Ends the connection now. A last response that was sent as a whole may still be on its way. */
   destroy(): void {
-    this.#socket.terminate();
+    if (this.#state === "closing") this.#socket.close();
+    else this.#socket.terminate();
   }
 
   /** Is called once a second. */
@@ -134,7 +136,7 @@ export class Connection implements ConnectionControls {
     if (timeout === "close" || this.#state !== "open") this.destroy();
     else if (active !== undefined) this.#rejectBody(active, timeout);
     else if (this.#input.length > 0) this.#reject(requestTimedOut);
-    else this.#closeIdle();
+    else this.#closeSocket();
   }
 
   /** Handles requests while they are answered immediately. */
@@ -197,9 +199,10 @@ export class Connection implements ConnectionControls {
 
   /** The rest of the request is not valid, or does not come. */
   #rejectBody(active: ActiveRequest, error: HttpError): void {
-    const { hasResponse } = active;
+    const { hasResponse, hasSentResponse } = active;
     active.cancel(error.detail);
-    if (hasResponse) this.destroy();
+    if (hasSentResponse) this.#closeSocket();
+    else if (hasResponse) this.destroy();
     else this.#reject(error);
   }
 
