@@ -127,6 +127,18 @@ describe("a client that is slow", () => {
     assert.equal(client.outcome, "408 shut");
   });
 
+  it("must send more than empty lines in 10 seconds", async () => {
+    const client = new Client(hello);
+    for (let count = 0; count < 5; count++) {
+      await client.send("\r\n");
+      await client.wait(2);
+    }
+    assert.equal(client.outcome, "open");
+    await client.send("\r\n");
+    await client.wait(1);
+    assert.equal(client.outcome, "closed");
+  });
+
   it("may send a body for 4 hours", async () => {
     const client = new Client(echo);
     await client.send(post("Content-Length: 1000"));

@@ -65,7 +65,8 @@ export class Connection implements ConnectionControls {
     if (this.#input.length > 0) this.#input = Buffer.concat([this.#input, bytes]);
     else {
       this.#input = bytes;
-      if (active === undefined) this.#since = this.serving.now;
+      // Empty lines do not begin a request.
+      if (active === undefined && bytes[0] !== 13) this.#since = this.serving.now;
     }
     if (active === undefined) this.#parse();
     else if (this.#input.length > maxWaitingBytes) this.#pause();
