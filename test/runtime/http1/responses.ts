@@ -7,10 +7,14 @@ export interface SentResponse {
   readonly body: Buffer;
 }
 
-/** The responses to requests with these methods, without 1xx; throws if there are other bytes. */
-export function readResponses(sent: Buffer, methods: readonly string[]): SentResponse[] {
+/** The responses to requests with these methods, at most so many, without 1xx; throws if there are other bytes. */
+export function readResponses(
+  sent: Buffer,
+  methods: readonly string[],
+  max = Number.POSITIVE_INFINITY,
+): SentResponse[] {
   const responses: SentResponse[] = [];
-  for (let at = 0; at < sent.length; ) {
+  for (let at = 0; at < sent.length && responses.length < max; ) {
     const { response, end } = readResponse(sent, at, methods[responses.length]);
     if (response.status >= 200) responses.push(response);
     at = end;
