@@ -1,14 +1,17 @@
 // Writes header fields as the lines of an HTTP/1.1 message.
 
-const unusual = /[^\t\r\n -~]/;
+const ascii = /^[\t\r\n -~]*$/;
+const asciiValue = /^[\t -~]*$/;
 const forbidden = /[^\t -~\x80-\xff]/;
 
 /** Whether all characters are in ASCII, so that they are the same bytes in every encoding. */
-export const isAscii = (text: string): boolean => !unusual.test(text);
+export const isAscii = (text: string): boolean => ascii.test(text);
 
-/** Throws if the value has a character that no field may have. */
-export function checkValue(value: string): void {
+/** Returns whether the value is in ASCII. Throws if it has a character that no field may have. */
+export function checkValue(value: string): boolean {
+  if (asciiValue.test(value)) return true;
   if (forbidden.test(value)) throw new TypeError("A header field has a forbidden character.");
+  return false;
 }
 
 /** Writes each field but those that are left out. */

@@ -1,6 +1,6 @@
 // Responses that are kept as text, so that a server writes them without the classes of the platform.
 
-import { capitalized, checkValue } from "./field-lines.ts";
+import { capitalized, checkValue, isAscii } from "./field-lines.ts";
 
 export type PlainBody = string | Uint8Array<ArrayBuffer>;
 
@@ -26,10 +26,12 @@ export class SharedFields {
   readonly values: ReadonlyMap<string, string>;
   /** The lines of a message. */
   readonly lines: string;
+  readonly isAscii: boolean;
 
   constructor(headers: Headers, leavesOut?: ReadonlySet<string>) {
     this.values = new Map([...headers].filter(([name]) => !leavesOut?.has(name)));
     this.lines = linesOf([...this.values].flatMap(([name, value]) => [capitalized(name), value]));
+    this.isAscii = isAscii(this.lines);
   }
 }
 
@@ -44,10 +46,14 @@ export class PlainHeaders {
   #shared: SharedFields | undefined;
   /** Names and values in turn, as they are sent. */
   readonly #own: string[];
+  /** Whether the lines are the same bytes in every encoding. */
+  isAscii: boolean;
 
+  /** The own fields are in ASCII. */
   constructor(shared: SharedFields, own: string[] = []) {
     this.#shared = shared;
     this.#own = own;
+    this.isAscii = shared.isAscii;
   }
 
   /** The position of a name among the own fields; -1 without it. */
@@ -82,7 +88,7 @@ export class PlainHeaders {
 
   /** Throws if the value has a character that no field may have. */
   set(name: string, value: string): void {
-    checkValue(value);
+    if (!checkValue(value)) this.isAscii = false;
     if (this.#isShared(name)) this.#takeOver();
     const at = this.#find(name);
     if (at < 0) this.#own.push(capitalized(name), value);

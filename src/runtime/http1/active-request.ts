@@ -199,7 +199,8 @@ export class ActiveRequest {
   #complete(): void {
     if (this.#state !== "responding") return;
     this.#state = "responded";
-    this.#body?.fail(new Error("The response was sent before the body had arrived."));
+    if (this.#decoder !== undefined)
+      this.#body?.fail(new Error("The response was sent before the body had arrived."));
     if (this.#decoder === undefined || this.isLast) this.#connection.complete(this);
     else this.#connection.resume();
   }

@@ -28,7 +28,8 @@ export function sendResponse(
   const bodyBytes = Buffer.byteLength(known);
   const bytes = isBodiless ? undefined : lengthOf(headers, method, bodyBytes);
   const head = writeHead(status, headers, { bytes, isChunked: false, closes });
-  write(output, head, isBodiless || method === "HEAD" ? null : known, bodyBytes);
+  const body = isBodiless || method === "HEAD" ? null : known;
+  write(output, { text: head, isAscii: isAscii(head) }, body, bodyBytes);
   return undefined;
 }
 
@@ -43,16 +44,22 @@ function sendPlain(
   headers.delete("content-length");
   const date = headers.has("date") ? "" : dateLine();
   const head = `${statusLine(status)}${headers.lines}${date}${framingLines(framing)}`;
-  write(output, head, isBodiless || method === "HEAD" ? null : content, bodyBytes);
+  const body = isBodiless || method === "HEAD" ? null : content;
+  write(output, { text: head, isAscii: headers.isAscii }, body, bodyBytes);
+}
+
+interface Head {
+  readonly text: string;
+  readonly isAscii: boolean;
 }
 
 /** Writes a whole response at once. */
-function write(output: Output, head: string, body: PlainBody | null, bodyBytes: number): void {
-  const isText = isAscii(head);
-  if (isText && typeof body !== "object") output.write(head + body, head.length + bodyBytes);
-  else if (isText && body === null) output.write(head, head.length);
+function write(output: Output, head: Head, body: PlainBody | null, bodyBytes: number): void {
+  const { text } = head;
+  if (head.isAscii && typeof body !== "object") output.write(text + body, text.length + bodyBytes);
+  else if (head.isAscii && body === null) output.write(text, text.length);
   else {
-    const whole = Buffer.concat([Buffer.from(head, "latin1"), Buffer.from((body ?? "") as string)]);
+    const whole = Buffer.concat([Buffer.from(text, "latin1"), Buffer.from((body ?? "") as string)]);
     output.write(whole, whole.length);
   }
 }
@@ -73,7 +80,7 @@ function sendStream(
   const isChunked = hasBody && bytes === undefined && minor === 1;
   const head = writeHead(status, headers, { bytes, isChunked, closes });
   const reader = body?.getReader();
-  write(output, head, null, 0);
+  write(output, { text: head, isAscii: isAscii(head) }, null, 0);
   if (reader !== undefined && hasBody) return new BodySender(reader, output, { bytes, isChunked });
   reader?.cancel().catch(ignore);
   return undefined;
