@@ -172,6 +172,7 @@ const isClose = (connection = ""): boolean =>
   connection.split(",").some((option) => trimmed(option).toLowerCase() === "close");
 
 const maxKnownNames = 500;
+const maxKnownBytes = 64;
 const knownNames = new Map<string, string>();
 
 /** Undefined for what is not a name. Clients send few different names. */
@@ -180,8 +181,10 @@ function lowerCased(name: string): string | undefined {
   if (known !== undefined) return known;
   if (!token.test(name)) return undefined;
   if (knownNames.size >= maxKnownNames) knownNames.clear();
-  const lower = name.toLowerCase();
-  knownNames.set(name, lower);
+  // A copy, because a part of a text keeps all of it in memory.
+  const copy = Buffer.from(name, "latin1").toString("latin1");
+  const lower = copy.toLowerCase();
+  if (name.length <= maxKnownBytes) knownNames.set(copy, lower);
   return lower;
 }
 
