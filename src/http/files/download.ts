@@ -3,6 +3,7 @@
 import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import { dateOf, fileAt } from "../../domain/resources.ts";
 import { fileReplaced, type Signed } from "../../domain/signed-urls.ts";
+import { canBePlain } from "../../lib/plain-response.ts";
 import { releasedStream } from "../../lib/released-stream.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { StoredFile } from "../../model/file.ts";
@@ -147,7 +148,9 @@ async function answerBytes(
   if (made !== undefined)
     return answerMade(context, made.subarray(range.start, range.end), { status, headers });
   const { services, collection } = context;
-  const bytes = await services.uploads.send(collection, part, range.start, range.end);
+  // A server that sends any stream with its length frees what it has sent; a Blob is read by the runtime.
+  const method = canBePlain(request) ? "read" : "send";
+  const bytes = await services.uploads[method](collection, part, range.start, range.end);
   if (bytes instanceof Problem) return bytes;
   if (bytes === undefined) return findAgain(context, part);
   return new Response(releasedBody(context, bytes), { status, headers });
