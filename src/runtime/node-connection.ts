@@ -2,7 +2,7 @@
 
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { bodyTimedOut, type HttpError } from "./http1/request-rules.ts";
+import { bodyTimedOut, type HttpError } from "./http1/http-errors.ts";
 import type { ServeOptions } from "./runtime.ts";
 
 /** After the last response the client may be inactive or keep sending for so long. */

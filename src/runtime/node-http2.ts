@@ -10,7 +10,7 @@ import {
 } from "node:http2";
 import type { Server } from "node:https";
 import type { TLSSocket } from "node:tls";
-import { failed, type HttpError } from "./http1/request-rules.ts";
+import { failed, type HttpError } from "./http1/http-errors.ts";
 import { findHttp2Error } from "./node-request-errors.ts";
 import type { ServeOptions } from "./runtime.ts";
 

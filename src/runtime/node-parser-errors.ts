@@ -10,7 +10,7 @@ import {
   targetTooLong,
   unknownMethod,
   versionNotSupported,
-} from "./http1/request-rules.ts";
+} from "./http1/http-errors.ts";
 
 /** The error of a `clientError` event: from the parser (llhttp), a timeout or the socket. */
 export interface ParserError extends Error {

@@ -3,18 +3,16 @@
 import type { IncomingMessage } from "node:http";
 import {
   fieldTooLarge,
-  findCodingError,
-  findHostError,
   type HttpError,
   malformed,
   maxFieldLines,
-  readTarget,
   repeatedHost,
   sectionTooLarge,
   targetTooLong,
   tooManyLines,
   versionNotSupported,
-} from "./http1/request-rules.ts";
+} from "./http1/http-errors.ts";
+import { findCodingError, findHostError, readTarget } from "./http1/request-rules.ts";
 
 /** Checks a request whose header section was parsed. */
 export function findRequestError(

@@ -8,7 +8,7 @@ import { createServer as createTlsServer, Server as TlsServer } from "node:https
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { withoutStream } from "./head.ts";
-import { failed, proxyNotSupported, unknownExpectation } from "./http1/request-rules.ts";
+import { failed, proxyNotSupported, unknownExpectation } from "./http1/http-errors.ts";
 import { Connection } from "./node-connection.ts";
 import { sendInterimOverHttp2, serveHttp2 } from "./node-http2.ts";
 import { httpErrorOf, type ParserError } from "./node-parser-errors.ts";

@@ -2,10 +2,10 @@
 
 import { fieldLines } from "../../lib/field-lines.ts";
 import { type BodyDecoder, ChunkedBody, SizedBody } from "./body-decoder.ts";
+import { failed, type HttpError } from "./http-errors.ts";
 import { IncomingRequest } from "./incoming-request.ts";
 import { RequestBody } from "./request-body.ts";
 import type { RequestHead } from "./request-head.ts";
-import { failed, type HttpError } from "./request-rules.ts";
 import { statusLine } from "./response-head.ts";
 import { type BodySender, sendResponse } from "./response-sender.ts";
 import type { Output } from "./socket.ts";

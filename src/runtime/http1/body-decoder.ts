@@ -1,6 +1,6 @@
 // Finds the content and the end of a request body, by its length or by its chunks (RFC 9112 §6 and §7.1).
 
-import { extensionsTooLarge, type HttpError, malformed } from "./request-rules.ts";
+import { extensionsTooLarge, type HttpError, malformed } from "./http-errors.ts";
 
 /** Reads a body in any pieces. */
 export interface BodyDecoder {

@@ -2,8 +2,8 @@
 
 import { plainBody, responseOf } from "../../lib/plain-response.ts";
 import { ActiveRequest, type ConnectionControls, type Serving } from "./active-request.ts";
+import { endedEarly, type HttpError, requestTimedOut } from "./http-errors.ts";
 import { type FieldSection, findEarlyError, isError, parseHead } from "./request-head.ts";
-import { endedEarly, type HttpError, requestTimedOut } from "./request-rules.ts";
 import { sendResponse } from "./response-sender.ts";
 import { Output, type Socket } from "./socket.ts";
 import { findTimeout } from "./timeouts.ts";

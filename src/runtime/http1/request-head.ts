@@ -1,28 +1,24 @@
 // Parses the header section of an HTTP/1.1 request strictly (RFC 9112): what is not in the grammar is an error.
 
 import { METHODS } from "node:http";
-import { ReceivedHeaders } from "./received-headers.ts";
 import {
   fieldTooLarge,
-  findCodingError,
-  findHostError,
   foldedField,
   type HttpError,
-  isSpace,
   malformed,
   maxFieldLines,
   notHttp,
   proxyNotSupported,
-  readTarget,
   repeatedHost,
   sectionTooLarge,
   targetTooLong,
   tooManyLines,
-  trimmed,
   unknownExpectation,
   unknownMethod,
   versionNotSupported,
-} from "./request-rules.ts";
+} from "./http-errors.ts";
+import { ReceivedHeaders } from "./received-headers.ts";
+import { findCodingError, findHostError, isSpace, readTarget, trimmed } from "./request-rules.ts";
 
 export interface RequestHead {
   readonly method: string;

@@ -24,11 +24,10 @@ export function sendResponse(
   if (known === undefined) return sendStream(response, output, options);
   const { status, headers } = response;
   const { closes, method } = options;
-  const isBodiless = status === 204 || status === 304;
   const bodyBytes = Buffer.byteLength(known);
-  const bytes = isBodiless ? undefined : lengthOf(headers, method, bodyBytes);
+  const bytes = isBodiless(status) ? undefined : lengthOf(headers, method, bodyBytes);
   const head = writeHead(status, headers, { bytes, isChunked: false, closes });
-  const body = isBodiless || method === "HEAD" ? null : known;
+  const body = hasBody(status, method) ? known : null;
   write(output, { text: head, isAscii: isAscii(head) }, body, bodyBytes);
   return undefined;
 }
@@ -39,14 +38,19 @@ function sendPlain(
   { method, closes }: ResponseOptions,
 ): undefined {
   const bodyBytes = content === null ? 0 : Buffer.byteLength(content);
-  const isBodiless = status === 204 || status === 304;
-  const framing = { bytes: isBodiless ? undefined : bodyBytes, isChunked: false, closes };
+  const framing = { bytes: isBodiless(status) ? undefined : bodyBytes, isChunked: false, closes };
   headers.delete("content-length");
   const date = headers.has("date") ? "" : dateLine();
   const head = `${statusLine(status)}${headers.lines}${date}${framingLines(framing)}`;
-  const body = isBodiless || method === "HEAD" ? null : content;
+  const body = hasBody(status, method) ? content : null;
   write(output, { text: head, isAscii: headers.isAscii }, body, bodyBytes);
 }
+
+/** Responses with these never have a body (RFC 9112 §6.3). */
+const isBodiless = (status: number): boolean => status === 204 || status === 304;
+
+const hasBody = (status: number, method: string): boolean =>
+  method !== "HEAD" && !isBodiless(status);
 
 interface Head {
   readonly text: string;
@@ -76,12 +80,12 @@ function sendStream(
   const { status, headers, body } = response;
   const declared = headers.get("content-length");
   const bytes = declared === null ? undefined : Number(declared);
-  const hasBody = method !== "HEAD" && status !== 204 && status !== 304;
-  const isChunked = hasBody && bytes === undefined && minor === 1;
+  const isSent = hasBody(status, method);
+  const isChunked = isSent && bytes === undefined && minor === 1;
   const head = writeHead(status, headers, { bytes, isChunked, closes });
   const reader = body?.getReader();
   write(output, { text: head, isAscii: isAscii(head) }, null, 0);
-  if (reader !== undefined && hasBody) return new BodySender(reader, output, { bytes, isChunked });
+  if (reader !== undefined && isSent) return new BodySender(reader, output, { bytes, isChunked });
   reader?.cancel().catch(ignore);
   return undefined;
 }

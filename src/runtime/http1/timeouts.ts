@@ -1,6 +1,6 @@
 // Decides when a connection has waited for too long.
 
-import { bodyTimedOut, type HttpError } from "./request-rules.ts";
+import { bodyTimedOut, type HttpError } from "./http-errors.ts";
 
 /** The header section must arrive, and an idle connection must get a request, in this time. */
 const headTimeoutMs = 10_000;
