@@ -5,7 +5,7 @@ import { type BodyDecoder, ChunkedBody, SizedBody } from "./body-decoder.ts";
 import { failed, type HttpError } from "./http-errors.ts";
 import { IncomingRequest } from "./incoming-request.ts";
 import { RequestBody } from "./request-body.ts";
-import type { RequestHead } from "./request-head.ts";
+import type { HeadOptions, RequestHead } from "./request-head.ts";
 import { statusLine } from "./response-head.ts";
 import { type BodySender, sendResponse } from "./response-sender.ts";
 import type { Output } from "./socket.ts";
@@ -14,7 +14,7 @@ import type { Output } from "./socket.ts";
 const drainBytes = 65_536;
 
 /** What all connections of a server share. */
-export interface Serving {
+export interface Serving extends HeadOptions {
   readonly fetch: (
     request: Request,
     peerAddress: () => string,
@@ -24,8 +24,6 @@ export interface Serving {
   ) => Response | Promise<Response>;
   /** Returns the response to what is rejected before there is a request, and to what fails. */
   readonly errorResponse: (status: number, detail: string, cause?: unknown) => Response;
-  readonly maxHeaderBytes: number;
-  readonly scheme: "http" | "https";
   readonly releaseChunk?: (chunk: Uint8Array) => void;
   isStopping: boolean;
   /** A time in milliseconds that is read once a second. */
@@ -67,8 +65,7 @@ export class ActiveRequest {
       this.#body = new RequestBody(() => this.#want());
       this.#decoder = bodyBytes < 0 ? new ChunkedBody() : new SizedBody(bodyBytes);
     }
-    const url = `${connection.serving.scheme}://${head.authority ?? "localhost"}${head.path}`;
-    this.#request = new IncomingRequest(head, url, this.#body);
+    this.#request = new IncomingRequest(head, this.#body);
   }
 
   get hasResponse(): boolean {

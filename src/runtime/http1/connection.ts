@@ -3,7 +3,7 @@
 import { plainBody, responseOf } from "../../lib/plain-response.ts";
 import { ActiveRequest, type ConnectionControls, type Serving } from "./active-request.ts";
 import { endedEarly, type HttpError, requestTimedOut } from "./http-errors.ts";
-import { type FieldSection, findEarlyError, isError, parseHead } from "./request-head.ts";
+import { findEarlyError, isError, parseHead, type RequestHead } from "./request-head.ts";
 import { sendResponse } from "./response-sender.ts";
 import { Output, type Socket } from "./socket.ts";
 import { findTimeout } from "./timeouts.ts";
@@ -29,7 +29,7 @@ export class Connection implements ConnectionControls {
   readonly #socket: Socket;
   /** What has arrived and is not parsed. */
   #input: Buffer = nothing;
-  #lastFields: FieldSection | undefined;
+  #lastHead: RequestHead | undefined;
   #active: ActiveRequest | undefined;
   #isParsing = false;
   #isPaused = false;
@@ -165,7 +165,7 @@ export class Connection implements ConnectionControls {
     const head =
       end < 0
         ? findEarlyError(text, maxHeaderBytes)
-        : parseHead(text.slice(0, end), maxHeaderBytes, this.#lastFields);
+        : parseHead(text.slice(0, end), this.serving, this.#lastHead);
     if (head === undefined) {
       this.#input = input.subarray(start);
       this.#unpause();
@@ -175,7 +175,7 @@ export class Connection implements ConnectionControls {
       this.#reject(head);
       return false;
     }
-    this.#lastFields = head.fields;
+    this.#lastHead = head;
     this.#since = this.serving.now;
     const active = new ActiveRequest(head, this);
     this.#active = active;

@@ -17,9 +17,9 @@ export class IncomingRequest {
   #abort: AbortController | undefined;
   #isGone = false;
 
-  constructor(head: RequestHead, url: string, body: RequestBody | undefined) {
+  constructor(head: RequestHead, body: RequestBody | undefined) {
     this.method = head.method;
-    this.url = url;
+    this.url = head.url;
     this.headers = head.fields.headers;
     this.#body = body;
   }

@@ -21,17 +21,18 @@ import { ReceivedHeaders } from "./received-headers.ts";
 import { findCodingError, findHostError, isSpace, readTarget, trimmed } from "./request-rules.ts";
 
 export interface RequestHead {
+  /** As it was sent, without the empty line that ends it. */
+  readonly text: string;
   readonly method: string;
   /** In origin form, or `*`. */
   readonly path: string;
-  /** That of an absolute target, or Host. Undefined only in HTTP/1.0. */
-  readonly authority: string | undefined;
+  /** With the authority of an absolute target, or Host. In HTTP/1.0 both can be missing. */
+  readonly url: string;
   /** The minor version: 0 or 1. */
   readonly minor: number;
   readonly fields: FieldSection;
 }
 
-/** The fields of a request. Clients repeat them, so that those of the last request are compared first. */
 export interface FieldSection {
   /** As it was sent, without the last CR LF. Undefined when it has another Host than the headers. */
   readonly text: string | undefined;
@@ -44,6 +45,11 @@ export interface FieldSection {
   readonly expectsContinue: boolean;
 }
 
+export interface HeadOptions {
+  readonly maxHeaderBytes: number;
+  readonly scheme: "http" | "https";
+}
+
 export const isError = (value: object): value is HttpError => "detail" in value;
 
 const methods = new Set(METHODS);
@@ -51,18 +57,22 @@ const token = /^[!#$%&'*+\-.^_`|~\w]+$/;
 const visible = /^[!-~]+$/;
 const versionForm = /^[A-Z]+\/\d+(?:\.\d+)?$/;
 
-/** Parses a complete section, without the empty line that ends it. */
+/**
+ * Parses a complete section, without the empty line that ends it. Clients repeat requests and fields, so that
+ * those of the last request are compared first.
+ */
 export function parseHead(
   text: string,
-  maxBytes: number,
-  last: FieldSection | undefined,
+  { maxHeaderBytes: maxBytes, scheme }: HeadOptions,
+  last: RequestHead | undefined,
 ): RequestHead | HttpError {
+  if (last?.text === text) return last;
   const end = text.indexOf("\r\n");
   const line = readLine(end < 0 ? text : text.slice(0, end));
   if (isError(line)) return line;
   const { method, target, minor } = line;
   const sent = end < 0 ? "" : text.slice(end + 2);
-  const fields = last !== undefined && last.text === sent ? last : parseFields(sent, maxBytes);
+  const fields = last?.fields.text === sent ? last.fields : parseFields(sent, maxBytes);
   if (isError(fields)) return fields;
   const coding = fields.bodyBytes < 0 ? fields.headers.get("transfer-encoding") : null;
   const codingError = coding === null ? undefined : findCodingError(coding, minor);
@@ -70,14 +80,18 @@ export function parseHead(
   if (target.length > maxBytes) return targetTooLong;
   const hostError = fields.host === undefined ? findHostError(undefined, minor) : fields.hostError;
   if (hostError === undefined && plainTarget.test(target))
-    return { method, path: target, authority: fields.host, minor, fields };
+    return { text, method, path: target, url: urlOf(scheme, fields.host, target), minor, fields };
   if (!visible.test(target)) return badRequestLine;
   const read = readTarget(target, method);
   if ("status" in read) return read;
   if (hostError !== undefined) return hostError;
   const { path, authority = fields.host } = read;
-  return { method, path, authority, minor, fields: withAuthority(fields, authority) };
+  const url = urlOf(scheme, authority, path);
+  return { text, method, path, url, minor, fields: withAuthority(fields, authority) };
 }
+
+const urlOf = (scheme: string, authority = "localhost", path: string): string =>
+  `${scheme}://${authority}${path}`;
 
 /** A path that needs no further look. */
 const plainTarget = /^\/[\w/?&=,:@!$'()*+;~[\]-]*$/;
