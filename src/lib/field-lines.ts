@@ -20,21 +20,36 @@ export function fieldLines(headers: Headers, leavesOut: ReadonlySet<string>): st
   headers.forEach((value, name) => {
     if (leavesOut.has(name)) return;
     checkValue(value);
-    text += `${capitalized(name)}: ${value}\r\n`;
+    text += `${fieldName(name).written}: ${value}\r\n`;
   });
   return text;
 }
 
-const names = new Map([
+/** The same object for the same name in any case, so that names are compared quickly. */
+export interface FieldName {
+  readonly lowerCase: string;
+  /** As it is sent. */
+  readonly written: string;
+}
+
+const names = new Map<string, FieldName>();
+const writtenOtherwise = new Map([
   ["etag", "ETag"],
   ["www-authenticate", "WWW-Authenticate"],
 ]);
 
 /** A program sends few different names. */
-export function capitalized(name: string): string {
+export function fieldName(name: string): FieldName {
   const known = names.get(name);
   if (known !== undefined) return known;
-  const written = name.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
-  names.set(name, written);
-  return written;
+  const lowerCase = name.toLowerCase();
+  const made =
+    lowerCase === name
+      ? { lowerCase, written: writtenOtherwise.get(name) ?? capitalized(name) }
+      : fieldName(lowerCase);
+  names.set(name, made);
+  return made;
 }
+
+const capitalized = (lowerCase: string): string =>
+  lowerCase.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());

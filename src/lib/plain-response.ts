@@ -1,6 +1,6 @@
 // Responses that are kept as text, so that a server writes them without the classes of the platform.
 
-import { capitalized, checkValue, isAscii } from "./field-lines.ts";
+import { checkValue, type FieldName, fieldName, isAscii } from "./field-lines.ts";
 
 export type PlainBody = string | Uint8Array<ArrayBuffer>;
 
@@ -23,76 +23,66 @@ export const plainBody = (response: Response): PlainBody | undefined =>
 
 /** Header fields that many responses share. */
 export class SharedFields {
-  readonly values: ReadonlyMap<string, string>;
+  readonly values: ReadonlyMap<FieldName, string>;
   /** The lines of a message. */
   readonly lines: string;
   readonly isAscii: boolean;
 
   constructor(headers: Headers, leavesOut?: ReadonlySet<string>) {
-    this.values = new Map([...headers].filter(([name]) => !leavesOut?.has(name)));
-    this.lines = linesOf([...this.values].flatMap(([name, value]) => [capitalized(name), value]));
+    const fields = [...headers].filter(([name]) => !leavesOut?.has(name));
+    this.values = new Map(fields.map(([name, value]) => [fieldName(name), value]));
+    this.lines = [...this.values].map(([name, value]) => lineOf(name, value)).join("");
     this.isAscii = isAscii(this.lines);
   }
 }
 
-function linesOf(pairs: readonly string[]): string {
-  let text = "";
-  for (let at = 0; at < pairs.length; at += 2) text += `${pairs[at]}: ${pairs[at + 1]}\r\n`;
-  return text;
-}
+const lineOf = (name: FieldName, value: string): string => `${name.written}: ${value}\r\n`;
 
 /** The methods of Headers that the application uses, on shared fields and those of one response. */
 export class PlainHeaders {
   #shared: SharedFields | undefined;
-  /** Names and values in turn, as they are sent. */
-  readonly #own: string[];
+  readonly #names: FieldName[] = [];
+  readonly #values: string[] = [];
   /** Whether the lines are the same bytes in every encoding. */
   isAscii: boolean;
 
-  /** The own fields are in ASCII. */
-  constructor(shared: SharedFields, own: string[] = []) {
+  constructor(shared: SharedFields) {
     this.#shared = shared;
-    this.#own = own;
     this.isAscii = shared.isAscii;
-  }
-
-  /** The position of a name among the own fields; -1 without it. */
-  #find(name: string): number {
-    const own = this.#own;
-    for (let at = 0; at < own.length; at += 2) {
-      const each = own[at] ?? "";
-      if (each.length === name.length && each.toLowerCase() === name.toLowerCase()) return at;
-    }
-    return -1;
   }
 
   /** Makes all fields those of this response, before a shared one is changed. */
   #takeOver(): void {
     const shared = this.#shared;
     this.#shared = undefined;
-    for (const [name, value] of shared?.values ?? []) this.#own.push(capitalized(name), value);
+    for (const [name, value] of shared?.values ?? []) this.add(name, value);
   }
 
-  #isShared(name: string): boolean {
-    return this.#shared?.values.has(name.toLowerCase()) ?? false;
+  /** Adds a field that is not there, with a value in ASCII that is known to be valid. */
+  add(name: FieldName, value: string): void {
+    this.#names.push(name);
+    this.#values.push(value);
   }
 
   get(name: string): string | null {
-    const at = this.#find(name);
-    return (at < 0 ? this.#shared?.values.get(name.toLowerCase()) : this.#own[at + 1]) ?? null;
+    const known = fieldName(name);
+    const at = this.#names.indexOf(known);
+    return (at < 0 ? this.#shared?.values.get(known) : this.#values[at]) ?? null;
   }
 
   has(name: string): boolean {
-    return this.#find(name) >= 0 || this.#isShared(name);
+    const known = fieldName(name);
+    return this.#names.includes(known) || this.#shared?.values.has(known) === true;
   }
 
   /** Throws if the value has a character that no field may have. */
   set(name: string, value: string): void {
     if (!checkValue(value)) this.isAscii = false;
-    if (this.#isShared(name)) this.#takeOver();
-    const at = this.#find(name);
-    if (at < 0) this.#own.push(capitalized(name), value);
-    else this.#own[at + 1] = value;
+    const known = fieldName(name);
+    if (this.#shared?.values.has(known)) this.#takeOver();
+    const at = this.#names.indexOf(known);
+    if (at < 0) this.add(known, value);
+    else this.#values[at] = value;
   }
 
   append(name: string, value: string): void {
@@ -101,9 +91,12 @@ export class PlainHeaders {
   }
 
   delete(name: string): void {
-    if (this.#isShared(name)) this.#takeOver();
-    const at = this.#find(name);
-    if (at >= 0) this.#own.splice(at, 2);
+    const known = fieldName(name);
+    if (this.#shared?.values.has(known)) this.#takeOver();
+    const at = this.#names.indexOf(known);
+    if (at < 0) return;
+    this.#names.splice(at, 1);
+    this.#values.splice(at, 1);
   }
 
   forEach(call: (value: string, name: string) => void): void {
@@ -111,15 +104,16 @@ export class PlainHeaders {
   }
 
   *[Symbol.iterator](): Generator<[string, string]> {
-    yield* this.#shared?.values ?? [];
-    const own = this.#own;
-    for (let at = 0; at < own.length; at += 2)
-      yield [(own[at] ?? "").toLowerCase(), own[at + 1] ?? ""];
+    for (const [name, value] of this.#shared?.values ?? []) yield [name.lowerCase, value];
+    for (const [at, name] of this.#names.entries()) yield [name.lowerCase, this.#values[at] ?? ""];
   }
 
   /** The lines of all fields. */
   get lines(): string {
-    return `${this.#shared?.lines ?? ""}${linesOf(this.#own)}`;
+    let text = this.#shared?.lines ?? "";
+    for (let at = 0; at < this.#names.length; at++)
+      text += lineOf(this.#names[at] as FieldName, this.#values[at] ?? "");
+    return text;
   }
 }
 

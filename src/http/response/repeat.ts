@@ -1,5 +1,6 @@
 // Sends a response again: only its request id and its date are new.
 
+import { fieldName } from "../../lib/field-lines.ts";
 import {
   canBePlain,
   PlainHeaders,
@@ -53,8 +54,11 @@ export function repeat(prepared: Repeated, context: RequestContext): Response {
   const { body, status, shared, updatedAt } = prepared;
   const { requestId, startTime } = context;
   if (canBePlain(context.request) && hasOldDate(updatedAt, startTime)) {
-    const own = [...validatorsOf(prepared), "X-Request-Id", requestId];
-    return plainResponse(status, new PlainHeaders(shared.fields, own), body);
+    const headers = new PlainHeaders(shared.fields);
+    if (prepared.etag !== null) headers.add(names.etag, prepared.etag);
+    if (prepared.lastModified !== null) headers.add(names.lastModified, prepared.lastModified);
+    headers.add(names.requestId, requestId);
+    return plainResponse(status, headers, body);
   }
   if (shared.setFor !== prepared) setValidators(shared, prepared);
   const headers = copyIfKept(shared.headers);
@@ -63,10 +67,11 @@ export function repeat(prepared: Repeated, context: RequestContext): Response {
   return withDate(responseOf(body, { status, headers }), updatedAt, startTime);
 }
 
-function validatorsOf({ etag, lastModified }: Repeated): string[] {
-  const tag = etag === null ? [] : ["ETag", etag];
-  return lastModified === null ? tag : [...tag, "Last-Modified", lastModified];
-}
+const names = {
+  etag: fieldName("ETag"),
+  lastModified: fieldName("Last-Modified"),
+  requestId: fieldName("X-Request-Id"),
+};
 
 function setValidators(shared: SharedHeaders, prepared: Repeated): void {
   const { headers } = shared;
