@@ -2,7 +2,8 @@
 
 import { checkValue, type FieldName, fieldName, isAscii } from "./field-lines.ts";
 
-export type PlainBody = string | Uint8Array<ArrayBuffer>;
+type PlainBytes = Uint8Array<ArrayBuffer>;
+export type PlainBody = string | PlainBytes;
 
 const bodyKey = Symbol("plain body");
 
@@ -146,6 +147,17 @@ export function withStatus(response: Response, status: number): Response {
 export const takesPlainResponse = Symbol("takes a plain response");
 
 export const canBePlain = (request: Request): boolean => takesPlainResponse in request;
+
+/** Returns the whole body of a request and marks it as read, if all of it has arrived; otherwise undefined. */
+export const takeBody = Symbol("take the body");
+
+export interface ReceivedRequest {
+  [takeBody](): PlainBytes | undefined;
+}
+
+/** Undefined also for a request whose server does not tell what has arrived. */
+export const takeReceivedBody = (request: Request): PlainBytes | undefined =>
+  (request as Partial<ReceivedRequest>)[takeBody]?.();
 
 /** For a request that takes it: the application uses what it has in common with a Response. */
 export const plainResponse = (

@@ -10,15 +10,14 @@ import {
   type Choices,
   inPackets,
   type RandomRequest,
-  randomRequest,
+  randomRequests,
 } from "./http1/random-requests.ts";
 import { readResponses, type SentResponse } from "./http1/responses.ts";
 import { errorResponse, maxHeaderBytes, repeat, talk } from "./http1/talk.ts";
 
-const randomRequests = (choices: Choices): RandomRequest[] =>
-  choices
-    .list(5, () => randomRequest(choices, choices.isTrue(0.03) ? 8_000 : choices.of([3, 80, 300])))
-    .filter(({ url }) => url !== undefined);
+/** Without those for the whole server, which the application does not get. */
+const requestsOf = (choices: Choices): RandomRequest[] =>
+  randomRequests(choices).filter(({ url }) => url !== undefined);
 
 const streamOf = (requests: readonly RandomRequest[]): Buffer =>
   Buffer.concat(requests.map(({ bytes }) => bytes));
@@ -39,7 +38,7 @@ function checkContent(handled: Handled, response: SentResponse | undefined): voi
 describe("any application", () => {
   it("gets each request, and its responses are sent in order", within(60_000), () =>
     repeat("applications", runs(60, 40_000), async (choices) => {
-      const requests = randomRequests(choices);
+      const requests = requestsOf(choices);
       const application = new RandomApplication(choices);
       const isHasty = choices.isTrue(0.5) ? () => choices.isTrue(0.7) : undefined;
       const closesLater = choices.isTrue(0.5);
@@ -91,7 +90,7 @@ describe("a client that leaves", () => {
       const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
       const take = randomTake(choices);
       const socket = new FakeSocket(server, { closesLater: choices.isTrue(0.5), take });
-      await leave(choices, socket, streamOf(randomRequests(choices)));
+      await leave(choices, socket, streamOf(requestsOf(choices)));
       const stopping = choices.isTrue(0.3) ? server.stop(0) : undefined;
       await socket.settle();
       await (stopping ?? server.stop(0));
@@ -154,7 +153,7 @@ describe("a server that stops", () => {
       const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
       const take = randomTake(choices);
       const socket = new FakeSocket(server, { closesLater: choices.isTrue(0.5), take });
-      const requests = randomRequests(choices);
+      const requests = requestsOf(choices);
       const packets = inPackets(choices, streamOf(requests));
       const moment = choices.below(packets.length + 1);
       let stopped: Promise<void> | undefined;

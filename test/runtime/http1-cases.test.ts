@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { responseOf } from "../../src/lib/plain-response.ts";
+import { responseOf, takeReceivedBody } from "../../src/lib/plain-response.ts";
 import type { Serving } from "../../src/runtime/http1/active-request.ts";
 import { Http1Server } from "../../src/runtime/http1/server.ts";
 import { FakeSocket, type SocketOptions, turn } from "./http1/fake-socket.ts";
@@ -52,6 +52,17 @@ describe("requests", () => {
     }
   });
 
+  it("a section that is sent again has its own body, and the authority of its target", async () => {
+    const absolute = "POST http://b/c HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n";
+    const plain = post("Content-Length: 1");
+    const stream = [absolute, absolute, plain, plain, absolute].map((head, at) => `${head}${at}`);
+    const { socket } = await talk([Buffer.from(stream.join(""))], echo);
+    assert.deepEqual(
+      readResponses(socket.sent, []).map(({ body }) => String(body)),
+      ["http://b/c 0", "http://b/c 1", "http://a/a 2", "http://a/a 3", "http://b/c 4"],
+    );
+  });
+
   for (const [title, stream, expected] of cases)
     it(`${title} → ${expected}`, async () => {
       const { socket } = await talk([Buffer.from(stream, "latin1")], echo);
@@ -61,6 +72,22 @@ describe("requests", () => {
 
 describe("bodies", () => {
   const partial = `${post("Content-Length: 10")}hello`;
+
+  it("one that has arrived is taken once, and then counts as read", async () => {
+    const packets = [`${post("Content-Length: 5")}hello${partial}`, "world"];
+    const taken: unknown[] = [];
+    const { socket } = await talk(
+      packets.map((text) => Buffer.from(text)),
+      async (request) => {
+        taken.push(takeReceivedBody(request)?.toString(), request.bodyUsed);
+        taken.push(takeReceivedBody(request));
+        if (!request.bodyUsed) taken.push(await request.text());
+        return new Response("");
+      },
+    );
+    assert.deepEqual(statuses(socket), [200, 200]);
+    assert.deepEqual(taken, ["hello", true, undefined, undefined, false, undefined, "helloworld"]);
+  });
 
   for (const read of [
     (request: Request) => request.text(),

@@ -9,9 +9,8 @@ import {
   type Choices,
   inPackets,
   mutated,
-  type RandomRequest,
   randomBytes,
-  randomRequest,
+  randomRequests,
 } from "./http1/random-requests.ts";
 import { type Reading, type ReadRequest, readStream } from "./http1/reading.ts";
 import { readResponses, type SentResponse } from "./http1/responses.ts";
@@ -158,8 +157,3 @@ describe("any bytes", () => {
     await repeat("noise", runs(20, 3_000), (choices) => check(choices, randomBytes(choices, 100)));
   });
 });
-
-const randomRequests = (choices: Choices): RandomRequest[] =>
-  choices.list(5, () =>
-    randomRequest(choices, choices.isTrue(0.03) ? 8_000 : choices.of([3, 80, 300])),
-  );

@@ -3,7 +3,8 @@
 import { overloaded } from "../../domain/problems.ts";
 import { scanJson } from "../../lib/json/scan.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
-import { canBePlain } from "../../lib/plain-response.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { canBePlain, takeReceivedBody } from "../../lib/plain-response.ts";
 import { type Draft, readDraft } from "../../model/draft.ts";
 import { Problem } from "../../model/problem.ts";
 import { readCoding } from "../headers/content-coding.ts";
@@ -26,19 +27,32 @@ export function checkContentLength({ request, services }: RequestContext): Probl
   return Number(declared) > services.maxBodyBytes ? tooLarge(services.maxBodyBytes) : undefined;
 }
 
-/** Reads the whole decoded body; without Content-Length its bytes are counted. */
-export async function readBody(context: RequestContext): Promise<Uint8Array | Problem> {
-  const { request, services } = context;
+/** Reads the whole decoded body. A small one has mostly arrived, and nothing is awaited then. */
+export function readBody(context: RequestContext): MaybePromise<Uint8Array | Problem> {
+  const { request } = context;
   const { headers } = request;
   const rejected = checkContentLength(context);
   if (rejected !== undefined) return rejected;
   const isPlain = !headers.has("content-encoding") && !headers.has("content-digest");
+  if (!isPlain || !isSmall(headers)) return readCounted(context);
+  return takeReceivedBody(request) ?? readSmall(request);
+}
+
+async function readSmall(request: Request): Promise<Uint8Array | Problem> {
   try {
-    if (isPlain && isSmall(headers)) return await bytesOf(request);
+    // Not every Request has the faster method.
+    return canBePlain(request)
+      ? await request.bytes()
+      : new Uint8Array(await request.arrayBuffer());
   } catch (thrown) {
     if (request.signal.aborted) return bodyAborted;
     throw thrown;
   }
+}
+
+/** Counts the bytes as they are decoded. */
+async function readCounted(context: RequestContext): Promise<Uint8Array | Problem> {
+  const { services } = context;
   const limit = { bytes: services.maxBodyBytes, problem: tooLarge(services.maxBodyBytes) };
   const chunks: Uint8Array[] = [];
   for await (const chunk of readContent(context, limit)) {
@@ -48,10 +62,6 @@ export async function readBody(context: RequestContext): Promise<Uint8Array | Pr
   }
   return Buffer.concat(chunks);
 }
-
-/** Not every Request has the faster method. */
-const bytesOf = async (request: Request): Promise<Uint8Array> =>
-  canBePlain(request) ? request.bytes() : new Uint8Array(await request.arrayBuffer());
 
 /** Bodies up to this size are read at once and not counted. */
 const smallBodyBytes = 16_384;

@@ -1,5 +1,6 @@
 // Reads the body of a POST as a draft, in any supported format.
 
+import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Rules } from "../../model/collection.ts";
 import { isHoneypotFilled } from "../../model/form.ts";
 import { Problem } from "../../model/problem.ts";
@@ -16,14 +17,14 @@ import { draftOfForm, readPairs } from "./urlencoded.ts";
 export function readDraftBody(
   context: RequestContext,
   key: string | undefined,
-): Promise<ReceivedDraft | Problem> {
+): MaybePromise<ReceivedDraft | Problem> {
   return context.measure("parse", () => readDraft(context, key));
 }
 
 function readDraft(
   context: RequestContext,
   key: string | undefined,
-): Promise<ReceivedDraft | Problem> {
+): MaybePromise<ReceivedDraft | Problem> {
   const { rules } = context.collection;
   const keyProblem = context.collection.requireKey(key);
   switch (typeOf(context.request.headers)) {
@@ -56,14 +57,15 @@ async function readForm(
   return { draft, files: [], fingerprint: bytes, isHoneypotFilled: isHoneypotFilled(pairs, rules) };
 }
 
-async function readJson(
+function readJson(
   context: RequestContext,
   keyProblem: Problem | undefined,
-): Promise<ReceivedDraft | Problem> {
+): MaybePromise<ReceivedDraft | Problem> {
   const rejected = checkJsonBody(context, createTypes) ?? keyProblem;
   if (rejected !== undefined) return rejected;
-  const bytes = await readBody(context);
-  if (bytes instanceof Problem) return bytes;
-  const draft = readFields(bytes);
-  return draft instanceof Problem ? draft : { draft, files: [], fingerprint: bytes };
+  return then(readBody(context), (bytes) => {
+    if (bytes instanceof Problem) return bytes;
+    const draft = readFields(bytes);
+    return draft instanceof Problem ? draft : { draft, files: [], fingerprint: bytes };
+  });
 }

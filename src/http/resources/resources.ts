@@ -91,7 +91,9 @@ export async function createResource(context: RequestContext): Promise<Response 
   if (tooMany !== undefined) return tooMany;
   const collectionCondition = readCollectionCondition(context);
   if (collectionCondition instanceof Problem) return collectionCondition;
-  const received = await readDraftBody(context, key);
+  const reading = readDraftBody(context, key);
+  // Nothing is awaited when the body has arrived.
+  const received = reading instanceof Promise ? await reading : reading;
   if (received instanceof Problem) return received;
   const { draft, fingerprint, files } = received;
   if (draft.id !== undefined) return idInPost;

@@ -42,6 +42,8 @@ export interface ConnectionControls {
   destroy(): void;
 }
 
+const nothing = Buffer.alloc(0);
+
 export class ActiveRequest {
   readonly #connection: ConnectionControls;
   readonly #head: RequestHead;
@@ -108,7 +110,7 @@ export class ActiveRequest {
       this.#owesContinue = false;
       body.end();
     }
-    return bytes.subarray(end);
+    return end === bytes.length ? nothing : bytes.subarray(end);
   }
 
   /** The application waits for more of the body, or drops it. */
@@ -140,8 +142,19 @@ export class ActiveRequest {
       const { fetch, releaseChunk } = serving;
       const response = fetch(request, peerAddress, undefined, sendInterim, releaseChunk);
       if (response instanceof Promise)
-        response.then((later) => this.#respond(later)).catch((cause) => this.#fail(cause));
+        response.then(
+          (later) => this.#respondOrFail(later),
+          (cause) => this.#fail(cause),
+        );
       else this.#respond(response);
+    } catch (cause) {
+      this.#fail(cause);
+    }
+  }
+
+  #respondOrFail(response: Response): void {
+    try {
+      this.#respond(response);
     } catch (cause) {
       this.#fail(cause);
     }

@@ -1,12 +1,12 @@
 // A request as the application reads it: the members of Request, made when they are used.
 
-import { takesPlainResponse } from "../../lib/plain-response.ts";
+import { type ReceivedRequest, takeBody, takesPlainResponse } from "../../lib/plain-response.ts";
 import type { ReceivedHeaders } from "./received-headers.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { RequestHead } from "./request-head.ts";
 
 /** What a Request of the platform has and the application may use, without what it costs to make one. */
-export class IncomingRequest {
+export class IncomingRequest implements ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: ReceivedHeaders;
@@ -47,6 +47,13 @@ export class IncomingRequest {
 
   get bodyUsed(): boolean {
     return this.#bodyUsed || (this.#stream?.locked ?? false);
+  }
+
+  [takeBody](): Uint8Array<ArrayBuffer> | undefined {
+    const body = this.#body;
+    if (this.bodyUsed || !body?.isComplete) return undefined;
+    this.#bodyUsed = true;
+    return body.take();
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {

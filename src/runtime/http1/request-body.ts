@@ -20,6 +20,11 @@ export class RequestBody {
     this.#want = want;
   }
 
+  /** Whether all of it has arrived. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
   /** The bytes that are received and not read. */
   get waitingBytes(): number {
     return this.#bytes;
@@ -107,6 +112,11 @@ export class RequestBody {
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
     while (!this.#isComplete && this.#error === undefined) await this.#arrival();
     if (this.#error !== undefined) throw this.#error;
+    return this.take();
+  }
+
+  /** Returns what was received and not read. */
+  take(): Uint8Array<ArrayBuffer> {
     const [first, second] = this.#chunks;
     const all = first && !second ? first : Buffer.concat(this.#chunks);
     this.#drop();

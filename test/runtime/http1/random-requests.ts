@@ -52,7 +52,31 @@ const space = (choices: Choices): string => choices.text(" \t", choices.isTrue(0
 const mixed = (choices: Choices, word: string): string =>
   [...word].map((each) => (choices.isTrue(0.5) ? each.toUpperCase() : each)).join("");
 
-export function randomRequest(choices: Choices, maxBody: number): RandomRequest {
+/** Up to five requests of one connection. Clients repeat requests, some with another body. */
+export function randomRequests(choices: Choices): RandomRequest[] {
+  const requests: RandomRequest[] = [];
+  const count = choices.below(6);
+  while (requests.length < count) {
+    const last = requests.at(-1);
+    const maxBody = choices.isTrue(0.03) ? 8_000 : choices.of([3, 80, 300]);
+    requests.push(
+      last !== undefined && choices.isTrue(0.3)
+        ? withOtherBody(choices, last)
+        : randomRequest(choices, maxBody),
+    );
+  }
+  return requests;
+}
+
+/** The same header section, and a body of the same length. */
+function withOtherBody(choices: Choices, request: RandomRequest): RandomRequest {
+  if (request.isChunked) return request;
+  const body = Buffer.from(request.body.map(() => choices.below(256)));
+  const head = request.bytes.subarray(0, request.bytes.length - body.length);
+  return { ...request, body, bytes: Buffer.concat([head, body]) };
+}
+
+function randomRequest(choices: Choices, maxBody: number): RandomRequest {
   const method = choices.of(methods);
   const minor = choices.isTrue(0.07) ? 0 : 1;
   const lines: [string, string][] = [];
