@@ -1,6 +1,6 @@
 // Counts the resources that do not match a definition, and lists the first few.
 
-import { nextTurn } from "../lib/turns.ts";
+import { RestingTurns } from "../lib/turns.ts";
 import type { Definition } from "../model/definition.ts";
 import type { FieldError } from "../model/problem.ts";
 import { entryErrors, listFields } from "../model/query/entry-limit.ts";
@@ -21,8 +21,7 @@ import { duplicateErrors } from "./not-unique.ts";
 export const noViolations: Violations = { count: 0, first: [] };
 
 const maxListed = 10;
-/** After each page other requests get a turn. */
-const page = { limit: 100, maxBytes: 256 * 1024 };
+const page = { limit: 50, maxBytes: 256 * 1024 };
 /** So many resources are checked in any case. */
 const alwaysChecked = 5_000;
 
@@ -41,6 +40,7 @@ export async function findViolations(
 ): Promise<Violations> {
   const finder = new ViolationFinder(definition, comparesValues);
   if (finder.acceptsAnything) return noViolations;
+  const turns = new RestingTurns();
   const end = performance.now() + maxMs;
   for (let checked = 0, limit = page.limit; ; ) {
     const { maxBytes } = page;
@@ -48,14 +48,16 @@ export async function findViolations(
     const slice = await store.slice(collection, range);
     limit = slice?.fits ?? page.limit;
     if (slice?.fits !== undefined) continue;
-    for (const resource of slice?.resources ?? [])
+    for (const resource of slice?.resources ?? []) {
+      const startedAt = performance.now();
       finder.check(resource, await danglingErrors(store, definition, resource));
+      await turns.take(performance.now() - startedAt);
+    }
     checked += slice?.resources.length ?? 0;
     if (!slice || slice.resources.length === 0 || checked >= slice.collection.total)
       return finder.violations;
     if (checked >= alwaysChecked && performance.now() >= end)
       return { ...finder.violations, checked };
-    await nextTurn();
   }
 }
 

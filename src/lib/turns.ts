@@ -1,5 +1,7 @@
 // Divides long work into turns of the event loop, so that other requests do not wait long for it.
 
+import { setTimeout as sleep } from "node:timers/promises";
+
 /** The work of one turn, in bytes that are read or written. It takes well under a millisecond. */
 export const turnBytes = 65_536;
 
@@ -44,6 +46,25 @@ export class TimedTurns extends Turns {
     return super.take(isLong ? turnBytes : bytes)?.then(() => {
       this.#startedAt = performance.now();
     });
+  }
+}
+
+/** So much work is done without rests, so that what is short ends soon. */
+const promptMs = 20;
+const restMs = 4;
+
+/** For work that may take seconds: it rests between its turns, so that most of the time is for others. */
+export class RestingTurns {
+  #turnMs = 0;
+  #workedMs = 0;
+
+  /** Returns a promise of the next turn when this one has lasted a millisecond. */
+  take(ms: number): Promise<void> | undefined {
+    this.#turnMs += ms;
+    if (this.#turnMs < maxTurnMs) return undefined;
+    this.#workedMs += this.#turnMs;
+    this.#turnMs = 0;
+    return this.#workedMs < promptMs ? nextTurn() : sleep(restMs);
   }
 }
 

@@ -3,6 +3,7 @@
 import { serve } from "#runtime";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import type { Action } from "../model/action.ts";
+import { readDefinition } from "../model/read-definition.ts";
 import type { Server } from "../runtime/runtime.ts";
 import type { Committer } from "../store/remote-committer.ts";
 import { type App, assemble, type CollectMetrics, describeStore } from "./app.ts";
@@ -39,6 +40,14 @@ export async function openApp(
   }
 }
 
+/** Soon after the start, and not for a server that stops at once. */
+const prepareAfterMs = 2_000;
+
+/** The first definition takes thirty times as long as others, and nobody is answered meanwhile. */
+function prepareDefinitions(): void {
+  readDefinition('{"schema":{"properties":{"name":{"type":"string"}}}}');
+}
+
 export async function listenFor(config: Config, app: App, log: Log): Promise<Server> {
   const { host, port, workers } = config;
   const { fetch, errorResponse } = app;
@@ -47,6 +56,7 @@ export async function listenFor(config: Config, app: App, log: Log): Promise<Ser
   const http2 = config.http2 === "on";
   const options = { host, port, fetch, errorResponse, maxHeaderBytes, isShared, tls, http2 };
   const server = await serve(options);
+  setTimeout(prepareDefinitions, prepareAfterMs).unref();
   const files = certificateFiles(config);
   return files && tls ? followCertificate(server, files, tls, app, log) : server;
 }

@@ -2,7 +2,14 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { eachInTurns, inTurns, nextTurn, Turns, turnBytes } from "../../src/lib/turns.ts";
+import {
+  eachInTurns,
+  inTurns,
+  nextTurn,
+  RestingTurns,
+  Turns,
+  turnBytes,
+} from "../../src/lib/turns.ts";
 import { largestTurn, turnsOf } from "../turns-of.ts";
 
 describe("a turn", () => {
@@ -49,6 +56,19 @@ describe("a turn", () => {
       ),
     );
     assert.equal(largest, turnBytes);
+  });
+
+  it("of long work lasts a millisecond, and is followed by a rest after the first ones", async () => {
+    const turns = new RestingTurns();
+    assert.equal(turns.take(0.6), undefined);
+    assert.ok(turns.take(0.6) instanceof Promise);
+    assert.equal(turns.take(0.6), undefined);
+    let isTimerDone = false;
+    setTimeout(() => {
+      isTimerDone = true;
+    }, 0);
+    await turns.take(20);
+    assert.ok(isTimerDone);
   });
 
   it("has only a piece of a large chunk", async () => {
