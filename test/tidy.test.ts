@@ -74,7 +74,6 @@ const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
 /** Where each dependency is imported. A dependency that is not listed is not used. */
 const packages: Readonly<Record<string, RegExp>> = {
   "@eslint-community/regexpp": /^src\/lib\/regex\/pattern\.ts$/,
-  "@hono/node-server": /^src\/runtime\/node/,
   commander: /^src\/(main|cli\/(config-options|admin-commands|store-commands))\.ts$/,
   "content-type": /^src\/http\//,
   negotiator: /^src\/http\//,

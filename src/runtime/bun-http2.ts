@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { claimPort, mayChange, releaseChunk } from "./bun-listener.ts";
 import { badPath, rawRoutes } from "./bun-raw-target.ts";
-import { withoutStream } from "./head.ts";
 import type { Serve, ServeOptions } from "./runtime.ts";
 
 /** A connection is closed when the header section takes longer, or when it is idle for so long. */
@@ -140,9 +139,14 @@ function mayBeSlow(method: string, headers: Headers): boolean {
   return method === "POST" || headers.has("transfer-encoding");
 }
 
-/** Bun omits Date when it removes a body; RFC 9110 §6.6.1 requires it on every 2xx to 4xx. */
-async function headResponse(response: Response | Promise<Response>): Promise<Response> {
-  const withoutBody = await withoutStream(response);
-  withoutBody.headers.set("Date", new Date().toUTCString());
-  return withoutBody;
+/**
+ * Bun omits Date when it removes a body; RFC 9110 §6.6.1 requires it on every 2xx to 4xx. It also replaces
+ * the Content-Length of a stream with `chunked`.
+ */
+async function headResponse(getResponse: Response | Promise<Response>): Promise<Response> {
+  const response = await getResponse;
+  response.headers.set("Date", new Date().toUTCString());
+  if (!response.headers.has("content-length")) return response;
+  await response.body?.cancel();
+  return new Response(null, { status: response.status, headers: response.headers });
 }

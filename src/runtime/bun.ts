@@ -67,6 +67,8 @@ const listenFor = (server: Http1Server, { host, port, tls, isShared = false }: S
 /** The methods that end a connection have other names. */
 const socketOf = (socket: Bun.Socket<Connection>): Socket => ({
   write: (data) => socket.write(data),
+  // The kernel has what was taken.
+  isFull: false,
   shutdown: () => socket.shutdown(),
   close: () => socket.end(),
   terminate: () => socket.terminate(),

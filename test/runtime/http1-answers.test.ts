@@ -29,6 +29,11 @@ function randomTake(choices: Choices): (bytes: number) => number {
   return (bytes) => (way === 1 ? choices.of([0, 1, 7, 500]) : choices.below(bytes + 1));
 }
 
+/** Whether a socket keeps some of what it takes. */
+function randomKeeps(choices: Choices): (() => boolean) | undefined {
+  return choices.isTrue(0.5) ? () => choices.isTrue(0.5) : undefined;
+}
+
 function checkContent(handled: Handled, response: SentResponse | undefined): void {
   assert.equal(response?.status, handled.status);
   const content = contentOf(handled);
@@ -44,7 +49,8 @@ describe("any application", () => {
       const closesLater = choices.isTrue(0.5);
       const take = randomTake(choices);
       const packets = inPackets(choices, streamOf(requests));
-      const { socket } = await talk(packets, application.fetch, { isHasty, closesLater, take });
+      const options = { isHasty, closesLater, take, keeps: randomKeeps(choices) };
+      const { socket } = await talk(packets, application.fetch, options);
       const { handled, pending } = application;
       assert.equal(pending, 0, "pending promises");
       const methods = requests.map(({ method }) => method);
@@ -89,7 +95,8 @@ describe("a client that leaves", () => {
       const { fetch } = application;
       const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
       const take = randomTake(choices);
-      const socket = new FakeSocket(server, { closesLater: choices.isTrue(0.5), take });
+      const keeps = randomKeeps(choices);
+      const socket = new FakeSocket(server, { closesLater: choices.isTrue(0.5), take, keeps });
       await leave(choices, socket, streamOf(requestsOf(choices)));
       const stopping = choices.isTrue(0.3) ? server.stop(0) : undefined;
       await socket.settle();
@@ -152,7 +159,8 @@ describe("a server that stops", () => {
       const { fetch, handled } = application;
       const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
       const take = randomTake(choices);
-      const socket = new FakeSocket(server, { closesLater: choices.isTrue(0.5), take });
+      const keeps = randomKeeps(choices);
+      const socket = new FakeSocket(server, { closesLater: choices.isTrue(0.5), take, keeps });
       const requests = requestsOf(choices);
       const packets = inPackets(choices, streamOf(requests));
       const moment = choices.below(packets.length + 1);

@@ -1,6 +1,7 @@
 // Serves a trivial application on the real runtime, and records what reaches it.
 
 import { serve } from "#runtime";
+import { responseOf } from "../../src/lib/plain-response.ts";
 import type { Fetch, ServeOptions, Server } from "../../src/runtime/runtime.ts";
 
 export const isBun = process.versions.bun !== undefined;
@@ -32,13 +33,14 @@ export async function start(fetch?: Fetch, more: Partial<ServeOptions> = {}): Pr
   const errors: TestServer["errors"] = [];
   const echo: Fetch = async (request, peerAddress) => {
     try {
-      return Response.json({
+      const seen: SeenRequest = {
         method: request.method,
         url: request.url,
         headers: Object.fromEntries(request.headers),
         peerAddress: peerAddress(),
         body: await request.text(),
-      } satisfies SeenRequest);
+      };
+      return responseOf(JSON.stringify(seen), { headers: { "content-type": "application/json" } });
     } catch (error) {
       bodyErrors.push(error);
       throw error;

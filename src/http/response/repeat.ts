@@ -10,7 +10,7 @@ import {
 } from "../../lib/plain-response.ts";
 import { RecentMap } from "../../lib/recent-map.ts";
 import type { RequestContext } from "../request/context.ts";
-import { copyIfKept, hasOldDate, withDate } from "./response.ts";
+import { hasOldDate, withDate } from "./response.ts";
 
 const maxSharedHeaders = 64;
 
@@ -61,7 +61,7 @@ export function repeat(prepared: Repeated, context: RequestContext): Response {
     return plainResponse(status, headers, body);
   }
   if (shared.setFor !== prepared) setValidators(shared, prepared);
-  const headers = copyIfKept(shared.headers);
+  const { headers } = shared;
   // Before the headers are copied, which is faster than after it.
   headers.set("X-Request-Id", requestId);
   return withDate(responseOf(body, { status, headers }), updatedAt, startTime);

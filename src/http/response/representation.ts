@@ -5,6 +5,7 @@ import type { Mask } from "../../domain/mask.ts";
 import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import type { ShownResource } from "../../domain/resources.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import { responseOf } from "../../lib/plain-response.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import {
@@ -26,7 +27,6 @@ import {
   setCaching,
   smallResponseBytes,
   withDate,
-  withOwnHeaders,
 } from "./response.ts";
 
 export interface RenderedPage extends ResponseHead {
@@ -86,7 +86,7 @@ function send(context: RequestContext, sent: Omit<Repeatable, keyof Source>): Re
   const isSmall = body === null || body.length <= smallResponseBytes;
   if (!isSmall) return withDate(createResponse(context, body, { status, headers }), updatedAt);
   if (source !== undefined) context.repeatable = { ...sent, ...source };
-  return withDate(withOwnHeaders(body, { status, headers }), updatedAt);
+  return withDate(responseOf(body, { status, headers }), updatedAt);
 }
 
 interface EncodedBody {

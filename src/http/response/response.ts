@@ -174,33 +174,6 @@ export function createResponse(
   return new Response(slicesOf(context, bytes), { ...init, headers });
 }
 
-let knownClass: typeof Response | undefined;
-let isKeeping = false;
-
-/**
- * Returns a copy of headers that several responses share, where a Response would keep the object itself: a
- * change would reach the others.
- */
-export const copyIfKept = (headers: Headers): Headers =>
-  keepsHeaders() ? new Headers(headers) : headers;
-
-/** The Response of @hono/node-server keeps it. It replaces the global class when the server starts. */
-function keepsHeaders(): boolean {
-  if (knownClass === Response) return isKeeping;
-  const headers = new Headers();
-  knownClass = Response;
-  isKeeping = new Response(null, { headers }).headers === headers;
-  return isKeeping;
-}
-
-/** Creates a response with its own copy of shared headers. */
-export function withOwnHeaders(
-  body: string | Uint8Array<ArrayBuffer> | null,
-  { status, headers }: { readonly status: number; readonly headers: Headers },
-): Response {
-  return responseOf(body, { status, headers: copyIfKept(headers) });
-}
-
 /** Creates a response whose headers can be changed: they are its own copy of those of JSON. */
 export function createJsonResponse(
   context: RequestContext,
@@ -210,7 +183,7 @@ export function createJsonResponse(
   const { services, request } = context;
   if (canBePlain(request) && (body === null || body.length <= smallResponseBytes))
     return plainResponse(status, new PlainHeaders(sharedFields(services.jsonHeaders)), body);
-  return createResponse(context, body, { status, headers: copyIfKept(services.jsonHeaders) });
+  return createResponse(context, body, { status, headers: services.jsonHeaders });
 }
 
 const knownFields = new WeakMap<Headers, SharedFields>();

@@ -59,7 +59,7 @@ export class ActiveRequest {
   isLast = false;
 
   constructor(head: RequestHead, connection: ConnectionControls) {
-    const { bodyBytes, expectsContinue } = head.fields;
+    const { bodyBytes, expectsContinue, headers } = head.fields;
     this.#connection = connection;
     this.#head = head;
     this.#owesContinue = expectsContinue && head.minor === 1;
@@ -67,7 +67,7 @@ export class ActiveRequest {
       this.#body = new RequestBody(() => this.#want());
       this.#decoder = bodyBytes < 0 ? new ChunkedBody() : new SizedBody(bodyBytes);
     }
-    this.#request = new IncomingRequest(head, this.#body);
+    this.#request = new IncomingRequest(head.method, head.url, headers, this.#body);
   }
 
   get hasResponse(): boolean {

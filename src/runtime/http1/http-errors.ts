@@ -58,7 +58,7 @@ export const failed: HttpError = {
   detail: "The server failed while handling this request.",
 };
 
-/** More header lines are rejected. node:http keeps about this many and drops the rest silently. */
+/** More header lines are rejected. */
 export const maxFieldLines = 1_000;
 
 export const tooManyLines: HttpError = {

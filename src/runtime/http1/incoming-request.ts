@@ -3,7 +3,6 @@
 import { type ReceivedRequest, takeBody, takesPlainResponse } from "../../lib/plain-response.ts";
 import type { ReceivedHeaders } from "./received-headers.ts";
 import type { RequestBody } from "./request-body.ts";
-import type { RequestHead } from "./request-head.ts";
 
 /** What a Request of the platform has and the application may use, without what it costs to make one. */
 export class IncomingRequest implements ReceivedRequest {
@@ -17,10 +16,15 @@ export class IncomingRequest implements ReceivedRequest {
   #abort: AbortController | undefined;
   #isGone = false;
 
-  constructor(head: RequestHead, body: RequestBody | undefined) {
-    this.method = head.method;
-    this.url = head.url;
-    this.headers = head.fields.headers;
+  constructor(
+    method: string,
+    url: string,
+    headers: ReceivedHeaders,
+    body: RequestBody | undefined,
+  ) {
+    this.method = method;
+    this.url = url;
+    this.headers = headers;
     this.#body = body;
   }
 

@@ -13,7 +13,12 @@ export interface Framing {
 }
 
 /** Fields that the connection writes. */
-const ownFields = new Set(["connection", "content-length", "keep-alive", "transfer-encoding"]);
+export const ownFields = new Set([
+  "connection",
+  "content-length",
+  "keep-alive",
+  "transfer-encoding",
+]);
 
 /** Throws if a field of the application is not valid. */
 export function writeHead(status: number, headers: Headers, framing: Framing): string {

@@ -47,9 +47,9 @@ function sendPlain(
 }
 
 /** Responses with these never have a body (RFC 9112 §6.3). */
-const isBodiless = (status: number): boolean => status === 204 || status === 304;
+export const isBodiless = (status: number): boolean => status === 204 || status === 304;
 
-const hasBody = (status: number, method: string): boolean =>
+export const hasBody = (status: number, method: string): boolean =>
   method !== "HEAD" && !isBodiless(status);
 
 interface Head {
@@ -69,7 +69,7 @@ function write(output: Output, head: Head, body: PlainBody | null, bodyBytes: nu
 }
 
 /** A response to HEAD may have the length of a body that it does not have. */
-const lengthOf = (headers: Headers, method: string, bytes: number): number =>
+export const lengthOf = (headers: Headers, method: string, bytes: number): number =>
   method === "HEAD" && bytes === 0 ? Number(headers.get("content-length") ?? 0) : bytes;
 
 function sendStream(

@@ -1,8 +1,16 @@
 // What a connection needs of a socket, and how bytes are sent that the kernel does not take at once.
 
-export interface Socket {
-  /** Returns how many bytes were taken; the rest is sent after the next drain. Negative when it is closed. */
-  write(data: string | Uint8Array): number;
+export interface Writer {
+  /**
+   * Returns how many bytes were taken; the rest is sent after the next drain. Negative when it is closed.
+   * `byteLength` is that of the data in UTF-8.
+   */
+  write(data: string | Uint8Array, byteLength: number): number;
+  /** Whether bytes that were taken wait in this process. A drain follows. */
+  readonly isFull: boolean;
+}
+
+export interface Socket extends Writer {
   /** Closes the sending side after all that was written. */
   shutdown(): void;
   /** Closes both sides. What was written is still sent. */
@@ -16,24 +24,24 @@ export interface Socket {
 
 /** Sends in order, and says when everything was taken. What a closed socket does not take waits for `abandon`. */
 export class Output {
-  readonly #socket: Socket;
+  readonly #socket: Writer;
   readonly #waiting: Uint8Array[] = [];
   #isAbandoned = false;
   #drained: (() => void)[] = [];
 
-  constructor(socket: Socket) {
+  constructor(socket: Writer) {
     this.#socket = socket;
   }
 
   /** Whether bytes wait for the client to read. */
   get isBlocked(): boolean {
-    return this.#waiting.length > 0;
+    return this.#waiting.length > 0 || this.#socket.isFull;
   }
 
   /** `byteLength` is that of the data in UTF-8. */
   write(data: string | Uint8Array, byteLength: number): void {
     if (this.#isAbandoned) return;
-    const written = this.isBlocked ? 0 : this.#socket.write(data);
+    const written = this.isBlocked ? 0 : this.#socket.write(data, byteLength);
     if (written >= byteLength) return;
     const bytes = typeof data === "string" ? Buffer.from(data) : data;
     this.#waiting.push(bytes.subarray(Math.max(0, written)));
@@ -42,9 +50,10 @@ export class Output {
   /** The socket takes bytes again. */
   drain(): void {
     for (;;) {
+      if (this.#socket.isFull) return;
       const [bytes] = this.#waiting;
       if (bytes === undefined) break;
-      const written = this.#socket.write(bytes);
+      const written = this.#socket.write(bytes, bytes.byteLength);
       if (written < bytes.byteLength) {
         this.#waiting[0] = bytes.subarray(Math.max(0, written));
         return;

@@ -7,6 +7,8 @@ import type { Socket } from "../../../src/runtime/http1/socket.ts";
 export interface SocketOptions {
   /** How many bytes of a write are taken. All by default. */
   readonly take?: (bytes: number) => number;
+  /** Whether a write is taken as a whole, but not sent before the next drain. Never by default. */
+  readonly keeps?: (() => boolean) | undefined;
   /** Whether the server hears of a close in a later turn, not at once. */
   readonly closesLater?: boolean;
 }
@@ -20,6 +22,7 @@ export class FakeSocket implements Socket {
   readonly #server: Connections;
   readonly #options: SocketOptions;
   readonly #sent: Buffer[] = [];
+  #kept: Buffer | undefined;
   isPaused = false;
   /** Whether the server has closed its sending side. */
   isShut = false;
@@ -28,7 +31,7 @@ export class FakeSocket implements Socket {
   isClosed = false;
   /** Whether both sides were closed immediately. */
   isTerminated = false;
-  /** Whether a write was not taken as a whole, so that the server waits for a drain. */
+  /** Whether a write was not taken as a whole, or not sent, so that the server waits for a drain. */
   isFull = false;
   /** What no server may do. */
   readonly mistakes: string[] = [];
@@ -44,10 +47,23 @@ export class FakeSocket implements Socket {
       this.mistakes.push(`write after the end: ${JSON.stringify(String(data).slice(0, 40))}`);
     if (this.isShut || this.isClosed) return -1;
     const bytes = typeof data === "string" ? Buffer.from(data) : Buffer.from(data);
+    if (this.isFull) this.mistakes.push("write before the drain");
+    if (this.#options.keeps?.()) return this.#keep(bytes);
     const taken = Math.min(bytes.length, this.#options.take?.(bytes.length) ?? bytes.length);
     this.#sent.push(bytes.subarray(0, taken));
     this.isFull = taken < bytes.length;
     return taken;
+  }
+
+  #keep(bytes: Buffer): number {
+    this.#kept = bytes;
+    this.isFull = true;
+    return bytes.length;
+  }
+
+  #sendKept(): void {
+    if (this.#kept !== undefined) this.#sent.push(this.#kept);
+    this.#kept = undefined;
   }
 
   shutdown(): void {
@@ -57,6 +73,7 @@ export class FakeSocket implements Socket {
 
   close(): void {
     progress();
+    this.#sendKept();
     this.isShut = true;
     this.#end();
   }
@@ -97,7 +114,9 @@ export class FakeSocket implements Socket {
   /** The kernel has room again. */
   drain(): void {
     this.isFull = false;
-    if (!this.isClosed) this.connection.drain();
+    if (this.isClosed) return;
+    this.#sendKept();
+    this.connection.drain();
   }
 
   /** Everything that was sent. */
