@@ -8,9 +8,9 @@ import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
 import type { Scope } from "../model/token.ts";
 import { readBearer } from "./request/authorize.ts";
-import type { RequestContext, RouteName, Services } from "./request/context.ts";
+import type { RequestContext, RouteName, Services, SharedResponse } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
-import { HeaderSharing, type Repeated, repeat } from "./response/repeat.ts";
+import { sendShared } from "./response/shared-response.ts";
 
 /** The limit for all responses, whose bodies the store's own cache holds in part. */
 const maxBytes = 24 * 1024 * 1024;
@@ -28,8 +28,8 @@ interface RequestFields {
   readonly ifNoneMatch: string | null;
 }
 
-interface PreparedResponse extends Repeated {
-  readonly fields: RequestFields;
+interface PreparedResponse extends SharedResponse {
+  readonly requestFields: RequestFields;
   /** Whose access was checked last, and at which version of the store. */
   principal: Principal | undefined;
   version: number;
@@ -70,7 +70,6 @@ export class PreparedResponses {
   readonly #services: Services;
   /** By URL; responses of one caller by URL and Authorization. */
   readonly #variants = new RecentMap<string, PreparedResponse>(maxBytes, weigh);
-  readonly #sharedHeaders = new HeaderSharing();
   #recentFields: readonly RequestFields[] = [];
   /** Consecutive requests often have the same caller. */
   #lastCaller: Caller | undefined;
@@ -89,7 +88,7 @@ export class PreparedResponses {
     if (prepared === undefined) return undefined;
     context.path = prepared.path;
     context.route = prepared.route;
-    return countRequest(context) ?? repeat(prepared, context);
+    return countRequest(context) ?? sendShared(prepared, context);
   }
 
   /** Returns the response that this caller would get now. Sets the principal. */
@@ -103,7 +102,7 @@ export class PreparedResponses {
     if (version === undefined || principal === undefined) return undefined;
     context.principal = principal;
     let each: PreparedResponse | undefined = first;
-    while (each && !(areIn(headers, each.fields) && this.#isValid(each, principal, version)))
+    while (each && !(areIn(headers, each.requestFields) && this.#isValid(each, principal, version)))
       each = each.next;
     return each;
   }
@@ -115,10 +114,9 @@ export class PreparedResponses {
     const { collection } = context;
     const { headers, url } = request;
     if (hasOtherPreconditions(headers) || this.#services.storeVersion() === undefined) return;
-    const { headers: responseHeaders } = repeatable;
     // Without spreading, which would put most members outside of the object.
     const added: PreparedResponse = {
-      fields: this.#sharedFields(headers),
+      requestFields: this.#sharedFields(headers),
       // The first repetition checks the state, which may have changed since it was read.
       principal: undefined,
       version: -1,
@@ -126,9 +124,9 @@ export class PreparedResponses {
       route,
       path,
       status: repeatable.status,
-      shared: this.#sharedHeaders.share(responseHeaders),
-      etag: responseHeaders.get("etag"),
-      lastModified: responseHeaders.get("last-modified"),
+      fields: repeatable.fields,
+      etag: repeatable.etag,
+      lastModified: repeatable.lastModified,
       updatedAt: repeatable.updatedAt,
       body: repeatable.body,
       next: undefined,
@@ -233,7 +231,7 @@ function othersThan(
   limit: number,
 ): PreparedResponse | undefined {
   if (first === undefined || limit === 0) return undefined;
-  if (first.fields === added.fields && first.mask === added.mask)
+  if (first.requestFields === added.requestFields && first.mask === added.mask)
     return othersThan(added, first.next, limit);
   first.next = othersThan(added, first.next, limit - 1);
   return first;

@@ -35,6 +35,17 @@ export class SharedFields {
     this.lines = [...this.values].map(([name, value]) => lineOf(name, value)).join("");
     this.isAscii = isAscii(this.lines);
   }
+
+  /** Whether headers have exactly these fields, apart from those that are left out. */
+  areIn(headers: Headers, leavesOut: ReadonlySet<string>): boolean {
+    let [isEach, count] = [true, 0];
+    headers.forEach((value, name) => {
+      if (leavesOut.has(name)) return;
+      count++;
+      if (this.values.get(fieldName(name)) !== value) isEach = false;
+    });
+    return isEach && count === this.values.size;
+  }
 }
 
 const lineOf = (name: FieldName, value: string): string => `${name.written}: ${value}\r\n`;

@@ -23,6 +23,7 @@ import type { Writes } from "../../domain/write/writes.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
 import type { MetricFamily } from "../../lib/metrics.ts";
+import type { PlainBody, SharedFields } from "../../lib/plain-response.ts";
 import type { Trace, Traces } from "../../lib/traces.ts";
 import { anonymous, type Principal } from "../../model/principal.ts";
 import type { Problem, ProblemKind } from "../../model/problem.ts";
@@ -99,13 +100,18 @@ export interface Services {
   ) => void;
 }
 
-/** A response that can be sent again, to any caller for whom it is current. */
-export interface Repeatable extends Source {
+/** A small response that shares most of its header fields with others. */
+export interface SharedResponse {
   readonly status: number;
-  readonly headers: Headers;
-  readonly body: string | Uint8Array<ArrayBuffer> | null;
+  readonly fields: SharedFields;
+  readonly etag: string | null;
+  readonly lastModified: string | null;
   readonly updatedAt: number | undefined;
+  readonly body: PlainBody | null;
 }
+
+/** A response that can be sent again, to any caller for whom it is current. */
+export type Repeatable = SharedResponse & Source;
 
 /** The state that a response is made from. */
 export interface Source {

@@ -5,7 +5,6 @@ import type { Mask } from "../../domain/mask.ts";
 import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import type { ShownResource } from "../../domain/resources.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import { responseOf } from "../../lib/plain-response.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import {
@@ -18,7 +17,7 @@ import {
   variantTag,
 } from "../headers/conditional.ts";
 import { type Coding, chooseCoding, encode } from "../headers/content-coding.ts";
-import type { Repeatable, RequestContext, Source } from "../request/context.ts";
+import type { RequestContext } from "../request/context.ts";
 import {
   createResponse,
   negotiated,
@@ -28,6 +27,7 @@ import {
   smallResponseBytes,
   withDate,
 } from "./response.ts";
+import { sendShared, sharedResponse } from "./shared-response.ts";
 
 export interface RenderedPage extends ResponseHead {
   readonly body: string;
@@ -79,14 +79,22 @@ export function sendEncoded(
   );
 }
 
+interface Sent {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string | Uint8Array<ArrayBuffer> | null;
+  readonly updatedAt: number | undefined;
+}
+
 /** Responds, and notes what can be sent again. A large body is sent in slices, so it is not repeated. */
-function send(context: RequestContext, sent: Omit<Repeatable, keyof Source>): Response {
-  const { status, headers, body, updatedAt } = sent;
+function send(context: RequestContext, { status, headers, body, updatedAt }: Sent): Response {
   const { source } = context;
   const isSmall = body === null || body.length <= smallResponseBytes;
-  if (!isSmall) return withDate(createResponse(context, body, { status, headers }), updatedAt);
-  if (source !== undefined) context.repeatable = { ...sent, ...source };
-  return withDate(responseOf(body, { status, headers }), updatedAt);
+  if (source === undefined || !isSmall)
+    return withDate(createResponse(context, body, { status, headers }), updatedAt);
+  const shared = sharedResponse(status, headers, body, updatedAt);
+  context.repeatable = { ...shared, ...source };
+  return sendShared(shared, context);
 }
 
 interface EncodedBody {
