@@ -76,7 +76,7 @@ describe("any bytes", () => {
       return readBody(request, number).then(
         (body) => {
           seen.push(seenOf(request, body));
-          return new Response(`${number}`);
+          return responseOf(`${number}`, {});
         },
         (error) => {
           cut.push(`${request.method} ${request.url}`);

@@ -51,6 +51,17 @@ describe("requests that reach the application", () => {
     assert.equal(closed, true);
   });
 
+  it("HTTP/1.0 keeps its connection if the client asks for it, and the end of the response is known", async () => {
+    const kept = "GET /a HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n";
+    const last = "GET /b HTTP/1.0\r\n\r\n";
+    const { responses, closed } = await send(server.port, kept + kept + last + kept);
+    assert.deepEqual(
+      responses.map((response) => response.headers.connection),
+      ["keep-alive", "keep-alive", "close"],
+    );
+    assert.equal(closed, true);
+  });
+
   it("Upgrade is ignored, and what follows it is never parsed from its middle", async () => {
     const upgrade = "Connection: Upgrade\r\nUpgrade: h2c\r\n";
     const hidden = "DELETE /hidden HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -7,7 +7,7 @@ import { IncomingRequest } from "./incoming-request.ts";
 import { RequestBody } from "./request-body.ts";
 import type { HeadOptions, RequestHead } from "./request-head.ts";
 import { statusLine } from "./response-head.ts";
-import { type BodySender, sendResponse } from "./response-sender.ts";
+import { type BodySender, hasLength, sendResponse } from "./response-sender.ts";
 import type { Output } from "./socket.ts";
 
 /** The rest of a body up to this size is read after an early response; otherwise the connection closes. */
@@ -187,7 +187,7 @@ export class ActiveRequest {
     }
     const { output } = this.#connection;
     const { method, minor } = this.#head;
-    this.isLast = this.#mustBeLast();
+    this.isLast = this.#mustBeLast(response);
     this.#state = "responding";
     this.#sender = sendResponse(response, output, { method, minor, closes: this.isLast });
     if (this.#sender === undefined) output.whenDrained(() => this.#complete());
@@ -199,9 +199,11 @@ export class ActiveRequest {
   }
 
   /** A large body that was not read is not waited for, and one that waits for a 100 may never come. */
-  #mustBeLast(): boolean {
-    const { minor, fields } = this.#head;
-    if (minor === 0 || fields.closes || this.#connection.serving.isStopping) return true;
+  #mustBeLast(response: Response): boolean {
+    const { minor, method, fields } = this.#head;
+    if (fields.connection === "close" || this.#connection.serving.isStopping) return true;
+    if (minor === 0 && !(fields.connection === "keep-alive" && hasLength(response, method)))
+      return true;
     if (this.#decoder === undefined) return false;
     return this.#owesContinue || fields.bodyBytes < 0 || fields.bodyBytes > drainBytes;
   }

@@ -33,6 +33,9 @@ export interface RequestHead {
   readonly fields: FieldSection;
 }
 
+/** Whether the connection ends after the response, or does not in HTTP/1.0. */
+export type ConnectionOption = "close" | "keep-alive";
+
 export interface FieldSection {
   /** As it was sent, without the last CR LF. Undefined when it has another Host than the headers. */
   readonly text: string | undefined;
@@ -41,7 +44,7 @@ export interface FieldSection {
   readonly hostError: HttpError | undefined;
   /** The length of the body; -1 if it is chunked. */
   readonly bodyBytes: number;
-  readonly closes: boolean;
+  readonly connection: ConnectionOption | undefined;
   readonly expectsContinue: boolean;
 }
 
@@ -173,13 +176,15 @@ function describe(text: string, values: Map<string, string>): FieldSection | Htt
     host: values.get("host"),
     hostError: findHostError(values.get("host"), 0),
     bodyBytes: isChunked ? -1 : Number(length ?? 0),
-    closes: isClose(values.get("connection")),
+    connection: connectionOption(values.get("connection")),
     expectsContinue: expectation !== undefined,
   };
 }
 
-const isClose = (connection = ""): boolean =>
-  connection.split(",").some((option) => trimmed(option).toLowerCase() === "close");
+function connectionOption(connection = ""): ConnectionOption | undefined {
+  const options = connection.split(",").map((option) => trimmed(option).toLowerCase());
+  return (["close", "keep-alive"] as const).find((option) => options.includes(option));
+}
 
 const maxKnownNames = 500;
 const maxKnownBytes = 64;

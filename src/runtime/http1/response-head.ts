@@ -2,14 +2,14 @@
 
 import { STATUS_CODES } from "node:http";
 import { fieldLines } from "../../lib/field-lines.ts";
+import type { ConnectionOption } from "./request-head.ts";
 
 /** What is sent after the header fields of the application. */
 export interface Framing {
   /** The length of the body; undefined when it is not known, or when there is none. */
   readonly bytes: number | undefined;
   readonly isChunked: boolean;
-  /** Whether this is the last response of the connection. */
-  readonly closes: boolean;
+  readonly connection: ConnectionOption | undefined;
 }
 
 /** Fields that the connection writes. */
@@ -28,12 +28,10 @@ export function writeHead(status: number, headers: Headers, framing: Framing): s
 }
 
 /** With the empty line at the end of the section. */
-export function framingLines({ bytes, isChunked, closes }: Framing): string {
-  const connection = closes ? "Connection: close\r\n" : "";
-  if (isChunked) return `${connection}Transfer-Encoding: chunked\r\n\r\n`;
-  return bytes === undefined
-    ? `${connection}\r\n`
-    : `${connection}Content-Length: ${bytes}\r\n\r\n`;
+export function framingLines({ bytes, isChunked, connection }: Framing): string {
+  const line = connection === undefined ? "" : `Connection: ${connection}\r\n`;
+  if (isChunked) return `${line}Transfer-Encoding: chunked\r\n\r\n`;
+  return bytes === undefined ? `${line}\r\n` : `${line}Content-Length: ${bytes}\r\n\r\n`;
 }
 
 const statusLines: string[] = [];

@@ -2,6 +2,7 @@
 
 import { isAscii } from "../../lib/field-lines.ts";
 import { type PlainBody, PlainResponse, plainBody } from "../../lib/plain-response.ts";
+import type { ConnectionOption } from "./request-head.ts";
 import { dateLine, framingLines, statusLine, writeHead } from "./response-head.ts";
 import type { Output } from "./socket.ts";
 
@@ -23,10 +24,11 @@ export function sendResponse(
   const known = plainBody(response) ?? (response.body === null ? "" : undefined);
   if (known === undefined) return sendStream(response, output, options);
   const { status, headers } = response;
-  const { closes, method } = options;
+  const { method } = options;
   const bodyBytes = Buffer.byteLength(known);
   const bytes = isBodiless(status) ? undefined : lengthOf(headers, method, bodyBytes);
-  const head = writeHead(status, headers, { bytes, isChunked: false, closes });
+  const connection = connectionOf(options);
+  const head = writeHead(status, headers, { bytes, isChunked: false, connection });
   const body = hasBody(status, method) ? known : null;
   write(output, { text: head, isAscii: isAscii(head) }, body, bodyBytes);
   return undefined;
@@ -35,16 +37,30 @@ export function sendResponse(
 function sendPlain(
   { status, headers, content }: PlainResponse,
   output: Output,
-  { method, closes }: ResponseOptions,
+  options: ResponseOptions,
 ): undefined {
+  const { method } = options;
   const bodyBytes = content === null ? 0 : Buffer.byteLength(content);
-  const framing = { bytes: isBodiless(status) ? undefined : bodyBytes, isChunked: false, closes };
+  const bytes = isBodiless(status) ? undefined : bodyBytes;
+  const framing = { bytes, isChunked: false, connection: connectionOf(options) };
   headers.delete("content-length");
   const date = headers.has("date") ? "" : dateLine();
   const head = `${statusLine(status)}${headers.lines}${date}${framingLines(framing)}`;
   const body = hasBody(status, method) ? content : null;
   write(output, { text: head, isAscii: headers.isAscii }, body, bodyBytes);
 }
+
+/** A connection of HTTP/1.0 closes unless the response says otherwise (RFC 9112 §9.3). */
+const connectionOf = ({ minor, closes }: ResponseOptions): ConnectionOption | undefined =>
+  closes ? "close" : minor === 0 ? "keep-alive" : undefined;
+
+/** Whether a client of HTTP/1.0 knows where the body ends. */
+export const hasLength = (response: Response, method: string): boolean =>
+  response instanceof PlainResponse ||
+  !hasBody(response.status, method) ||
+  plainBody(response) !== undefined ||
+  response.body === null ||
+  response.headers.has("content-length");
 
 /** Responses with these never have a body (RFC 9112 §6.3). */
 export const isBodiless = (status: number): boolean => status === 204 || status === 304;
@@ -75,14 +91,15 @@ export const lengthOf = (headers: Headers, method: string, bytes: number): numbe
 function sendStream(
   response: Response,
   output: Output,
-  { method, minor, closes }: ResponseOptions,
+  options: ResponseOptions,
 ): BodySender | undefined {
+  const { method, minor } = options;
   const { status, headers, body } = response;
   const declared = headers.get("content-length");
   const bytes = declared === null ? undefined : Number(declared);
   const isSent = hasBody(status, method);
   const isChunked = isSent && bytes === undefined && minor === 1;
-  const head = writeHead(status, headers, { bytes, isChunked, closes });
+  const head = writeHead(status, headers, { bytes, isChunked, connection: connectionOf(options) });
   const reader = body?.getReader();
   write(output, { text: head, isAscii: isAscii(head) }, null, 0);
   if (reader !== undefined && isSent) return new BodySender(reader, output, { bytes, isChunked });

@@ -34,6 +34,7 @@ export class Choices {
 
 export interface RandomRequest extends ReadRequest {
   readonly bytes: Buffer;
+  readonly minor: number;
   readonly isLast: boolean;
   readonly isChunked: boolean;
 }
@@ -78,7 +79,7 @@ function withOtherBody(choices: Choices, request: RandomRequest): RandomRequest 
 
 function randomRequest(choices: Choices, maxBody: number): RandomRequest {
   const method = choices.of(methods);
-  const minor = choices.isTrue(0.07) ? 0 : 1;
+  const minor = choices.isTrue(0.1) ? 0 : 1;
   const lines: [string, string][] = [];
   const host = minor === 0 && choices.isTrue(0.5) ? undefined : choices.of(hosts);
   if (host !== undefined) lines.push([mixed(choices, "host"), host]);
@@ -86,7 +87,9 @@ function randomRequest(choices: Choices, maxBody: number): RandomRequest {
   lines.push(...randomFields(choices));
 
   const closes = choices.isTrue(0.06);
-  if (closes || choices.isTrue(0.1)) lines.push(["Connection", randomConnection(choices, closes)]);
+  const hasOptions = closes || choices.isTrue(minor === 0 ? 0.6 : 0.1);
+  const connection = hasOptions ? randomConnection(choices, closes) : undefined;
+  if (connection !== undefined) lines.push(["Connection", connection]);
   const expects = choices.isTrue(0.1);
   if (expects) lines.push(["Expect", mixed(choices, "100-continue")]);
 
@@ -110,7 +113,8 @@ function randomRequest(choices: Choices, maxBody: number): RandomRequest {
     fields: seenFields(lines, named),
     body,
     isChunked,
-    isLast: minor === 0 || closes,
+    minor,
+    isLast: closes || (minor === 0 && !/keep-alive/i.test(connection ?? "")),
     bytes: Buffer.concat([Buffer.from(head, "latin1"), content]),
   };
 }
@@ -144,7 +148,9 @@ function randomFields(choices: Choices): [string, string][] {
 }
 
 function randomConnection(choices: Choices, closes: boolean): string {
-  const others = choices.list(2, () => choices.of(["keep-alive", "TE", "closed", "x-close", ""]));
+  const others = choices.list(2, () =>
+    choices.of(["keep-alive", "Keep-Alive", "TE", "closed", "x-close", ""]),
+  );
   if (closes) others.splice(choices.below(others.length + 1), 0, mixed(choices, "close"));
   return others.join(choices.of([",", ", ", " ,\t"])).replace(/^[ \t]+|[ \t]+$/g, "");
 }

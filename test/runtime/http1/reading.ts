@@ -121,6 +121,8 @@ function readHead(text: string, maxBytes: number): Head {
   const { authority = hosts[0] ?? "localhost", path } = readTarget(target, method);
   if (hosts.length > 0 || /^http/i.test(target)) replaceHost(sent, authority);
 
+  const options = values("connection").flatMap((value) => value.split(","));
+  const hasOption = (option: string) => options.some((each) => isWord(each, option));
   const lengths = values("content-length");
   const codings = values("transfer-encoding").join(",").split(",");
   const isChunked = values("transfer-encoding").length > 0;
@@ -137,9 +139,7 @@ function readHead(text: string, maxBytes: number): Head {
       body: Buffer.alloc(0),
     },
     length: isChunked ? "chunked" : Number(lengths[0] ?? 0),
-    isLast:
-      version === "HTTP/1.0" ||
-      values("connection").some((value) => value.split(",").some((each) => isWord(each, "close"))),
+    isLast: hasOption("close") || (version === "HTTP/1.0" && !hasOption("keep-alive")),
   };
 }
 
