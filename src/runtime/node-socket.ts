@@ -37,8 +37,9 @@ export class NodeWriter {
     this.isFull = this.#stream.writableLength > 0;
   }
 
-  readonly #written = (): void => {
-    if (!this.isFull || this.#stream.writableLength > 0) return;
+  /** After an error the stream is closed. */
+  readonly #written = (error?: Error | null): void => {
+    if (error || !this.isFull || this.#stream.writableLength > 0) return;
     this.isFull = false;
     this.#drained();
   };

@@ -20,6 +20,7 @@ export const serve: Serve = async (options) => {
   const sockets = trackSockets(server);
   server.listen({ port, host, reusePort: isShared });
   await once(server, "listening");
+  const closed = new Promise((resolve) => server.once("close", resolve));
 
   return {
     host,
@@ -28,7 +29,6 @@ export const serve: Serve = async (options) => {
       if (server instanceof TlsServer) server.setSecureContext(certificateOptions(next));
     },
     async stop(graceMs) {
-      const closed = once(server, "close");
       server.close();
       await Promise.all([http1.stop(graceMs), http2?.stop(graceMs)]);
       // Those whose handshake is not complete.

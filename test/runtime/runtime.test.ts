@@ -5,9 +5,11 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { within } from "../seeds.ts";
 import { openConnection, type RawConnection, type RawResponse, send } from "./raw-connection.ts";
 import { type SeenRequest, start, type TestServer } from "./test-server.ts";
 
+const patience = within(20_000);
 const get = (target: string, ...fields: string[]) =>
   [`GET ${target} HTTP/1.1`, "Host: a", ...fields, "", ""].join("\r\n");
 const post = (target: string, ...fields: string[]) =>
@@ -461,6 +463,12 @@ describe("stop", () => {
     assert.equal((await busy.response())?.body, "finished");
     busy.destroy();
     await stopped;
+  });
+
+  it("may be asked for again", patience, async () => {
+    const server = await start();
+    await Promise.all([server.stop(0), server.stop(0)]);
+    await server.stop(0);
   });
 
   it("closes idle connections immediately", { timeout: 20_000 }, async () => {
