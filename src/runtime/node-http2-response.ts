@@ -1,6 +1,6 @@
 // Sends a response on a stream of HTTP/2.
 
-import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { checkValue } from "../lib/field-lines.ts";
 import { type PlainBody, PlainResponse, plainBody } from "../lib/plain-response.ts";
 import { ownFields } from "./http1/response-head.ts";
@@ -8,7 +8,10 @@ import { BodySender, hasBody, isBodiless, lengthOf } from "./http1/response-send
 import { Output } from "./http1/socket.ts";
 import { NodeWriter } from "./node-socket.ts";
 
-export const { NGHTTP2_INTERNAL_ERROR: internalError } = constants;
+/** `close` with an error would end the response first, so that it would look complete. */
+export const resetStream = (stream: ServerHttp2Stream): void => {
+  stream.destroy(new Error("The response is not complete."));
+};
 
 /** Sends the rest of a response. */
 export interface Sender {
@@ -68,7 +71,7 @@ function respondWithStream(
   const output: Output = new Output(new NodeWriter(stream, () => output.drain()));
   const sender = new BodySender(reader, output, { bytes, isChunked: false });
   void sender.send().then((isWhole) => {
-    if (!isWhole) return stream.close(internalError);
+    if (!isWhole) return resetStream(stream);
     stream.end();
     closeIfUnread(stream);
   });

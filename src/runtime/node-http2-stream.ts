@@ -6,7 +6,7 @@ import { IncomingRequest } from "./http1/incoming-request.ts";
 import { RequestBody } from "./http1/request-body.ts";
 import { isError } from "./http1/request-head.ts";
 import { type Http2Head, readHead } from "./node-http2-head.ts";
-import { internalError, respond, type Sender } from "./node-http2-response.ts";
+import { resetStream, respond, type Sender } from "./node-http2-response.ts";
 import type { ServeOptions } from "./runtime.ts";
 
 /** A stream is reset when it transfers nothing for so long. */
@@ -26,7 +26,7 @@ export function answerStream(
   lines: readonly string[],
   serving: StreamServing,
 ): void {
-  stream.setTimeout(inactivityTimeoutMs, () => stream.close());
+  stream.setTimeout(inactivityTimeoutMs, () => resetStream(stream));
   stream.on("error", () => undefined);
   const head = readHead(lines, serving.maxHeaderBytes, !stream.endAfterHeaders);
   if (isError(head)) reject(stream, methodOf(lines), serving, head);
@@ -43,7 +43,7 @@ function reject(
   try {
     respond(stream, errorResponse(status, detail, cause), method);
   } catch {
-    stream.close(internalError);
+    resetStream(stream);
   }
 }
 
@@ -120,7 +120,7 @@ class ActiveStream {
 
   /** Also when the header section of a response could not be written. */
   #fail(cause: unknown): void {
-    if (this.#stream.headersSent) this.#stream.close(internalError);
+    if (this.#stream.headersSent) resetStream(this.#stream);
     else reject(this.#stream, this.#head.method, this.#serving, { ...failed, cause });
   }
 

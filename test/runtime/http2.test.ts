@@ -3,9 +3,18 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, it } from "node:test";
+import { responseOf } from "../../src/lib/plain-response.ts";
 import { makeCertificate } from "../certificates.ts";
 import fc from "../fast-check.ts";
-import { block, field, frame, frameTypes, openHttp2, openRaw } from "../http2-client.ts";
+import {
+  block,
+  field,
+  frame,
+  frameTypes,
+  type Http2Client,
+  openHttp2,
+  openRaw,
+} from "../http2-client.ts";
 import { runs, within } from "../seeds.ts";
 import { openTls } from "../tls-client.ts";
 import { isBun, start, type TestServer } from "./test-server.ts";
@@ -169,6 +178,104 @@ describe("HTTP/2", () => {
     const { session, request } = await openHttp2(server.port);
     assert.equal((await request("/after")).status, 200);
     session.destroy();
+  });
+});
+
+describe("answers over HTTP/2", () => {
+  const answers: Readonly<Record<string, (request: Request) => Response | Promise<Response>>> = {
+    "/throws": () => {
+      throw new Error("a bug");
+    },
+    "/rejects": async () => {
+      throw new Error("a bug");
+    },
+    "/early": () => responseOf("too large", { status: 413 }),
+    "/partly": async (request) => {
+      const reader = request.body?.getReader();
+      await reader?.read();
+      await reader?.cancel();
+      return responseOf("too large", { status: 413 });
+    },
+    "/breaks": () =>
+      new Response(
+        new ReadableStream({
+          pull(controller) {
+            controller.error(new Error("a bug"));
+          },
+        }),
+      ),
+    "/cookies": () =>
+      new Response(null, {
+        status: 204,
+        headers: [
+          ["set-cookie", "a=1"],
+          ["set-cookie", "b=2"],
+        ],
+      }),
+  };
+  let server: TestServer;
+  let client: Http2Client;
+  before(async () => {
+    const fetch = (request: Request) =>
+      answers[new URL(request.url).pathname]?.(request) ?? responseOf("hello", {});
+    server = await start(fetch, { tls, http2: true });
+    client = await openHttp2(server.port);
+  });
+  after(async () => {
+    client.session.destroy();
+    await server.stop(0);
+  });
+
+  for (const path of ["/throws", "/rejects"])
+    it(`${path}: 500 by the application, with the cause for its log`, patience, async () => {
+      server.errors.length = 0;
+      const { status, body } = await client.request(path);
+      assert.equal(status, 500);
+      assert.ok(!body.includes("a bug"));
+      assert.match(String(server.errors[0]?.cause), /a bug/);
+    });
+
+  for (const path of ["/early", "/partly"])
+    it(`${path}: the rest of a body is not waited for`, patience, async () => {
+      const stream = client.session.request({ ":method": "POST", ":path": path });
+      stream.on("error", () => undefined);
+      stream.write(Buffer.alloc(1_000_000));
+      const [fields] = await once(stream, "response");
+      assert.equal(fields[":status"], 413);
+      let text = "";
+      for await (const chunk of stream) text += chunk;
+      assert.equal(text, "too large");
+      assert.equal((await client.request("/")).body, "hello");
+    });
+
+  it("a body that breaks never looks complete", patience, async () => {
+    const stream = client.session.request({ ":path": "/breaks" });
+    const [error] = await once(stream, "error").catch((error) => [error]);
+    assert.match(String(error), /closed with error/i);
+  });
+
+  it("have each cookie in a field of its own", patience, async () => {
+    const { headers } = await client.request("/cookies");
+    assert.deepEqual(headers["set-cookie"], ["a=1", "b=2"]);
+  });
+
+  const rejected: Readonly<Record<string, readonly [number, Record<string, string>]>> = {
+    "/a/../b": [400, {}],
+    "/a\\b": [400, {}],
+    "/expects": [417, { expect: "200-ok" }],
+    "/large": [431, { "x-large": "x".repeat(17_000) }],
+  };
+  for (const [path, [status, headers]] of Object.entries(rejected))
+    it(`${path} is ${status} with details`, { skip: isBun && "Bun has none" }, async () => {
+      const answer = await client.request(path, { headers });
+      assert.equal(answer.status, status);
+      assert.equal(JSON.parse(answer.body).status, status);
+      const head = await client.request(path, { headers, method: "HEAD" });
+      assert.deepEqual([head.status, head.body], [status, ""]);
+    });
+
+  it("OPTIONS * is for the whole server", { skip: isBun && "Bun has none" }, async () => {
+    assert.equal((await client.request("*", { method: "OPTIONS" })).status, 204);
   });
 });
 
