@@ -17,7 +17,7 @@ import { isBun, start, type TestServer } from "./test-server.ts";
 const patience = within(60_000);
 const chunkBytes = 65_536;
 /** More than the kernel keeps for a connection. */
-const totalBytes = 1_024 * chunkBytes;
+const totalBytes = 512 * chunkBytes;
 const chunkAt = (position: number): Buffer => Buffer.alloc(chunkBytes, position / chunkBytes);
 
 /** Makes a large response while it is read, and reads a body when it is told to. */
