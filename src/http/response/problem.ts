@@ -1,6 +1,12 @@
 // Turns problems and thrown errors into responses (RFC 9457).
 
-import { responseOf } from "../../lib/plain-response.ts";
+import {
+  canBePlain,
+  PlainHeaders,
+  plainResponse,
+  responseOf,
+  SharedFields,
+} from "../../lib/plain-response.ts";
 import type { ListedIndex } from "../../model/listed-index.ts";
 import { FileOutage, Outage } from "../../model/outage.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
@@ -86,17 +92,42 @@ export function problemBody(
 }
 
 export function problemResponse(context: RequestContext, problem: Problem): Response {
-  const { services, requestId, path } = context;
+  const { services, request, requestId, path } = context;
+  const status = problemStatus[problem.kind];
   const instance = path === "" ? "" : `${services.base}${path}`;
   const body = problemBody(problem, services.base, instance, requestId);
-  const headers = problemHeaders(services, problem);
-  return responseOf(body, { status: problemStatus[problem.kind], headers });
+  if (!canBePlain(request))
+    return responseOf(body, { status, headers: problemHeaders(services, problem) });
+  const headers = new PlainHeaders(sharedFields(services));
+  setOwnFields(headers, problem);
+  return plainResponse(status, headers, body);
 }
 
 export function problemHeaders(services: Services, problem: Problem): Headers {
+  const headers = commonHeaders(services);
+  setOwnFields(headers, problem);
+  return headers;
+}
+
+function commonHeaders(services: Services): Headers {
   const headers = new Headers(services.commonHeaders);
   headers.set("Content-Type", "application/problem+json");
   headers.set("Cache-Control", "no-store");
+  return headers;
+}
+
+const knownFields = new WeakMap<Headers, SharedFields>();
+
+/** Those of all problems are converted once. */
+function sharedFields(services: Services): SharedFields {
+  const known = knownFields.get(services.commonHeaders);
+  if (known !== undefined) return known;
+  const fields = new SharedFields(commonHeaders(services));
+  knownFields.set(services.commonHeaders, fields);
+  return fields;
+}
+
+function setOwnFields(headers: Pick<Headers, "set">, problem: Problem): void {
   if (problem.kind === "unauthenticated") headers.set("WWW-Authenticate", challenge());
   if (problem.kind === "insufficient-scope") {
     headers.set(
@@ -108,7 +139,6 @@ export function problemHeaders(services: Services, problem: Problem): Headers {
   if (problem instanceof HttpProblem) {
     for (const name in problem.headers) headers.set(name, problem.headers[name] ?? "");
   }
-  return headers;
 }
 
 interface QueryAdvice {
