@@ -35,7 +35,8 @@ export interface Sizes {
 }
 
 export const fullSizes: Sizes = {
-  pace: { rounds: 3, seconds: 1.5, warmUpSeconds: 1 },
+  // On one core a server takes seconds until its code is compiled.
+  pace: { rounds: 3, seconds: 1.5, warmUpSeconds: 5 },
   people: 100_000,
   tokens: 100_000,
   growth: [10_000, 100_000, 1_000_000],
