@@ -50,6 +50,17 @@ export class SharedFields {
 
 const lineOf = (name: FieldName, value: string): string => `${name.written}: ${value}\r\n`;
 
+const knownFields = new WeakMap<Headers, SharedFields>();
+
+/** Headers that are never changed are converted once. */
+export function sharedFields(headers: Headers): SharedFields {
+  const known = knownFields.get(headers);
+  if (known !== undefined) return known;
+  const fields = new SharedFields(headers);
+  knownFields.set(headers, fields);
+  return fields;
+}
+
 /** The methods of Headers that the application uses, on shared fields and those of one response. */
 export class PlainHeaders {
   #shared: SharedFields | undefined;

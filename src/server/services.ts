@@ -107,7 +107,10 @@ function headersOf(config: Config) {
   const jsonHeaders = new Headers(commonHeaders);
   jsonHeaders.set("content-type", "application/json");
   jsonHeaders.append("vary", "Accept, Accept-Encoding");
-  return { tlsOnly, corsOrigins, commonHeaders, jsonHeaders } as const;
+  const problemHeaders = new Headers(commonHeaders);
+  problemHeaders.set("content-type", "application/problem+json");
+  problemHeaders.set("cache-control", "no-store");
+  return { tlsOnly, corsOrigins, commonHeaders, jsonHeaders, problemHeaders } as const;
 }
 
 function logging(

@@ -62,6 +62,8 @@ export interface Services {
   readonly commonHeaders: Headers;
   /** The same for negotiated JSON, with Vary. */
   readonly jsonHeaders: Headers;
+  /** The same for problems. */
+  readonly problemHeaders: Headers;
   readonly corsOrigins: "*" | ReadonlySet<string>;
   readonly proxies: Proxies;
   readonly allowedHosts: AllowedHosts;

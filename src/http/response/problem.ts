@@ -5,7 +5,7 @@ import {
   PlainHeaders,
   plainResponse,
   responseOf,
-  SharedFields,
+  sharedFields,
 } from "../../lib/plain-response.ts";
 import type { ListedIndex } from "../../model/listed-index.ts";
 import { FileOutage, Outage } from "../../model/outage.ts";
@@ -98,33 +98,15 @@ export function problemResponse(context: RequestContext, problem: Problem): Resp
   const body = problemBody(problem, services.base, instance, requestId);
   if (!canBePlain(request))
     return responseOf(body, { status, headers: problemHeaders(services, problem) });
-  const headers = new PlainHeaders(sharedFields(services));
+  const headers = new PlainHeaders(sharedFields(services.problemHeaders));
   setOwnFields(headers, problem);
   return plainResponse(status, headers, body);
 }
 
 export function problemHeaders(services: Services, problem: Problem): Headers {
-  const headers = commonHeaders(services);
+  const headers = new Headers(services.problemHeaders);
   setOwnFields(headers, problem);
   return headers;
-}
-
-function commonHeaders(services: Services): Headers {
-  const headers = new Headers(services.commonHeaders);
-  headers.set("Content-Type", "application/problem+json");
-  headers.set("Cache-Control", "no-store");
-  return headers;
-}
-
-const knownFields = new WeakMap<Headers, SharedFields>();
-
-/** Those of all problems are converted once. */
-function sharedFields(services: Services): SharedFields {
-  const known = knownFields.get(services.commonHeaders);
-  if (known !== undefined) return known;
-  const fields = new SharedFields(commonHeaders(services));
-  knownFields.set(services.commonHeaders, fields);
-  return fields;
 }
 
 function setOwnFields(headers: Pick<Headers, "set">, problem: Problem): void {

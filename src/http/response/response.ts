@@ -8,7 +8,7 @@ import {
   PlainResponse,
   plainResponse,
   responseOf,
-  SharedFields,
+  sharedFields,
 } from "../../lib/plain-response.ts";
 import { nextTurn } from "../../lib/turns.ts";
 import { isByCaller, isPublic } from "../../model/access/grant.ts";
@@ -184,17 +184,6 @@ export function createJsonResponse(
   if (canBePlain(request) && (body === null || body.length <= smallResponseBytes))
     return plainResponse(status, new PlainHeaders(sharedFields(services.jsonHeaders)), body);
   return createResponse(context, body, { status, headers: services.jsonHeaders });
-}
-
-const knownFields = new WeakMap<Headers, SharedFields>();
-
-/** Headers that are never changed are converted once. */
-function sharedFields(headers: Headers): SharedFields {
-  const known = knownFields.get(headers);
-  if (known !== undefined) return known;
-  const fields = new SharedFields(headers);
-  knownFields.set(headers, fields);
-  return fields;
 }
 
 function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Uint8Array> {
