@@ -49,7 +49,8 @@ describe("any application", () => {
       const closesLater = choices.isTrue(0.5);
       const take = randomTake(choices);
       const packets = inPackets(choices, streamOf(requests));
-      const options = { isHasty, closesLater, take, keeps: randomKeeps(choices) };
+      const keeps = randomKeeps(choices);
+      const options = { isHasty, closesLater, take, keeps, endsEarly: choices.isTrue(0.3) };
       const { socket } = await talk(packets, application.fetch, options);
       const { handled, pending } = application;
       assert.equal(pending, 0, "pending promises");

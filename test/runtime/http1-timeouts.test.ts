@@ -236,3 +236,65 @@ describe("an application that is slow", () => {
     assert.equal(client.outcome, "200 closed");
   });
 });
+
+describe("a client that sends no more", () => {
+  const get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
+
+  it("waits a second for the response to a read", async () => {
+    const client = new Client(never);
+    await client.send(get);
+    await client.socket.end();
+    await client.wait(1);
+    assert.equal(client.outcome, "open");
+    await client.wait(1);
+    assert.equal(client.outcome, "reset");
+  });
+
+  for (const [name, method] of [
+    ["a query", "QUERY"],
+    ["a HEAD", "HEAD"],
+  ])
+    it(`waits no longer for ${name}`, async () => {
+      const client = new Client(never);
+      await client.send(get.replace("GET", method ?? ""));
+      await client.socket.end();
+      await client.wait(2);
+      assert.equal(client.outcome, "reset");
+    });
+
+  it("waits for the response to a write as long as it takes", async () => {
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    const client = new Client(() => promise);
+    await client.send(post());
+    await client.socket.end();
+    await client.wait(hour);
+    assert.equal(client.outcome, "open");
+    resolve(responseOf("hello", {}));
+    await client.wait(1);
+    assert.equal(client.outcome, "200 closed");
+  });
+
+  it("may read a response slowly", async () => {
+    const client = new Client(hello, { take: () => 50 });
+    await client.send(get);
+    await client.socket.end();
+    for (let count = 0; client.socket.isFull; count++) {
+      assert.ok(count < 100);
+      await client.wait(10);
+      client.socket.drain();
+    }
+    await client.wait(1);
+    assert.equal(client.outcome, "200 closed");
+  });
+
+  it("gets the error of what it has not finished after the responses to the rest", async () => {
+    const client = new Client(async () => {
+      await turn();
+      return responseOf("hello", {});
+    });
+    await client.socket.receive(Buffer.from(`${get}${get}GET /a HTT`));
+    await client.socket.end();
+    for (let count = 0; count < 10; count++) await turn();
+    assert.equal(client.outcome, "200 200 400 closed");
+  });
+});

@@ -202,10 +202,8 @@ for (const [name, send, options] of ways)
   });
 
 for (const [name, send, options] of ways.filter(([name]) => name !== "HTTP/2"))
-  it(
-    `over ${name}, a client that ends its side before the response has left`,
-    patience,
-    async () => {
+  describe(`over ${name}, a client that ends its side`, () => {
+    it("and waits for a read, is taken for gone soon", patience, async () => {
       const application = new Application();
       const server = await start((request) => application.fetch(request), options);
       const sent = await send(server.port, "GET", "/never");
@@ -216,5 +214,22 @@ for (const [name, send, options] of ways.filter(([name]) => name !== "HTTP/2"))
       if (!signal.aborted) await once(signal, "abort");
       await closed;
       await server.stop(0);
-    },
-  );
+    });
+
+    it("gets a response that comes later", patience, async () => {
+      const arrived = Promise.withResolvers<void>();
+      const mayRespond = Promise.withResolvers<void>();
+      const server = await start(async () => {
+        arrived.resolve();
+        await mayRespond.promise;
+        return responseOf("hello".repeat(100_000), {});
+      }, options);
+      const sent = await send(server.port, "GET", "/");
+      await arrived.promise;
+      sent.stream.end();
+      setTimeout(mayRespond.resolve, 100);
+      const content = await contentOf(sent);
+      await server.stop(0);
+      assert.equal(content.toString(), "hello".repeat(100_000));
+    });
+  });

@@ -44,6 +44,8 @@ export interface ConnectionControls {
 
 const nothing = Buffer.alloc(0);
 
+const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "QUERY", "OPTIONS"]);
+
 export class ActiveRequest {
   readonly #connection: ConnectionControls;
   readonly #head: RequestHead;
@@ -76,6 +78,11 @@ export class ActiveRequest {
 
   get hasSentResponse(): boolean {
     return this.#state === "responded";
+  }
+
+  /** Whether the response to a request that changes nothing is not there yet. */
+  get isRead(): boolean {
+    return this.#state === "handling" && readMethods.has(this.#head.method);
   }
 
   /** Whether the rest of the body is missing. */

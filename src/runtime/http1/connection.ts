@@ -33,7 +33,8 @@ export class Connection implements ConnectionControls {
   #active: ActiveRequest | undefined;
   #isParsing = false;
   #isPaused = false;
-  #hasClientEnded = false;
+  /** When the client has closed its sending side. */
+  #endedAt: number | undefined;
   /** What arrives is dropped unless it is open. */
   #state: "open" | "rejecting" | "closing" | "closed" = "open";
   /** When the connection became idle or began to close, or when the request began. */
@@ -78,16 +79,19 @@ export class Connection implements ConnectionControls {
     this.output.drain();
   }
 
-  /** The client sends no more. It is taken for gone, because most that do so are. */
+  /** The client sends no more. It gets the responses to what it has sent. */
   end(): void {
-    this.#hasClientEnded = true;
+    this.#endedAt = this.serving.now;
     const active = this.#active;
-    // It is closed after the response.
-    if (this.#state === "rejecting") return;
-    if (this.#state !== "open") this.#socket.close();
+    if (this.#state === "closing") this.#socket.close();
     else if (active?.isReceiving) this.#rejectBody(active, endedEarly);
-    else if (active !== undefined) this.destroy();
-    else if (this.#input.length > 0) this.#reject(endedEarly);
+    else this.#closeAfterLast();
+  }
+
+  /** Closes the connection of a client that sends no more, unless a response is due. */
+  #closeAfterLast(): void {
+    if (this.#active !== undefined || this.#state !== "open") return;
+    if (this.#input.length > 0) this.#reject(endedEarly);
     else this.#closeSocket();
   }
 
@@ -132,6 +136,7 @@ export class Connection implements ConnectionControls {
       isWaiting: active === undefined,
       isReceiving: active?.isWaitingForClient === true && !this.#isPaused,
       isSending,
+      endedAt: active?.isRead === true ? this.#endedAt : undefined,
     });
     if (timeout === undefined) return;
     if (timeout === "close" || this.#state !== "open") this.destroy();
@@ -151,6 +156,7 @@ export class Connection implements ConnectionControls {
     } finally {
       this.#isParsing = false;
     }
+    if (this.#endedAt !== undefined) this.#closeAfterLast();
   }
 
   /** Begins the next request. Returns false when it is not complete or not valid. */
@@ -244,7 +250,7 @@ export class Connection implements ConnectionControls {
     this.#activeAt = this.serving.now;
     this.#input = nothing;
     this.resume();
-    if (this.#hasClientEnded) this.#socket.close();
+    if (this.#endedAt !== undefined) this.#socket.close();
     else this.#socket.shutdown();
   }
 

@@ -11,6 +11,8 @@ const requestTimeoutMs = 14_400_000;
 /** After the last response the client may be inactive or keep sending for so long. */
 const lingerInactivityMs = 2_000;
 const lingerMs = 10_000;
+/** A client that sends no more has mostly left, so that nobody waits for a long read. The clock has steps of a second. */
+const endedMs = 1_500;
 
 interface Waiting {
   readonly now: number;
@@ -25,16 +27,19 @@ interface Waiting {
   readonly isReceiving: boolean;
   /** Whether the client has to read before more can be sent. */
   readonly isSending: boolean;
+  /** When the client of a read that has no response yet has closed its sending side. */
+  readonly endedAt: number | undefined;
 }
 
-/** Returns `close`, or an error to respond with. A request that is being handled has no limit here. */
+/** Returns `close`, or an error to respond with. Another request that is being handled has no limit here. */
 export function findTimeout(waiting: Waiting): "close" | HttpError | undefined {
-  const { now, since, activeAt, isClosing, isWaiting, isReceiving, isSending } = waiting;
+  const { now, since, activeAt, isClosing, isWaiting, isReceiving, isSending, endedAt } = waiting;
   const waitedMs = now - since;
   const inactiveMs = now - activeAt;
   if (isSending) return inactiveMs > inactivityTimeoutMs ? "close" : undefined;
   if (isClosing)
     return inactiveMs > lingerInactivityMs || waitedMs > lingerMs ? "close" : undefined;
+  if (endedAt !== undefined && now - endedAt > endedMs) return "close";
   if (isWaiting) return waitedMs > headTimeoutMs ? bodyTimedOut : undefined;
   if (!isReceiving) return undefined;
   return inactiveMs > inactivityTimeoutMs || waitedMs > requestTimeoutMs ? bodyTimedOut : undefined;

@@ -34,11 +34,18 @@ export interface Outcome {
   readonly sentBefore: Buffer;
 }
 
+export interface TalkOptions extends SocketOptions {
+  /** Whether the next packet arrives in the same turn. */
+  readonly isHasty?: (() => boolean) | undefined;
+  /** Whether the client closes its sending side right after the last packet. */
+  readonly endsEarly?: boolean;
+}
+
 /** Sends packets to an application, then ends the connection. */
 export async function talk(
   packets: readonly Buffer[],
   fetch: Fetch,
-  options: SocketOptions & { readonly isHasty?: (() => boolean) | undefined } = {},
+  options: TalkOptions = {},
 ): Promise<Outcome> {
   const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
   const socket = new FakeSocket(server, options);
@@ -46,7 +53,7 @@ export async function talk(
     await socket.receive(packet);
     if (options.isHasty?.() !== true) await turn();
   }
-  await socket.settle();
+  if (options.endsEarly !== true) await socket.settle();
   const sentBefore = socket.sent;
   await socket.end();
   await socket.settle();
