@@ -1,5 +1,6 @@
 // The entry of the package: runs Restante inside another program, as a Web-standard fetch.
 
+import { noClient } from "./lib/client.ts";
 import { checkActions, type Definitions, loadActions } from "./server/actions-folder.ts";
 import { type App, assemble } from "./server/app.ts";
 import { type Config, defaultConfig } from "./server/config.ts";
@@ -44,7 +45,7 @@ export async function restante({ actions, ...options }: Options = {}): Promise<R
   // Runs in the background. A file that cannot be removed does no harm.
   app.sweep().catch(() => undefined);
   return {
-    fetch: (request) => app.fetch(withBodyHeader(request), () => ""),
+    fetch: (request) => app.fetch(withBodyHeader(request), noClient),
     firstAdminToken,
     close: () => app.close(),
   };

@@ -287,7 +287,7 @@ async function send(path: string, init: RequestInit = {}): Promise<void> {
   const { body } = init;
   if (typeof body === "string") headers.set("content-length", `${Buffer.byteLength(body)}`);
   const request = new Request(`http://localhost${path}`, { ...init, headers });
-  const response = await app.fetch(request, () => "127.0.0.1");
+  const response = await app.fetch(request, { peerAddress: () => "127.0.0.1" });
   await response.text();
 }
 

@@ -27,20 +27,20 @@ async function open(folder: string, changes: Partial<Config>): Promise<readonly 
   const app = await assemble({ ...defaultConfig, data: folder, ...changes }, log);
   const secret = await makeFirstToken(app.tokens);
   const authorization = `Bearer ${secret}`;
-  const address = () => "127.0.0.1";
+  const client = { peerAddress: () => "127.0.0.1" };
   const created = await app.fetch(
     new Request("http://localhost/people", {
       method: "POST",
       headers: { authorization, "content-type": "application/json" },
       body: '{"name":"Ada","email":"ada@example.org"}',
     }),
-    address,
+    client,
   );
   const path = created.headers.get("location");
   const request = new Request(`http://localhost${path}`, { headers: { authorization } });
-  await app.fetch(request, address);
+  await app.fetch(request, client);
   const get = () => {
-    const response = app.fetch(request, address);
+    const response = app.fetch(request, client);
     if (response instanceof Promise) throw new Error("a GET from memory needs no promise");
     if (response.status !== 200) throw new Error(`a GET is ${response.status}`);
   };

@@ -1,5 +1,6 @@
 // Processes every request: checks it, finds its route, authorizes it, runs the handler and finishes the response.
 
+import type { Fetch } from "../lib/client.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
@@ -17,7 +18,6 @@ import {
   type LineOptions,
   RequestContext,
   requestIdGenerator,
-  type SendInterim,
   type Services,
 } from "./request/context.ts";
 import { limitAddress, setRateLimitFields } from "./request/rate-limit.ts";
@@ -26,15 +26,6 @@ import type { Route } from "./request/route.ts";
 import { answerProblem } from "./response/browser.ts";
 import { problemFromError } from "./response/problem.ts";
 import { type Endpoint, findEndpoint } from "./router.ts";
-
-/** Handles a request; returns the response directly when nothing has to be awaited. */
-export type Fetch = (
-  request: Request,
-  peerAddress: () => string,
-  extendTimeout?: () => void,
-  sendInterim?: SendInterim,
-  releaseChunk?: (chunk: Uint8Array) => void,
-) => MaybePromise<Response>;
 
 export function createFetch(services: Services): Fetch {
   const nextRequestId = requestIdGenerator();
@@ -60,12 +51,9 @@ export function createFetch(services: Services): Fetch {
       return fail(context, thrown);
     }
   };
-  return (request, peerAddress, extendTimeout, sendInterim, releaseChunk) => {
+  return (request, client) => {
     const context = new RequestContext(services, request, nextRequestId());
-    context.peerAddress = peerAddress;
-    if (extendTimeout !== undefined) context.extendTimeout = extendTimeout;
-    context.sendInterim = sendInterim;
-    context.releaseChunk = releaseChunk;
+    context.client = client;
     if (services.traces === undefined) return handle(context);
     context.trace = services.traces.start(request.headers);
     return context.trace === undefined ? handle(context) : context.trace.run(() => handle(context));
@@ -117,7 +105,7 @@ function checkHost(context: RequestContext, host: string): Problem | undefined {
   }
   const forwarded = context.request.headers.get("x-forwarded-host");
   const isForwarded =
-    allowedHosts.allowsForwarded(forwarded) && proxies.trusts(context.peerAddress());
+    allowedHosts.allowsForwarded(forwarded) && proxies.trusts(context.client.peerAddress());
   return isForwarded || anyHostPaths.has(context.path) ? undefined : wrongHost;
 }
 

@@ -199,7 +199,7 @@ const isByScopes = (access: CollectionAccess): boolean =>
 export function readForwarded(context: RequestContext): void {
   const { headers } = context.request;
   const { proxies } = context.services;
-  const peer = context.peerAddress();
+  const peer = context.client.peerAddress();
   context.clientAddress = proxies.clientAddress(peer, headers.get("x-forwarded-for"));
   context.inClearText = proxies.isClearText(peer, headers.get("x-forwarded-proto"));
 }

@@ -102,10 +102,10 @@ class ActiveStream {
 
   async #fetch(): Promise<void> {
     const { fetch, peerAddress } = this.#serving;
+    const sendInterim = (status: number, fields: Fields) => this.#sendInterim(status, fields);
     // It has the members of a Request that an application uses.
     const request = this.#request as unknown as Request;
-    const sendInterim = (status: number, fields: Fields) => this.#sendInterim(status, fields);
-    this.#respond(await fetch(request, peerAddress, undefined, sendInterim));
+    this.#respond(await fetch(request, { peerAddress, sendInterim, sendsOneByOne: true }));
   }
 
   #sendInterim(status: number, fields: Fields): void {

@@ -1,18 +1,8 @@
 // The interface that both runtimes implement: serving HTTP, sending and mapping files, loading modules.
 
-/**
- * Handles one request. `extendTimeout` exists where the runtime would close a connection whose body or
- * response is slow. The reader of a body calls it for every chunk, and a query when it has to wait.
- * `sendInterim` exists where the runtime can send a response such as 104 before the final one.
- * `releaseChunk` exists where the runtime can free a chunk of the body that is no longer needed.
- */
-export type Fetch = (
-  request: Request,
-  peerAddress: () => string,
-  extendTimeout?: () => void,
-  sendInterim?: (status: number, headers: Readonly<Record<string, string>>) => void,
-  releaseChunk?: (chunk: Uint8Array) => void,
-) => Response | Promise<Response>;
+import type { Fetch } from "../lib/client.ts";
+
+export type { Fetch } from "../lib/client.ts";
 
 /** Certificates in PEM, that of the server first, and its private key. */
 export interface Certificate {

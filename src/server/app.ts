@@ -8,8 +8,9 @@ import type { Rights } from "../domain/rights/rights.ts";
 import type { Settings } from "../domain/settings.ts";
 import type { Tokens } from "../domain/tokens.ts";
 import type { Erasures } from "../domain/write/erasures.ts";
-import type { Fetch, SystemFetch } from "../http/pipeline.ts";
+import type { SystemFetch } from "../http/pipeline.ts";
 import type { ParserErrorResponder } from "../http/response/problem.ts";
+import type { Fetch } from "../lib/client.ts";
 import { Metrics } from "../lib/metrics.ts";
 import { version } from "../lib/program.ts";
 import type { Action } from "../model/action.ts";
@@ -115,7 +116,7 @@ function build(
   let connected = connect(lasting, config, loaded);
   const alsoReloaded: (() => void)[] = [];
   return {
-    fetch: (...request) => connected.fetch(...request),
+    fetch: (request, client) => connected.fetch(request, client),
     systemFetch: (request, lines) => connected.systemFetch(request, lines),
     errorResponse: (status, detail, cause) => connected.errorResponse(status, detail, cause),
     ...{ tokens, collections, accessDocuments, settings, metrics },

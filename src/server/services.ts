@@ -15,13 +15,13 @@ import { AllowedHosts } from "../http/headers/host.ts";
 import {
   createFetch,
   createSystemFetch,
-  type Fetch,
   routeRequest,
   type SystemFetch,
 } from "../http/pipeline.ts";
 import type { Services } from "../http/request/context.ts";
 import { loggedPath, type RequestLog } from "../http/request-log.ts";
 import { createParserErrorResponder, type ParserErrorResponder } from "../http/response/problem.ts";
+import type { Fetch } from "../lib/client.ts";
 import { consoleFiles, version } from "../lib/program.ts";
 import type { Action } from "../model/action.ts";
 import { redactSecrets } from "../model/token.ts";

@@ -119,7 +119,10 @@ export async function startApp(
     writer: app.writer,
     reload: (more) => app.reload({ ...settled, ...more }, actions),
     direct: async (request, peerAddress = "", extendTimeout) =>
-      app.fetch(request, () => peerAddress, extendTimeout),
+      app.fetch(request, {
+        peerAddress: () => peerAddress,
+        ...(extendTimeout && { extendTimeout }),
+      }),
     async post(collection, fields) {
       const response = await request(`/${collection}`, {
         method: "POST",

@@ -44,6 +44,29 @@ describe("a streamed body", () => {
     await reader.cancel();
   });
 
+  it("has no copies of bytes for a client that gets them one by one, and frees them as well", async () => {
+    const client = { peerAddress: () => "", sendsOneByOne: true };
+    const sent = new Uint8Array(2 * turnBytes);
+    const next = new Uint8Array(2 * turnBytes);
+    const reader = streamOf(all([sent, next]), undefined, noop, client).getReader();
+    const first = await reader.read();
+    assert.equal(first.value?.buffer, sent.buffer);
+    await reader.read();
+    assert.equal(sent.length, 2 * turnBytes);
+    await reader.read();
+    assert.equal(sent.length, 0);
+    assert.equal(next.length, 2 * turnBytes);
+    await reader.cancel();
+  });
+
+  it("has copies for an encoder, which may keep them", async () => {
+    const client = { peerAddress: () => "", sendsOneByOne: true };
+    const bytes = new Uint8Array(Buffer.from("é☃".repeat(500_000)));
+    const whole = Buffer.from(bytes);
+    const encoded = Buffer.concat(await read(streamOf(all([bytes]), "gzip", noop, client)));
+    assert.ok(gunzipSync(encoded).equals(whole));
+  });
+
   for (const coding of [undefined, "gzip", "br", "zstd"] as const)
     it(`frees all bytes with the coding ${coding}`, async () => {
       const pieces = Array.from({ length: 5 }, () => new Uint8Array(3 * turnBytes));

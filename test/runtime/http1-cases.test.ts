@@ -287,7 +287,7 @@ describe("responses", () => {
   });
 
   it("an interim response has no other lines than its fields", async () => {
-    const fetch: Serving["fetch"] = (_request, _address, _extend, sendInterim) => {
+    const fetch: Serving["fetch"] = (_request, { sendInterim }) => {
       sendInterim?.(104, { "X-A": "ä" });
       sendInterim?.(104, { "X-A": "a\r\nX-B: b" });
       return responseOf("hello", {});

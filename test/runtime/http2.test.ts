@@ -307,7 +307,7 @@ describe("stopping with HTTP/2", () => {
 describe("interim responses over HTTP/2", { skip: isBun && "Bun sends none" }, () => {
   it("come before the final one", patience, async () => {
     const server = await start(
-      (_request, _peerAddress, _extendTimeout, sendInterim) => {
+      (_request, { sendInterim }) => {
         sendInterim?.(104, { location: "/-/uploads/x" });
         return new Response("done");
       },

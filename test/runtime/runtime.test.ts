@@ -408,9 +408,9 @@ describe("responses", () => {
 
 it("no request has to extend the idle timeout of its connection", async () => {
   const given: (readonly [string, string])[] = [];
-  const server = await start((request, _peerAddress, extendTimeout) => {
-    given.push([request.method, typeof extendTimeout]);
-    extendTimeout?.();
+  const server = await start((request, client) => {
+    given.push([request.method, typeof client.extendTimeout]);
+    client.extendTimeout?.();
     return new Response("done");
   });
   const methods = ["GET", "HEAD", "POST", "QUERY", "DELETE"];

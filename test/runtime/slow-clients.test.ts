@@ -9,6 +9,7 @@ import type { Duplex } from "node:stream";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
+import type { Client } from "../../src/lib/client.ts";
 import { responseOf } from "../../src/lib/plain-response.ts";
 import { makeCertificate } from "../certificates.ts";
 import { within } from "../seeds.ts";
@@ -23,12 +24,15 @@ const chunkAt = (position: number): Buffer => Buffer.alloc(chunkBytes, position 
 /** Makes a large response while it is read, and reads a body when it is told to. */
 class Application {
   madeBytes = 0;
+  #sendsOneByOne = false;
+  #lastChunk: Uint8Array | undefined;
   readonly mayRead = Promise.withResolvers<void>();
   readonly arrived = Promise.withResolvers<AbortSignal>();
   readonly cancelled = Promise.withResolvers<void>();
   readonly bodyFailed = Promise.withResolvers<void>();
 
-  async fetch(request: Request): Promise<Response> {
+  async fetch(request: Request, client: Client): Promise<Response> {
+    this.#sendsOneByOne = client.sendsOneByOne === true;
     this.arrived.resolve(request.signal);
     if (request.url.endsWith("/never")) return new Promise<Response>(() => undefined);
     if (request.method === "GET")
@@ -41,7 +45,11 @@ class Application {
     return new ReadableStream<Uint8Array>(
       {
         pull: (controller) => {
-          controller.enqueue(new Uint8Array(chunkAt(this.madeBytes)));
+          // A chunk that was sent may be used for something else.
+          if (this.#sendsOneByOne) this.#lastChunk?.fill(255);
+          const chunk = new Uint8Array(chunkAt(this.madeBytes));
+          this.#lastChunk = chunk;
+          controller.enqueue(chunk);
           this.madeBytes += chunkBytes;
           if (this.madeBytes === totalBytes) controller.close();
         },
@@ -148,7 +156,7 @@ for (const [name, send, options] of ways)
     let server: TestServer;
     let application: Application;
     before(async () => {
-      server = await start((request) => application.fetch(request), options);
+      server = await start((request, client) => application.fetch(request, client), options);
     });
     after(() => server.stop(0));
     beforeEach(() => {
@@ -205,7 +213,7 @@ for (const [name, send, options] of ways.filter(([name]) => name !== "HTTP/2"))
   describe(`over ${name}, a client that ends its side`, () => {
     it("and waits for a read, is taken for gone soon", patience, async () => {
       const application = new Application();
-      const server = await start((request) => application.fetch(request), options);
+      const server = await start((request, client) => application.fetch(request, client), options);
       const sent = await send(server.port, "GET", "/never");
       const signal = await application.arrived.promise;
       sent.stream.on("error", () => undefined).resume();

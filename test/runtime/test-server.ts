@@ -31,13 +31,13 @@ export async function start(fetch?: Fetch, more: Partial<ServeOptions> = {}): Pr
   const reached: string[] = [];
   const bodyErrors: unknown[] = [];
   const errors: TestServer["errors"] = [];
-  const echo: Fetch = async (request, peerAddress) => {
+  const echo: Fetch = async (request, client) => {
     try {
       const seen: SeenRequest = {
         method: request.method,
         url: request.url,
         headers: Object.fromEntries(request.headers),
-        peerAddress: peerAddress(),
+        peerAddress: client.peerAddress(),
         body: await request.text(),
       };
       return responseOf(JSON.stringify(seen), { headers: { "content-type": "application/json" } });

@@ -126,9 +126,9 @@ describe("another certificate", () => {
     const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     const server = await start(
-      async ({ url }, _peerAddress, extendTimeout) => {
+      async ({ url }, client) => {
         if (!url.endsWith("/slow")) return new Response("done");
-        extendTimeout?.();
+        client.extendTimeout?.();
         asked.resolve();
         await gate.promise;
         return new Response("late");

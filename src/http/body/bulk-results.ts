@@ -133,7 +133,7 @@ export function bulkResponse(
   if (isReplay) headers.set(replayedHeader, "true");
   const release = releaseOnAbort(context.request, () => context.memory.release());
   context.isReadWhileAnswered = true;
-  return new Response(streamOf(texts, coding, release), {
+  return new Response(streamOf(texts, coding, release, context.client), {
     headers: coding === undefined ? headers : encodedHeaders(headers, coding),
   });
 }

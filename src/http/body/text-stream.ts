@@ -1,5 +1,6 @@
 // Turns an async iterable of texts and bytes into a response body stream.
 
+import { noClient } from "../../lib/client.ts";
 import { inTurns, turnBytes } from "../../lib/turns.ts";
 import { type Coding, encodeStream } from "../headers/content-coding.ts";
 
@@ -11,22 +12,24 @@ const encoder = new TextEncoder();
 /** What an encoder gets at once, outside of the event loop. With less, zstd compresses worse. */
 const encodedBytes = 4 * turnBytes;
 
-async function* bytesOf(
-  pieces: AsyncIterable<Piece>,
-  copyBytes: number,
-): AsyncGenerator<Uint8Array> {
+async function* bytesOf(pieces: AsyncIterable<Piece>, ways: SliceWays): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces)
     if (typeof piece === "string") yield encoder.encode(piece);
-    else yield* copiesOf(piece, copyBytes);
+    else yield* slicesOf(piece, ways);
 }
 
-/**
- * Yields copies, because their reader may keep them, and then frees the bytes. The garbage collector
- * leaves several large pages in memory before it runs.
- */
-function* copiesOf(bytes: Uint8Array, copyBytes: number): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += copyBytes)
-    yield bytes.slice(start, start + copyBytes);
+interface SliceWays {
+  readonly sliceBytes: number;
+  /** Whether the reader may still use a slice when it reads the next one. */
+  readonly isKept: boolean;
+}
+
+/** Frees the bytes after the last slice. The garbage collector leaves several large pages in memory before it runs. */
+function* slicesOf(bytes: Uint8Array, { sliceBytes, isKept }: SliceWays): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += sliceBytes) {
+    const end = start + sliceBytes;
+    yield isKept ? bytes.slice(start, end) : bytes.subarray(start, end);
+  }
   if (bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0);
 }
 
@@ -35,9 +38,13 @@ export function streamOf(
   pieces: AsyncIterable<Piece>,
   coding: Coding | undefined,
   release: () => void,
+  client = noClient,
 ): ReadableStream<Uint8Array> {
-  const bytes = bytesOf(pieces, coding === undefined ? turnBytes : encodedBytes);
-  const chunks = inTurns<never>(coding === undefined ? bytes : encodeStream(bytes, coding));
+  const chunks = inTurns<never>(
+    coding === undefined
+      ? bytesOf(pieces, { sliceBytes: turnBytes, isKept: client.sendsOneByOne !== true })
+      : encodeStream(bytesOf(pieces, { sliceBytes: encodedBytes, isKept: true }), coding),
+  );
   return new ReadableStream(
     {
       async pull(controller) {

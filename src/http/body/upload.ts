@@ -50,14 +50,14 @@ export async function* uploadChunks(
   const limit = { bytes: maxBytes, problem: uploadTooLarge(maxBytes) };
   for await (const chunk of withTimeouts(readContent(context, limit))) {
     if (chunk instanceof Problem) throw new BodyError(chunk);
-    context.extendTimeout();
+    context.client.extendTimeout?.();
     yield chunk;
   }
 }
 
 /** Frees the chunks of a body, where the runtime can. A decoder may use its chunks again. */
 export function released(
-  { request, releaseChunk }: RequestContext,
+  { request, client: { releaseChunk } }: RequestContext,
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncIterable<Uint8Array> {
   const isDecoded = request.headers.has("content-encoding");

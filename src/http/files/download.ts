@@ -169,7 +169,7 @@ function answerMade(
 
 /** The chunks of a download are freed as they are sent, where the runtime can. */
 function releasedBody(
-  { releaseChunk }: RequestContext,
+  { client: { releaseChunk } }: RequestContext,
   bytes: ReadableStream<Uint8Array> | Blob,
 ): ReadableStream<Uint8Array> | Blob {
   const isStream = bytes instanceof ReadableStream && releaseChunk !== undefined;
@@ -189,7 +189,7 @@ async function answerRanges(
   await last.cancel();
   const file = { type: servedType(part.type), size: part.size };
   const { type, length, body } = writeByteRanges(ranges, file, (range) => {
-    context.extendTimeout();
+    context.client.extendTimeout?.();
     return open(context, found, range);
   });
   headers.set("Content-Type", type);

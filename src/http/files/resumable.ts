@@ -38,7 +38,7 @@ export function runResumable(
     return route.handler(context);
   const mayResume = hasFile(context);
   // A client that cannot learn the URL of the upload cannot resume it.
-  if (isComplete && (!mayResume || context.sendInterim === undefined))
+  if (isComplete && (!mayResume || context.client.sendInterim === undefined))
     return route.handler(context);
   return mayResume ? begin(context, route.permission as CollectionPermission, fields) : notAFile;
 }
@@ -69,7 +69,7 @@ async function begin(
   const upload = await services.resumableUploads.create(collection, permission, wanted);
   if (upload instanceof Problem) return upload;
   const location = `${services.base}/-/uploads/${upload.id}`;
-  context.sendInterim?.(104, { Location: location, "Upload-Limit": limitOf(upload) });
+  context.client.sendInterim?.(104, { Location: location, "Upload-Limit": limitOf(upload) });
   const received = await receive(context, upload);
   if (received instanceof Problem) return received;
   if (fields.isComplete) return complete(context, received);

@@ -110,9 +110,8 @@ async function performRequest(
   const request = requestOf(context, upload, bytes);
   const inner = new RequestContext(services, request, context.requestId);
   Object.assign(inner, { principal, path: upload.request.path, query: upload.request.query });
-  Object.assign(inner, { peerAddress: context.peerAddress, clientAddress: context.clientAddress });
-  Object.assign(inner, { inClearText: context.inClearText, extendTimeout: context.extendTimeout });
-  inner.releaseChunk = context.releaseChunk;
+  const { client, clientAddress, inClearText } = context;
+  Object.assign(inner, { client, clientAddress, inClearText });
   try {
     return answer(context, upload, await services.perform(inner));
   } finally {

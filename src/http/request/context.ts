@@ -20,6 +20,7 @@ import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries
 import type { Tokens } from "../../domain/tokens.ts";
 import type { Uploads } from "../../domain/uploads.ts";
 import type { Writes } from "../../domain/write/writes.ts";
+import { type Client, noClient } from "../../lib/client.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
 import type { MetricFamily } from "../../lib/metrics.ts";
@@ -136,8 +137,6 @@ export interface RouteName {
   readonly path: string;
 }
 
-export type SendInterim = (status: number, headers: Readonly<Record<string, string>>) => void;
-
 /** How a command imports lines. */
 export interface LineOptions {
   /** Returns the id of a new resource, so that a line that is imported again creates nothing. */
@@ -170,14 +169,7 @@ export class RequestContext {
   #collection: CollectionAccess | undefined;
   /** The client's address behind trusted proxies. */
   clientAddress: string | undefined = undefined;
-  /** Returns the address of the connection's peer; empty when it is not known. */
-  peerAddress: () => string = noAddress;
-  /** Resets the runtime's idle timeout while a body arrives or is sent slowly, or a query takes long. */
-  extendTimeout: () => void = noop;
-  /** Sends an interim response (1xx), where the runtime can. */
-  sendInterim: SendInterim | undefined = undefined;
-  /** Frees a chunk of the body that nothing uses any more, where the runtime can. */
-  releaseChunk: ((chunk: Uint8Array) => void) | undefined = undefined;
+  client: Client = noClient;
   /** The rate limits that the request was counted against. */
   quotas: readonly Quota[] = noQuotas;
   /** Set when the request is traced. */
@@ -236,7 +228,7 @@ export class RequestContext {
 
   /** Whose query it is. Callers without a token are told apart by address. */
   get caller(): string {
-    return this.principal.subject ?? this.clientAddress ?? this.peerAddress();
+    return this.principal.subject ?? this.clientAddress ?? this.client.peerAddress();
   }
 
   /** Aborted when the client has left. A runtime creates it when it is first used. */
@@ -270,8 +262,6 @@ export class RequestContext {
   }
 }
 
-const noAddress = (): string => "";
-const noop = (): void => undefined;
 const noQuotas: readonly Quota[] = Object.freeze([]);
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 

@@ -172,7 +172,8 @@ export function streamExport(
   const release = hasBody ? reserveWhileSent(context, memoryFor(expansion)) : noop;
   if (release === undefined) return overloaded;
   const pieces = hasBody ? piecesOf(context, first, type, expansion) : nothing();
-  return withDate(new Response(streamOf(pieces, coding, release), { headers }), state.updatedAt);
+  const body = streamOf(pieces, coding, release, context.client);
+  return withDate(new Response(body, { headers }), state.updatedAt);
 }
 
 const memoryFor = (expansion: ExpansionPlan | undefined): number =>
@@ -213,7 +214,7 @@ async function* piecesOf(
       ahead?.catch(noop);
       for await (const piece of rowsOf(context, writer, listed, expansion)) {
         // A client that reads slowly is not idle.
-        context.extendTimeout();
+        context.client.extendTimeout?.();
         if (piece !== "") yield piece;
       }
       if (listed.next === undefined) return;

@@ -55,7 +55,8 @@ export function sendLargePage(
   const renderFor = (resource: Resource) => rendererFor(listed.maskOf(resource));
   const left = isHead ? [] : listed.resources.toReversed();
   const pieces = piecesOf(context, left, renderFor, frame.slice(start.length));
-  return withDate(new Response(streamOf(pieces, coding, release), { headers }), state.updatedAt);
+  const body = streamOf(pieces, coding, release, context.client);
+  return withDate(new Response(body, { headers }), state.updatedAt);
 }
 
 /** Takes the resources from the end of `left`, so that those that were sent are not held in memory. */
@@ -68,7 +69,7 @@ async function* piecesOf(
   let before = start;
   for (let resource = left.pop(); resource !== undefined; resource = left.pop()) {
     // A client that reads slowly is not idle.
-    context.extendTimeout();
+    context.client.extendTimeout?.();
     const [first, ...rest] = renderPieces(rendererFor(resource), resource, context.collectionUrl);
     yield before + first;
     yield* rest;

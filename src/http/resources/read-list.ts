@@ -39,7 +39,7 @@ export function readList(
   // A short query has its result at once.
   if (!(reading instanceof Promise)) return reading;
   // A client that waits for a query is not idle.
-  context.extendTimeout();
+  context.client.extendTimeout?.();
   const elapsed = () => performance.now() - startedAt;
   return reading.then(
     (listed) =>

@@ -193,7 +193,7 @@ function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Ui
     {
       pull(controller): Promise<void> | undefined {
         // A client that reads slowly is not idle.
-        context.extendTimeout();
+        context.client.extendTimeout?.();
         controller.enqueue(bytes.subarray(position, position + sliceBytes));
         position += sliceBytes;
         // Other requests get a turn.

@@ -1,5 +1,6 @@
 // A request that is being answered: receives the body, runs the application, and sends what it returns.
 
+import type { Client, Fetch, SendInterim } from "../../lib/client.ts";
 import { fieldLines } from "../../lib/field-lines.ts";
 import { type BodyDecoder, ChunkedBody, SizedBody } from "./body-decoder.ts";
 import { failed, type HttpError } from "./http-errors.ts";
@@ -15,13 +16,7 @@ const drainBytes = 65_536;
 
 /** What all connections of a server share. */
 export interface Serving extends HeadOptions {
-  readonly fetch: (
-    request: Request,
-    peerAddress: () => string,
-    extendTimeout: undefined,
-    sendInterim: ((status: number, headers: Fields) => void) | undefined,
-    releaseChunk: ((chunk: Uint8Array) => void) | undefined,
-  ) => Response | Promise<Response>;
+  readonly fetch: Fetch;
   /** Returns the response to what is rejected before there is a request, and to what fails. */
   readonly errorResponse: (status: number, detail: string, cause?: unknown) => Response;
   readonly releaseChunk?: (chunk: Uint8Array) => void;
@@ -34,7 +29,7 @@ export interface Serving extends HeadOptions {
 export interface ConnectionControls {
   readonly serving: Serving;
   readonly output: Output;
-  readonly peerAddress: () => string;
+  peerAddress(): string;
   /** The application has read what was received, and can take more. */
   resume(): void;
   /** The whole response was sent. */
@@ -46,7 +41,7 @@ const nothing = Buffer.alloc(0);
 
 const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD", "QUERY", "OPTIONS"]);
 
-export class ActiveRequest {
+export class ActiveRequest implements Client {
   readonly #connection: ConnectionControls;
   readonly #head: RequestHead;
   readonly #request: IncomingRequest;
@@ -59,6 +54,8 @@ export class ActiveRequest {
   #sender: BodySender | undefined;
   /** Whether no other request follows on the connection. */
   isLast = false;
+  readonly sendInterim: SendInterim | undefined;
+  readonly sendsOneByOne = true;
 
   constructor(head: RequestHead, connection: ConnectionControls) {
     const { bodyBytes, expectsContinue, headers } = head.fields;
@@ -70,6 +67,17 @@ export class ActiveRequest {
       this.#decoder = bodyBytes < 0 ? new ChunkedBody() : new SizedBody(bodyBytes);
     }
     this.#request = new IncomingRequest(head.method, head.url, headers, this.#body);
+    // HTTP/1.0 has no interim responses.
+    if (head.method !== "GET" && head.minor === 1)
+      this.sendInterim = (status, fields) => this.#sendInterim(status, fields);
+  }
+
+  peerAddress(): string {
+    return this.#connection.peerAddress();
+  }
+
+  get releaseChunk(): Serving["releaseChunk"] {
+    return this.#connection.serving.releaseChunk;
   }
 
   get hasResponse(): boolean {
@@ -136,18 +144,10 @@ export class ActiveRequest {
   }
 
   #fetch(): void {
-    const { serving, peerAddress } = this.#connection;
-    const { method, minor } = this.#head;
-    // HTTP/1.0 has no interim responses.
-    const sendInterim =
-      method === "GET" || minor === 0
-        ? undefined
-        : (status: number, headers: Fields) => this.#sendInterim(status, headers);
     try {
       // It has the members of a Request that an application uses.
       const request = this.#request as unknown as Request;
-      const { fetch, releaseChunk } = serving;
-      const response = fetch(request, peerAddress, undefined, sendInterim, releaseChunk);
+      const response = this.#connection.serving.fetch(request, this);
       if (response instanceof Promise)
         response.then(
           (later) => this.#respondOrFail(later),

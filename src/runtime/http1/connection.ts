@@ -51,7 +51,9 @@ export class Connection implements ConnectionControls {
     this.#activeAt = serving.now;
   }
 
-  readonly peerAddress = (): string => this.#socket.remoteAddress;
+  peerAddress(): string {
+    return this.#socket.remoteAddress;
+  }
 
   receive(bytes: Buffer): void {
     this.#activeAt = this.serving.now;

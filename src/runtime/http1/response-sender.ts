@@ -158,9 +158,23 @@ export class BodySender {
   }
 
   #write(content: Uint8Array): void {
-    const size = Buffer.from(`${content.byteLength.toString(16)}\r\n`);
-    const sent = this.#isChunked ? Buffer.concat([size, content, lineEnd]) : content;
-    this.#output.write(sent, sent.byteLength);
+    if (!this.#isChunked) this.#output.write(content, content.byteLength);
+    else if (content.byteLength < separateBytes) this.#writeChunk(content);
+    else this.#writeLargeChunk(content);
+  }
+
+  #writeChunk(content: Uint8Array): void {
+    const start = Buffer.from(sizeLine(content));
+    const chunk = Buffer.concat([start, content, lineEnd]);
+    this.#output.write(chunk, chunk.length);
+  }
+
+  /** A copy of a large chunk costs more than two small writes. */
+  #writeLargeChunk(content: Uint8Array): void {
+    const start = sizeLine(content);
+    this.#output.write(start, start.length);
+    this.#output.write(content, content.byteLength);
+    this.#output.write(lineEnd, lineEnd.length);
   }
 
   /** The client has left, or the rest must not be sent. */
@@ -171,3 +185,6 @@ export class BodySender {
 }
 
 const lineEnd = Buffer.from("\r\n");
+const separateBytes = 16_384;
+
+const sizeLine = ({ byteLength }: Uint8Array): string => `${byteLength.toString(16)}\r\n`;

@@ -12,6 +12,9 @@ import { type Choices, randomBytes } from "./random-requests.ts";
 const readings = ["all", "stream", "none", "half", "late"] as const;
 const answers = ["text", "bytes", "plain", "stream", "sized stream", "empty", "throws"] as const;
 
+/** More than what is sent as a copy with its framing. */
+const largeBytes = 60_000;
+
 /** What the application did with one request. */
 export interface Handled {
   readonly method: string;
@@ -51,7 +54,9 @@ export class RandomApplication {
       answer,
       body: undefined,
       status: answer === "throws" ? 500 : answer === "empty" ? choices.of([200, 204, 304]) : 201,
-      content: isText ? Buffer.from(text) : randomBytes(choices, choices.of([10, 2_000])),
+      content: isText
+        ? Buffer.from(text)
+        : randomBytes(choices, choices.of([10, 10, 2_000, 2_000, largeBytes])),
       stream: "none",
     };
     this.handled.push(handled);
@@ -119,17 +124,24 @@ export class RandomApplication {
   #stream(handled: Handled): ReadableStream<Uint8Array> {
     const { content } = handled;
     let at = 0;
+    let last: Uint8Array | undefined;
+    const sizes = content.length > 2_000 ? [content.length] : [4, 3_000];
     handled.stream = "open";
     return new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
           await this.#wait();
           progress();
-          const size = this.#choices.below(this.#choices.of([4, 3_000]));
+          // A chunk that was sent may be used for something else.
+          last?.fill(0);
+          const size = this.#choices.below(this.#choices.of(sizes));
           if (at >= content.length) {
             handled.stream = "read";
             controller.close();
-          } else controller.enqueue(new Uint8Array(content.subarray(at, at + size)));
+          } else {
+            last = new Uint8Array(content.subarray(at, at + size));
+            controller.enqueue(last);
+          }
           at += size;
         },
         cancel: () => {

@@ -1,0 +1,27 @@
+// The client of a request, as the runtime knows it and the application uses it.
+
+import type { MaybePromise } from "./maybe-promise.ts";
+
+export interface Client {
+  /** The address of the connection's peer; empty when it is not known. */
+  peerAddress(): string;
+  /**
+   * Exists where the runtime would close a connection whose body or response is slow. The reader of a body
+   * calls it for every chunk, and a query when it has to wait.
+   */
+  extendTimeout?(): void;
+  /** Exists where the runtime can send a response such as 104 before the final one. */
+  readonly sendInterim?: SendInterim | undefined;
+  /** Exists where the runtime can free a chunk of a body that is no longer needed. */
+  readonly releaseChunk?: ((chunk: Uint8Array) => void) | undefined;
+  /** Whether a chunk of a response is sent before the next one is read, so that its memory is free then. */
+  readonly sendsOneByOne?: boolean;
+}
+
+export type SendInterim = (status: number, headers: Readonly<Record<string, string>>) => void;
+
+/** Handles a request; returns the response directly when nothing has to be awaited. */
+export type Fetch = (request: Request, client: Client) => MaybePromise<Response>;
+
+/** The client of a request that was not received. */
+export const noClient: Client = { peerAddress: () => "" };
