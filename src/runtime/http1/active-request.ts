@@ -89,7 +89,7 @@ export class ActiveRequest implements Client {
   }
 
   /** Whether the response to a request that changes nothing is not there yet. */
-  get isRead(): boolean {
+  get isPendingRead(): boolean {
     return this.#state === "handling" && readMethods.has(this.#head.method);
   }
 

@@ -138,7 +138,7 @@ export class Connection implements ConnectionControls {
       isWaiting: active === undefined,
       isReceiving: active?.isWaitingForClient === true && !this.#isPaused,
       isSending,
-      endedAt: active?.isRead === true ? this.#endedAt : undefined,
+      endedAt: active?.isPendingRead === true ? this.#endedAt : undefined,
     });
     if (timeout === undefined) return;
     if (timeout === "close" || this.#state !== "open") this.destroy();
