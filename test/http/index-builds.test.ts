@@ -80,6 +80,16 @@ describe("an index that takes long", { skip, timeout: 120_000 }, () => {
     assert.equal((await client.post("/slow", { n: 999 })).status, 409);
   });
 
+  it("shows no build while the entries of an index are deleted", async () => {
+    await fill("dropped", (n) => n);
+    assert.equal((await client.put("/-/collections/dropped", { indexed: ["n"] })).status, 200);
+    hold();
+    const answer = await client.put("/-/collections/dropped", {});
+    assert.equal(answer.status, 200, answer.body);
+    assert.equal((await viewOf("dropped")).build, undefined);
+    release();
+  });
+
   it("is undone when values are not unique, and shows them", async () => {
     await fill("twice", (n) => n % (count - 20));
     hold();

@@ -84,11 +84,14 @@ export function withoutClashes(build: StoredBuild, ids: ReadonlySet<string>): St
     : { ...build, state: { ...build.state, clashes: kept } };
 }
 
-export const progressOf = ({ former, state }: StoredBuild): BuildProgress => {
+/** Undefined when the indexes are complete and only rows of former ones are left to delete. */
+export function progressOf({ former, state }: StoredBuild): BuildProgress | undefined {
   const { done, total, clashes } = state;
   const isUndone = former === "" && clashes.length > 0;
-  return { isRunning: isOpen(state) && !isUndone, done: Math.min(done, total), total, clashes };
-};
+  const isRunning = isOpen(state) && !isUndone;
+  if (!isRunning && clashes.length === 0) return undefined;
+  return { isRunning, done: Math.min(done, total), total, clashes };
+}
 
 /** As many full steps are done with the definition itself: a small collection is complete at once. */
 export const firstFullSteps = 2;
