@@ -247,7 +247,7 @@ describe("a client that sends no more", () => {
     await client.wait(1);
     assert.equal(client.outcome, "open");
     await client.wait(1);
-    assert.equal(client.outcome, "reset");
+    assert.equal(client.outcome, "closed");
   });
 
   for (const [name, method] of [
@@ -259,7 +259,7 @@ describe("a client that sends no more", () => {
       await client.send(get.replace("GET", method ?? ""));
       await client.socket.end();
       await client.wait(2);
-      assert.equal(client.outcome, "reset");
+      assert.equal(client.outcome, "closed");
     });
 
   it("waits for the response to a write as long as it takes", async () => {
@@ -271,6 +271,35 @@ describe("a client that sends no more", () => {
     assert.equal(client.outcome, "open");
     resolve(responseOf("hello", {}));
     await client.wait(1);
+    assert.equal(client.outcome, "200 closed");
+  });
+
+  it("waits a second for each of its reads", async () => {
+    const waiting: PromiseWithResolvers<Response>[] = [];
+    const client = new Client(() => {
+      const response = Promise.withResolvers<Response>();
+      waiting.push(response);
+      return response.promise;
+    });
+    await client.send(get.repeat(4));
+    await client.socket.end();
+    for (let count = 0; count < 3; count++) {
+      await client.wait(1);
+      waiting[count]?.resolve(responseOf("hello", {}));
+      await client.wait(0);
+    }
+    assert.equal(client.outcome, "200 200 200 open");
+    await client.wait(2);
+    assert.equal(client.outcome, "200 200 200 closed");
+  });
+
+  it("gets what is on its way when a later read takes too long", async () => {
+    const client = new Client((request) =>
+      request.url.endsWith("/b") ? never(request) : hello(request),
+    );
+    await client.send(`${get}${get.replace("/a", "/b")}`);
+    await client.socket.end();
+    await client.wait(2);
     assert.equal(client.outcome, "200 closed");
   });
 

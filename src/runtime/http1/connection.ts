@@ -123,6 +123,13 @@ export class Connection implements ConnectionControls {
     else this.#socket.terminate();
   }
 
+  /** Gives up the request. The client gets the responses to those before it. */
+  #leave(): void {
+    this.#active?.cancel("The client has left.");
+    this.#active = undefined;
+    this.#closeSocket();
+  }
+
   /** Is called once a second. */
   checkTime(): void {
     const active = this.#active;
@@ -141,7 +148,8 @@ export class Connection implements ConnectionControls {
       endedAt: active?.isPendingRead === true ? this.#endedAt : undefined,
     });
     if (timeout === undefined) return;
-    if (timeout === "close" || this.#state !== "open") this.destroy();
+    if (timeout === "leave") this.#leave();
+    else if (timeout === "destroy" || this.#state !== "open") this.destroy();
     else if (active !== undefined) this.#rejectBody(active, timeout);
     else if (this.#input.length > 0) this.#reject(requestTimedOut);
     else this.#closeSocket();

@@ -31,15 +31,18 @@ interface Waiting {
   readonly endedAt: number | undefined;
 }
 
-/** Returns `close`, or an error to respond with. Another request that is being handled has no limit here. */
-export function findTimeout(waiting: Waiting): "close" | HttpError | undefined {
+/**
+ * Returns `destroy` or an error to respond with, and `leave` when only the request is given up: the responses
+ * before it may be on their way. Another request that is being handled has no limit here.
+ */
+export function findTimeout(waiting: Waiting): "destroy" | "leave" | HttpError | undefined {
   const { now, since, activeAt, isClosing, isWaiting, isReceiving, isSending, endedAt } = waiting;
   const waitedMs = now - since;
   const inactiveMs = now - activeAt;
-  if (isSending) return inactiveMs > inactivityTimeoutMs ? "close" : undefined;
+  if (isSending) return inactiveMs > inactivityTimeoutMs ? "destroy" : undefined;
   if (isClosing)
-    return inactiveMs > lingerInactivityMs || waitedMs > lingerMs ? "close" : undefined;
-  if (endedAt !== undefined && now - endedAt > endedMs) return "close";
+    return inactiveMs > lingerInactivityMs || waitedMs > lingerMs ? "destroy" : undefined;
+  if (endedAt !== undefined && now - Math.max(endedAt, since) > endedMs) return "leave";
   if (isWaiting) return waitedMs > headTimeoutMs ? bodyTimedOut : undefined;
   if (!isReceiving) return undefined;
   return inactiveMs > inactivityTimeoutMs || waitedMs > requestTimeoutMs ? bodyTimedOut : undefined;
