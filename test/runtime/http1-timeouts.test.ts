@@ -326,4 +326,16 @@ describe("a client that sends no more", () => {
     for (let count = 0; count < 10; count++) await turn();
     assert.equal(client.outcome, "200 200 400 closed");
   });
+
+  it("gets the error of a body that it has not finished, too", async () => {
+    const client = new Client(async (request) => {
+      await turn();
+      return responseOf(await request.text(), {});
+    });
+    const start = `${get}${post("Content-Length: 5")}he`;
+    await client.socket.receive(Buffer.from(start));
+    await client.socket.end();
+    for (let count = 0; count < 10; count++) await turn();
+    assert.equal(client.outcome, "200 400 closed");
+  });
 });

@@ -84,16 +84,17 @@ export class Connection implements ConnectionControls {
   /** The client sends no more. It gets the responses to what it has sent. */
   end(): void {
     this.#endedAt = this.serving.now;
-    const active = this.#active;
     if (this.#state === "closing") this.#socket.close();
-    else if (active?.isReceiving) this.#rejectBody(active, endedEarly);
     else this.#closeAfterLast();
   }
 
-  /** Closes the connection of a client that sends no more, unless a response is due. */
+  /** Closes the connection of a client that sends no more, unless a response is due. What is not whole is rejected. */
   #closeAfterLast(): void {
-    if (this.#active !== undefined || this.#state !== "open") return;
-    if (this.#input.length > 0) this.#reject(endedEarly);
+    const active = this.#active;
+    if (this.#state !== "open") return;
+    if (active?.isReceiving) this.#rejectBody(active, endedEarly);
+    else if (active !== undefined) return;
+    else if (this.#input.length > 0) this.#reject(endedEarly);
     else this.#closeSocket();
   }
 
