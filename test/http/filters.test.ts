@@ -103,6 +103,8 @@ const ofPeople: readonly Case[] = [
   ["born[gt]=1990-02-28", ["bob"]],
   [parameters({ seen: "2026-03-01T10:00:00Z" }), ["bob"]],
   [parameters({ "seen[gt]": "2026-03-01T13:00:00+02:00" }), ["ann", "cyd"]],
+  [parameters({ seen: "2026-03-01t12:00:00z" }), ["ann"]],
+  [parameters({ seen: "2026-03-02T00:00:00.250000000000Z" }), ["cyd"]],
   ["seen[gte]=2026-03-02", ["cyd"]],
   [parameters({ "seen[in]": "2026-03-01T12:00Z,2026-03-02T00:00:00.25Z" }), ["ann", "cyd"]],
   ["nick[exists]=false", ["bob", "cyd", "eve"]],

@@ -226,6 +226,12 @@ describe("an invalid QUERY", () => {
     });
   }
 
+  it("is rejected with the number of values that in takes", async () => {
+    const answer = await asker.query("people", { where: { age: { in: [] } } });
+    const [error] = assertProblem(answer, "invalid-body").errors ?? [];
+    assert.equal(error?.detail, "in takes a list of 1 to 100 values");
+  });
+
   it("is rejected with the list of operators", async () => {
     const answer = await asker.query("people", { where: { age: { is: 1 } } });
     const [error] = assertProblem(answer, "invalid-body").errors ?? [];

@@ -120,10 +120,11 @@ function valuesOf(
   isFromUrl: boolean,
   maxValues: number,
 ): readonly unknown[] | string {
-  const expected = isFromUrl ? "values separated by commas" : "a list of values";
+  const range = `1 to ${maxValues} values`;
   const values = isFromUrl && operand !== "" ? `${operand}`.split(",") : operand;
   const isValid = Array.isArray(values) && values.length > 0 && values.length <= maxValues;
-  return isValid ? values : `in takes 1 to ${maxValues} ${expected}`;
+  if (isValid) return values;
+  return isFromUrl ? `in takes ${range} separated by commas` : `in takes a list of ${range}`;
 }
 
 /** The JSON number grammar. */
@@ -186,7 +187,7 @@ export function isOf(kind: ValueKind, value: unknown): boolean {
 }
 
 const timePattern =
-  /^(\d{4})-(\d\d)-(\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/;
+  /^(\d{4})-(\d\d)-(\d\d)(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/i;
 
 /** `Date.parse` accepts more formats, some of them in local time, and dates such as 30 February. */
 function isTime(text: string): boolean {
