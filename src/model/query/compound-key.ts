@@ -32,7 +32,7 @@ const escapeCode = 0x05;
 /** The same in descending order, where a shorter key comes last. */
 const descending = { end: "~", textEnd: "\u{10fffe}", cutMark: "\u{10fffd}" } as const;
 /** Comes after every compound key that continues in another way. */
-const afterAll = "\u{10ffff}";
+export const afterAll = "\u{10ffff}";
 
 /** The key of an entry, from one sort key per field; or the beginning of it, from the first keys. */
 export function compoundKey(fields: readonly Direction[], keys: readonly string[]): string {

@@ -1,7 +1,8 @@
 // Reads what a filter needs: counts and seqs of index entries, and resources to check.
 
+import { afterAll } from "../../model/query/compound-key.ts";
 import { type Candidate, countWithin } from "../../model/query/query.ts";
-import { minKey, type Span, someValue } from "../../model/query/sort-key.ts";
+import { minKey, type Span } from "../../model/query/sort-key.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type CheckedRow, candidateIn, type Read, type ReadResults } from "../core/filter-reads.ts";
 import type { IndexScan, Source } from "../core/index-use.ts";
@@ -19,7 +20,7 @@ const maxRows = 1_000;
 const maxBytes = 1024 * 1024;
 
 /** All keys, including the key of a missing value. */
-export const everyKey: readonly Span[] = [{ from: minKey, to: someValue.to }];
+export const everyKey: readonly Span[] = [{ from: minKey, to: afterAll }];
 
 /** The columns of a CheckedRow. */
 const checkedColumns = "seq, id, created, updated, fields, owner";
