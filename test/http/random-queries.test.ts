@@ -208,18 +208,27 @@ const test = (field: string): fc.Arbitrary<Test> => {
   );
 };
 
-const where = fc
+const conditions = fc
   .uniqueArray(fc.constantFrom(...fields), { maxLength: 2 })
   .chain((chosen) => fc.tuple(...chosen.map((field) => test(field).map((each) => [field, each]))))
   .map((entries) => Object.fromEntries(entries) as Asked["where"]);
+const where = fc.oneof({ arbitrary: conditions, weight: 3 }, fc.constant<Asked["where"]>({}));
 
 const sortable = fields.filter((field) => field !== "l");
-const sort = fc
+const anyFields = fc
   .uniqueArray(fc.constantFrom(...sortable), { maxLength: 2 })
-  .chain((chosen) => fc.tuple(...chosen.map((field) => fc.constantFrom(field, `-${field}`))))
-  .chain((names) =>
-    fc.constantFrom([], ["createdAt"], ["-createdAt"]).map((last) => [...names, ...last]),
-  );
+  .chain((chosen) => fc.tuple(...chosen.map((field) => fc.constantFrom(field, `-${field}`))));
+const opposite = (name: string): string => (name.startsWith("-") ? name.slice(1) : `-${name}`);
+/** The fields of an index, or the first of them, in its order or in the opposite one. */
+const fieldsOfIndex = fc
+  .tuple(fc.constantFrom(...compound), fc.boolean(), fc.constantFrom(1, 2, 4, 4, 4))
+  .map(([names, isOpposite, count]) => (isOpposite ? names.map(opposite) : names).slice(0, count));
+const sort = fc
+  .tuple(
+    fc.oneof(anyFields, fieldsOfIndex),
+    fc.constantFrom<string[]>([], [], ["createdAt"], ["-createdAt"]),
+  )
+  .map(([names, last]) => [...names, ...last]);
 
 const question = fc.record({
   where,
