@@ -274,6 +274,22 @@ describe("a client that sends no more", () => {
     assert.equal(client.outcome, "200 closed");
   });
 
+  it("waits no longer for a write whose body is read while it arrives", async () => {
+    let signal: AbortSignal | undefined;
+    const client = new Client(async (request) => {
+      signal = request.signal;
+      for await (const _ of request.body ?? []);
+      return never(request);
+    });
+    await client.send(`${post("Content-Length: 5")}hello`);
+    await client.socket.end();
+    await client.wait(1);
+    assert.equal(client.outcome, "open");
+    await client.wait(1);
+    assert.equal(client.outcome, "closed");
+    assert.ok(signal?.aborted);
+  });
+
   it("waits a second for each of its reads", async () => {
     const waiting: PromiseWithResolvers<Response>[] = [];
     const client = new Client(() => {

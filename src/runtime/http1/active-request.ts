@@ -88,9 +88,10 @@ export class ActiveRequest implements Client {
     return this.#state === "responded";
   }
 
-  /** Whether the response to a request that changes nothing is not there yet. */
-  get isPendingRead(): boolean {
-    return this.#state === "handling" && readMethods.has(this.#head.method);
+  /** Whether there is no response yet, and the request may take long: a read, or an import. */
+  get mayTakeLong(): boolean {
+    const isLong = readMethods.has(this.#head.method) || this.#request.isStreamed;
+    return isLong && this.#state === "handling";
   }
 
   /** Whether the rest of the body is missing. */

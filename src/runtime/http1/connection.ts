@@ -146,7 +146,7 @@ export class Connection implements ConnectionControls {
       isWaiting: active === undefined,
       isReceiving: active?.isWaitingForClient === true && !this.#isPaused,
       isSending,
-      endedAt: active?.isPendingRead === true ? this.#endedAt : undefined,
+      endedAt: active?.mayTakeLong === true ? this.#endedAt : undefined,
     });
     if (timeout === undefined) return;
     if (timeout === "leave") this.#leave();

@@ -49,6 +49,11 @@ export class IncomingRequest implements ReceivedRequest {
     return this.#stream;
   }
 
+  /** Whether the application reads the body while it arrives. */
+  get isStreamed(): boolean {
+    return this.#stream !== undefined;
+  }
+
   get bodyUsed(): boolean {
     return this.#bodyUsed || (this.#stream?.locked ?? false);
   }

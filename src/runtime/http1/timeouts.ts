@@ -11,7 +11,7 @@ const requestTimeoutMs = 14_400_000;
 /** After the last response the client may be inactive or keep sending for so long. */
 const lingerInactivityMs = 2_000;
 const lingerMs = 10_000;
-/** A client that sends no more has mostly left, so that nobody waits for a long read. The clock has steps of a second. */
+/** A client that sends no more has mostly left, so that nobody waits for a long read or an import. The clock has steps of a second. */
 const endedMs = 1_500;
 
 interface Waiting {
@@ -27,7 +27,7 @@ interface Waiting {
   readonly isReceiving: boolean;
   /** Whether the client has to read before more can be sent. */
   readonly isSending: boolean;
-  /** When the client of a read that has no response yet has closed its sending side. */
+  /** When the client has closed its sending side, if its request may take long and has no response yet. */
   readonly endedAt: number | undefined;
 }
 
