@@ -1,4 +1,4 @@
-// Opens a file or standard input for an import, decodes it, and shows how much is read.
+// The input of an import, a file or standard input: its name, its state, a check, and its decoded content with progress.
 
 import { createReadStream, statSync } from "node:fs";
 import { BodyError, decode } from "../http/body/decoding.ts";

@@ -1,4 +1,4 @@
-// Writes a file or a folder under a temporary name, and renames it when it is complete and on disk.
+// Writes the output of a command: to stdout, or to a file or folder that gets its name when it is complete and on disk.
 
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { mkdir, open, rename } from "node:fs/promises";

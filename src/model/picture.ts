@@ -1,4 +1,4 @@
-// Pictures in other sizes: what can be asked for, and the types of files that have them.
+// Pictures in other sizes: the formats, fits and sizes that can be asked for, their schema, and the types of files that have them.
 
 /** The formats that pictures are written in. */
 export const pictureFormats = ["jpeg", "png", "webp", "avif"] as const;

@@ -4,7 +4,7 @@ import { overloaded } from "../../domain/problems.ts";
 import { pointerTo } from "../../lib/json/error-report.ts";
 import { scanJson } from "../../lib/json/scan.ts";
 import { isObject, readTree, writeTree } from "../../lib/json/tree.ts";
-import { decodeExactUtf8 } from "../../lib/json/utf8.ts";
+import { decodeUtf8KeepingBom } from "../../lib/json/utf8.ts";
 import type { Rules } from "../../model/collection.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { memberOf, type StoredFile } from "../../model/file.ts";
@@ -130,7 +130,7 @@ class Form {
       if (!this.#context.memory.take(chunk.byteLength)) throw new BodyError(overloaded);
       chunks.push(chunk);
     }
-    const text = decodeExactUtf8(Buffer.concat(chunks));
+    const text = decodeUtf8KeepingBom(Buffer.concat(chunks));
     if (typeof text !== "string") throw new BodyError(invalid(field, text.detail));
     this.#pairs.push(isJsonType(mediaTypeOf(type)) ? [field, text, true] : [field, text]);
   }

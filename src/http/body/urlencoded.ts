@@ -1,7 +1,7 @@
 // Parses form bodies (application/x-www-form-urlencoded).
 
 import { pointerTo } from "../../lib/json/error-report.ts";
-import { decodeExactUtf8 } from "../../lib/json/utf8.ts";
+import { decodeUtf8KeepingBom } from "../../lib/json/utf8.ts";
 import type { Rules } from "../../model/collection.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { fieldsOfForm, formLimits, type Pair } from "../../model/form.ts";
@@ -11,7 +11,7 @@ import { invalidBody } from "./content.ts";
 
 /** Returns the fields in the order of the form (URL Standard §5.1); rejects invalid encoding. */
 export function readPairs(bytes: Uint8Array): readonly Pair[] | Problem {
-  const text = decodeExactUtf8(bytes);
+  const text = decodeUtf8KeepingBom(bytes);
   if (typeof text !== "string") return invalidBody([text]);
   if (startOfJson.test(text)) return jsonInForm;
   // One more than the limit is enough to reject the form.

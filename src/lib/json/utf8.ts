@@ -11,7 +11,8 @@ const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 export const decodeUtf8 = (bytes: Uint8Array): string | FieldError => decode(bytes, strict);
 
 /** Keeps a leading U+FEFF, which is an ordinary character in a form field. */
-export const decodeExactUtf8 = (bytes: Uint8Array): string | FieldError => decode(bytes, exact);
+export const decodeUtf8KeepingBom = (bytes: Uint8Array): string | FieldError =>
+  decode(bytes, exact);
 
 function decode(bytes: Uint8Array, decoder: TextDecoder): string | FieldError {
   try {

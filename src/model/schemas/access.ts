@@ -1,4 +1,4 @@
-// The JSON Schemas of scopes and roles, and of the access document: what holds for all collections.
+// The JSON Schemas of scopes, roles and the access document, and how that document is read, stored and applied.
 
 import { ErrorReport } from "../../lib/json/error-report.ts";
 import { scanObject } from "../../lib/json/scan.ts";

@@ -1,4 +1,4 @@
-// Describes collections that have lost one of their two rows, which are written together.
+// The messages about a collection that has lost one of its two rows: the one with its counts, or with its name.
 
 import type { Concern } from "./transfer.ts";
 
