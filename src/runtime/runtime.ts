@@ -2,8 +2,6 @@
 
 import type { Fetch } from "../lib/client.ts";
 
-export type { Fetch } from "../lib/client.ts";
-
 /** Certificates in PEM, that of the server first, and its private key. */
 export interface Certificate {
   readonly cert: string;

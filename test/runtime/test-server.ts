@@ -1,8 +1,9 @@
 // Serves a trivial application on the real runtime, and records what reaches it.
 
 import { serve } from "#runtime";
+import type { Fetch } from "../../src/lib/client.ts";
 import { responseOf } from "../../src/lib/plain-response.ts";
-import type { Fetch, ServeOptions, Server } from "../../src/runtime/runtime.ts";
+import type { ServeOptions, Server } from "../../src/runtime/runtime.ts";
 
 export const isBun = process.versions.bun !== undefined;
 

@@ -12,20 +12,26 @@ const encoder = new TextEncoder();
 /** What an encoder gets at once, outside of the event loop. With less, zstd compresses worse. */
 const encodedBytes = 4 * turnBytes;
 
-async function* bytesOf(pieces: AsyncIterable<Piece>, ways: SliceWays): AsyncGenerator<Uint8Array> {
+async function* bytesOf(
+  pieces: AsyncIterable<Piece>,
+  options: SliceOptions,
+): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces)
     if (typeof piece === "string") yield encoder.encode(piece);
-    else yield* slicesOf(piece, ways);
+    else yield* slicesOf(piece, options);
 }
 
-interface SliceWays {
+interface SliceOptions {
   readonly sliceBytes: number;
   /** Whether the reader may still use a slice when it reads the next one. */
   readonly isKept: boolean;
 }
 
-/** Frees the bytes after the last slice. The garbage collector leaves several large pages in memory before it runs. */
-function* slicesOf(bytes: Uint8Array, { sliceBytes, isKept }: SliceWays): Generator<Uint8Array> {
+/**
+ * Frees the bytes after the last slice. The garbage collector leaves several large pages in memory before
+ * it runs.
+ */
+function* slicesOf(bytes: Uint8Array, { sliceBytes, isKept }: SliceOptions): Generator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += sliceBytes) {
     const end = start + sliceBytes;
     yield isKept ? bytes.slice(start, end) : bytes.subarray(start, end);

@@ -88,7 +88,10 @@ export class Connection implements ConnectionControls {
     else this.#closeAfterLast();
   }
 
-  /** Closes the connection of a client that sends no more, unless a response is due. What is not whole is rejected. */
+  /**
+   * Closes the connection of a client that sends no more, unless a response is due. What is not whole is
+   * rejected.
+   */
   #closeAfterLast(): void {
     const active = this.#active;
     if (this.#state !== "open") return;

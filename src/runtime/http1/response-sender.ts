@@ -185,6 +185,7 @@ export class BodySender {
 }
 
 const lineEnd = Buffer.from("\r\n");
+/** A chunk from this size on is not copied. */
 const separateBytes = 16_384;
 
 const sizeLine = ({ byteLength }: Uint8Array): string => `${byteLength.toString(16)}\r\n`;

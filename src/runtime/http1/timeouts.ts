@@ -11,7 +11,10 @@ const requestTimeoutMs = 14_400_000;
 /** After the last response the client may be inactive or keep sending for so long. */
 const lingerInactivityMs = 2_000;
 const lingerMs = 10_000;
-/** A client that sends no more has mostly left, so that nobody waits for a long read or an import. The clock has steps of a second. */
+/**
+ * Most clients that send no more have left, so nobody waits for a long read or an import. The clock has steps
+ * of a second.
+ */
 const endedMs = 1_500;
 
 interface Waiting {
