@@ -8,7 +8,7 @@ import { skipBody } from "./body/content.ts";
 import { isChunked } from "./body/framing.ts";
 import { allowOrigin, options } from "./cors.ts";
 import { endTrace } from "./end-trace.ts";
-import { runResumable } from "./files/resumable.ts";
+import { asksForUpload, runResumable } from "./files/resumable.ts";
 import { isHost } from "./headers/host.ts";
 import { HttpProblem } from "./headers/http-problem.ts";
 import { queryTypes } from "./headers/media-type.ts";
@@ -142,7 +142,7 @@ export function routeRequest(context: RequestContext): MaybePromise<Response | P
 /** DELETE ignores its body, but reads a chunked one first to find errors in it. */
 function run(context: RequestContext, route: Route): MaybePromise<Response | Problem> {
   const { method, headers } = context.request;
-  if (headers.has("upload-complete")) return runResumable(context, route);
+  if (asksForUpload(context.request)) return runResumable(context, route);
   if (method !== "DELETE" || !isChunked(headers)) return route.handler(context);
   return skipBody(context).then((rejected) => rejected ?? route.handler(context));
 }

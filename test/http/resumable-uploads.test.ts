@@ -98,6 +98,24 @@ describe("an upload in several requests", () => {
     );
   });
 
+  it("does not begin with a method whose body is no file", async () => {
+    const { headers: formType } = form([]);
+    const make = async () => JSON.parse((await uploads.send("POST", "/open", png, "seen")).body);
+    const { id, file: shown } = await make();
+    const begun = await namesIn("partial");
+    for (const complete of [more, last]) {
+      for (const path of ["/open", `/open/${id}`, shown.url, "/-/access/open"])
+        for (const method of ["GET", "HEAD", "QUERY"]) {
+          const plain = await uploads.send(method, path, formType);
+          const answer = await uploads.send(method, path, { ...formType, ...complete });
+          assert.equal(answer.status, plain.status, `${method} ${path}`);
+        }
+      const { status } = await uploads.send("DELETE", (await make()).file.url, complete);
+      assert.equal(status, 204);
+    }
+    assert.deepEqual(await namesIn("partial"), begun);
+  });
+
   it("can be a form with fields and files", async () => {
     const photo = randomBytes(70_000);
     const { headers, body } = form([

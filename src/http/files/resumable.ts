@@ -27,6 +27,13 @@ const storedFields = [
   "repr-digest",
 ];
 
+/** The methods whose body can be a file. Others ignore the fields of uploads. */
+const uploadMethods: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+
+/** Whether the client asks for an upload. */
+export const asksForUpload = ({ method, headers }: Request): boolean =>
+  headers.has("upload-complete") && uploadMethods.has(method);
+
 /** Runs the route, or begins an upload when the client asks for one. */
 export function runResumable(
   context: RequestContext,
