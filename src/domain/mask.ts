@@ -1,6 +1,7 @@
 // How resources are shown to callers who may read the same fields: the representation and its validator.
 
 import { createHmac } from "node:crypto";
+import { RecentMap } from "../lib/recent-map.ts";
 import { grantsOf, hasRules } from "../model/access/grant.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
@@ -163,13 +164,22 @@ export class Masks {
 
 const ofRules = new WeakMap<Rules, Masks>();
 const ofNoRules = new Masks(undefined, undefined);
+const maxRecentChars = 4 * 1024 * 1024;
+/** By what the masks depend on, so that a definition with another index has the same ones. */
+const recent = new RecentMap<string, Masks>(maxRecentChars, (_, text) => text.length);
 
 /** Cached per object. */
 export function masksOf(rules: Rules | undefined, key?: string): Masks {
   if (rules === undefined) return ofNoRules;
   const cached = ofRules.get(rules);
   if (cached !== undefined && (key === undefined || cached.key === key)) return cached;
-  const masks = new Masks(rules, key);
+  const masks = recent.getOrAdd(`${key}${shownBy(rules)}`, () => new Masks(rules, key));
   ofRules.set(rules, masks);
   return masks;
+}
+
+/** The definition without indexes, which change nothing that is shown. */
+function shownBy(rules: Rules): string {
+  const { indexed: _, unique: __, searchable: ___, ...shown } = definitionOf(rules);
+  return `${viewVersion(rules)}${JSON.stringify(shown)}`;
 }

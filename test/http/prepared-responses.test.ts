@@ -52,7 +52,6 @@ const definitions = [
   { access: { read: "owner", update: "owner" } },
   { access: { read: "public" }, cache: { maxAge: 60 } },
   { schema: hidden },
-  { indexed: ["n"] },
   {
     access: {
       read: [
@@ -64,6 +63,8 @@ const definitions = [
   },
   { access: { read: [{ name: "numbers", to: "token", where: { n: { in: "$my.numbers" } } }] } },
 ];
+/** What is shown does not depend on these. */
+const indexes = [{}, { indexed: ["n"] }, { searchable: ["n"] }, { unique: ["u"] }];
 const references = { note: { collection: "notes", onDelete: "unset" } };
 const scopeSets = [["admin"], ["*:read"], ["people:*"], ["notes:read", "people:create"]];
 const roleSets = [[], [], ["reader"], ["root", "reader"]];
@@ -141,7 +142,7 @@ class Session {
     else if (kind < 0.4) await this.#write("POST", `/${name}`, fields);
     else if (kind < 0.5) await this.#write("DELETE", at);
     else if (kind < 0.7) {
-      const definition = this.#pick(definitions);
+      const definition = { ...this.#pick(definitions), ...this.#pick(indexes) };
       const isReferring = this.#random() < 0.8;
       const sent = isReferring ? { ...definition, references } : definition;
       await this.#write("PUT", `/-/collections/${name}`, sent);
