@@ -2,11 +2,9 @@
 
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
-import { kindOf } from "../../model/field-kind.ts";
 import { type Principal, system } from "../../model/principal.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
-import type { Query } from "../../model/query/query.ts";
-import { equalTo, keyOf } from "../../model/query/sort-key.ts";
+import type { Predicate } from "../../model/query/predicate.ts";
 import {
   addressesIn,
   danglingError,
@@ -23,17 +21,15 @@ import { CollectionAccess } from "../collection-access.ts";
 import { batchLimits } from "./batch-memory.ts";
 import {
   dangling,
+  maxNamed,
   requiredReference,
   restricted,
   tooLarge,
   tooMany,
 } from "./reference-problems.ts";
+import { type Referrer, referringTo } from "./referring.ts";
 import type { States } from "./states.ts";
 import { accept, type Named } from "./validate.ts";
-
-/** The resources that refer to another are read in pages, of which only what is needed is kept. */
-const pageLimit = 100;
-const pageBytes = 8 * 1024 * 1024;
 
 export interface FollowContext {
   readonly at: number;
@@ -43,17 +39,16 @@ export interface FollowContext {
   readonly maxCascade: number;
 }
 
-/** A resource that refers to one that is deleted. */
-interface Referring {
-  readonly collection: string;
-  readonly rules: Rules;
-  readonly reference: Reference;
-  readonly resource: Resource;
+/** What prevents the deletion of a resource: those that refer to it, and are not deleted, too. */
+interface Restriction {
+  readonly referrer: Referrer;
+  readonly id: string;
 }
 
 /** A resource that loses references. */
-interface Unset extends Pick<Referring, "collection" | "rules" | "resource"> {
-  fields: string;
+interface Unset extends Pick<Referrer, "collection" | "rules"> {
+  readonly resource: Resource;
+  readonly fields: string;
 }
 
 const referencesIn = (rules: Rules | undefined): readonly Reference[] =>
@@ -86,28 +81,42 @@ export class ReferenceFollower {
     this.#states = states;
   }
 
-  /**
-   * Plans what follows from a deletion. Returns the resources that prevent it unless they are deleted, too,
-   * or a problem when too many would change.
-   */
-  async remove(access: CollectionAccess, id: string): Promise<readonly Referring[] | Problem> {
-    const restricting: Referring[] = [];
+  /** Plans what follows from a deletion. Returns what can prevent it, or a problem when too many would change. */
+  async remove(access: CollectionAccess, id: string): Promise<readonly Restriction[] | Problem> {
+    const restrictions: Restriction[] = [];
     const targets = [{ collection: access.name, id, rules: access.rules }];
     for (let target = targets.shift(); target !== undefined; target = targets.shift())
-      for await (const referring of this.#referringTo(target, target.rules)) {
-        if (referring instanceof Problem) return referring;
-        const { collection, rules, resource, reference } = referring;
-        if (reference.onDelete === "restrict") restricting.push(referring);
-        else if (reference.onDelete === "unset") {
-          const tooLarge = this.#removeReference(referring, target.id);
-          if (tooLarge !== undefined) return tooLarge;
-        } else {
-          this.#count++;
-          this.#states.follow(this.#removalOf(referring), { ...resource, fields: "" });
-          targets.push({ collection, id: resource.id, rules });
+      for (const referrer of await this.#referrersOf(target, target.rules)) {
+        if (referrer.reference.onDelete === "restrict") {
+          restrictions.push({ referrer, id: target.id });
+          continue;
         }
+        const removed = await this.#follow(referrer, target.id);
+        if (removed instanceof Problem) return removed;
+        const { collection, rules } = referrer;
+        targets.push(...removed.map((removedId) => ({ collection, id: removedId, rules })));
       }
-    return restricting;
+    return restrictions;
+  }
+
+  /** Plans what becomes of those that refer to a deleted resource. Returns the ids of those that are deleted. */
+  async #follow(referrer: Referrer, id: string): Promise<readonly string[] | Problem> {
+    const { collection, reference } = referrer;
+    const { maxCascade } = this.#context;
+    const removed: string[] = [];
+    for await (const { resource, left } of referringTo(this.#store, referrer, id)) {
+      if (this.#states.after({ collection, id: resource.id }) !== undefined) continue;
+      if (reference.onDelete === "unset") {
+        const tooLarge = this.#removeReference(referrer, resource, id);
+        if (tooLarge !== undefined) return tooLarge;
+      } else {
+        this.#remove(referrer, resource);
+        removed.push(resource.id);
+      }
+      const count = this.#count + this.#unset.size;
+      if (count > maxCascade) return tooMany(count + left, maxCascade);
+    }
+    return removed;
   }
 
   /** Plans the changes of resources that lose references. Returns a problem when one is not valid without. */
@@ -115,7 +124,6 @@ export class ReferenceFollower {
     const { at, base } = this.#context;
     for (const { collection, rules, resource, fields } of this.#unset.values()) {
       const { id, revision } = resource;
-      if (this.#states.after({ collection, id }) === null) continue;
       const target = { address: `${base}/${collection}/${id}`, current: resource };
       const accepted = accept(new CollectionAccess(system, collection, rules), fields, target);
       if (accepted instanceof Problem) return requiredReference(collection);
@@ -128,20 +136,35 @@ export class ReferenceFollower {
   /** Returns a problem when resources that the plan does not delete prevent a deletion. */
   async restriction(
     { principal }: CollectionAccess,
-    restricting: readonly Referring[],
+    restrictions: readonly Restriction[],
   ): Promise<Problem | undefined> {
-    const remaining = restricting.filter(
-      ({ collection, resource: { id } }) => this.#states.after({ collection, id }) !== null,
-    );
-    if (remaining.length === 0) return undefined;
-    const readable = await Promise.all(
-      remaining.map(async ({ collection, resource }) => {
-        const access = await this.#access.collection(principal, collection);
-        const isShown = await access.decide(() => access.mayRead(resource));
-        return isShown ? [`/${collection}/${resource.id}`] : [];
-      }),
-    );
-    return restricted(readable.flat());
+    const found = await Promise.all(restrictions.map((each) => this.#remaining(each, 1)));
+    if (found.every(({ length }) => length === 0)) return undefined;
+    const named = restrictions.map(async (each) => {
+      const { collection } = each.referrer;
+      const access = await this.#access.collection(principal, collection);
+      if (access.require("read") !== undefined) return [];
+      const ids = await this.#remaining(each, maxNamed + 1, access.view("read").conditions);
+      return ids.map((id) => `/${collection}/${id}`);
+    });
+    return restricted([...new Set((await Promise.all(named)).flat())]);
+  }
+
+  /** Returns the ids of the first resources that refer to a deleted one, and that the plan leaves so. */
+  async #remaining(
+    { referrer, id }: Restriction,
+    most: number,
+    conditions: readonly Predicate[] = [],
+  ): Promise<readonly string[]> {
+    const { collection } = referrer;
+    const ids: string[] = [];
+    for await (const { resource } of referringTo(this.#store, referrer, id, conditions)) {
+      const isWritten = this.#states.after({ collection, id: resource.id }) !== undefined;
+      // What loses another reference keeps this one.
+      if (!isWritten || this.#unset.has(`${collection}/${resource.id}`)) ids.push(resource.id);
+      if (ids.length === most) break;
+    }
+    return ids;
   }
 
   /**
@@ -193,48 +216,37 @@ export class ReferenceFollower {
     return [...own, ...(access.ruleReads ?? [])];
   }
 
-  /** Yields the resources that refer to a target and that the plan does not write. */
-  async *#referringTo(
-    target: Target,
+  /** Returns the references to the collection of a target. */
+  async #referrersOf(
+    { collection: referred }: Target,
     rules: Rules | undefined,
-  ): AsyncGenerator<Referring | Problem> {
-    for (const collection of rules?.referrers ?? []) {
+  ): Promise<readonly Referrer[]> {
+    const found = (rules?.referrers ?? []).map(async (collection) => {
       const referring = await this.#store.rules(collection);
-      if (referring === undefined) continue;
-      for (const reference of referencesIn(referring))
-        if (reference.collection === target.collection)
-          yield* this.#pages({ collection, rules: referring, reference }, target.id);
-    }
+      if (referring === undefined) return [];
+      return referencesIn(referring)
+        .filter((reference) => reference.collection === referred)
+        .map((reference) => ({ collection, rules: referring, reference }));
+    });
+    return (await Promise.all(found)).flat();
   }
 
-  async *#pages(
-    from: Omit<Referring, "resource">,
-    id: string,
-  ): AsyncGenerator<Referring | Problem> {
-    const { collection, rules, reference } = from;
-    const isRestricting = reference.onDelete === "restrict";
-    let start: Query["start"] | undefined = 0;
-    while (start !== undefined) {
-      const query = queryFor(rules, reference, id, start);
-      const page = await this.#store.query(collection, query);
-      const following = this.#count + this.#unset.size + (page?.total ?? 0);
-      if (!isRestricting && following > this.#context.maxCascade)
-        return yield tooMany(following, this.#context.maxCascade);
-      for (const resource of page?.resources ?? [])
-        if (this.#states.after({ collection, id: resource.id }) === undefined)
-          yield { ...from, resource };
-      // A few are enough to say what prevents the deletion.
-      start = isRestricting ? undefined : page?.last;
-    }
-  }
-
-  #removalOf({ collection, rules, resource: { id, revision } }: Referring): Remove {
+  #remove({ collection, rules }: Referrer, resource: Resource): void {
+    const { id, revision } = resource;
     const { at } = this.#context;
-    return { kind: "remove", collection, id, at, expect: revision, rules: rules.version };
+    this.#count++;
+    this.#unset.delete(`${collection}/${id}`);
+    this.#states.follow(
+      { kind: "remove", collection, id, at, expect: revision, rules: rules.version },
+      { ...resource, fields: "" },
+    );
   }
 
-  #removeReference(referring: Referring, id: string): Problem | undefined {
-    const { collection, rules, resource, reference } = referring;
+  #removeReference(
+    { collection, rules, reference }: Referrer,
+    resource: Resource,
+    id: string,
+  ): Problem | undefined {
     const address = `${collection}/${resource.id}`;
     const known = this.#unset.get(address);
     if (known === undefined) this.#bytes += resource.fields.length;
@@ -255,7 +267,7 @@ export async function followAll(
   planned: readonly (ResourceChange | Problem)[],
 ): Promise<readonly (ResourceChange | Problem)[]> {
   const result = [...planned];
-  const restricting = new Map<number, readonly Referring[]>();
+  const restricting = new Map<number, readonly Restriction[]>();
   const followed = [...operations.entries()].flatMap(([index, { access }]) => {
     const change = planned[index];
     return isFollowed(change, access.rules) ? [{ index, access, change }] : [];
@@ -280,19 +292,3 @@ export async function followAll(
   );
   return result;
 }
-
-/** The total is only asked for with the first page. */
-const queryFor = (
-  { definition }: Rules,
-  { field }: Reference,
-  id: string,
-  start: Query["start"],
-): Query => {
-  const kind = kindOf(JSON.parse(definition).schema, field);
-  return {
-    conditions: [{ field, kind, spans: [equalTo(keyOf(kind, id))] }],
-    ...{ words: [], sortings: [], isNewestFirst: false, start, limit: pageLimit },
-    isCounted: start === 0,
-    maxBytes: pageBytes,
-  };
-};

@@ -5,7 +5,7 @@ import type { Target } from "../../model/reference.ts";
 import { batchLimits } from "./batch-memory.ts";
 
 /** How many of the resources that prevent a deletion are named. */
-const maxNamed = 10;
+export const maxNamed = 10;
 
 export const dangling = (errors: readonly FieldError[]): Problem =>
   new Problem("invalid-body", "The resource is not valid; `errors` lists each error.", { errors });
