@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { Access } from "../../src/domain/access.ts";
 import type { CollectionAccess, CollectionPermission } from "../../src/domain/collection-access.ts";
@@ -31,6 +32,8 @@ const put = (id: string, fields: object = {}) =>
   ({ kind: "put", id, draft: draft(fields) }) as const;
 const patch = (id: string, fields: object) =>
   ({ kind: "patch", id, patchKind: "merge", patch: JSON.stringify(fields) }) as const;
+const upsert = (fields: object) =>
+  ({ kind: "upsert", field: "sku", draft: draft(fields) }) as const;
 
 const define = (definition: object, collection = "notes"): Change => {
   return { kind: "define", collection, definition: JSON.stringify(definition), at: Date.now() };
@@ -41,6 +44,8 @@ describe("the write path", () => {
   let folder: string;
   let store: Store;
   let access: Access;
+  let uploads: Uploads;
+  let memory: MemoryBudget;
   let writes: Writes;
   let calls: string[];
   /** Runs once, before the next commit. */
@@ -63,8 +68,8 @@ describe("the write path", () => {
       },
     });
     access = new Access(watched, Date.now);
-    const uploads = new Uploads(watched, openDisk(join(folder, "files")));
-    const memory = new MemoryBudget(2 ** 24);
+    uploads = new Uploads(watched, openDisk(join(folder, "files")));
+    memory = new MemoryBudget(2 ** 24);
     const options = { clock: Date.now, maxBytes: 2 ** 20, base: "", memory, maxCascade: 0 };
     writes = new Writes(watched, access, uploads, options);
     await store.commit([define({})]);
@@ -182,9 +187,41 @@ describe("the write path", () => {
     assert.equal(fields, '{"n":2,"other":true}');
   });
 
+  it("puts again when what it keeps of the state changes before the commit", async () => {
+    const properties = { price: { readOnly: true }, pin: { writeOnly: true } };
+    await store.commit([define({ schema: { properties } })]);
+    const [admin, others] = [await open("put", system), await open("put")];
+    await writes.run(admin, put("a", { price: 1 }));
+    beforeCommit = () => writes.run(admin, put("a", { price: 2 }));
+    const { fields } = resourceOf(await writes.run(others, put("a", { n: 1 })));
+    assert.deepEqual(JSON.parse(fields), { n: 1, price: 2 });
+  });
+
+  it("upserts another resource when the value moves before the commit", async () => {
+    await store.commit([define({ unique: ["sku"] })]);
+    const opened = await open("put");
+    await writes.run(opened, put("a", { sku: "A" }));
+    beforeCommit = () => writes.run(opened, put("a", { sku: "B" }));
+    const { id } = resourceOf(await writes.run(opened, upsert({ sku: "A" })));
+    assert.notEqual(id, "a");
+    assert.equal((await store.find("notes", "a"))?.fields, '{"sku":"B"}');
+  });
+
+  it("removes every file that a PUT replaces, also one that came before the commit", async () => {
+    const opened = await open("put");
+    const withFile = async () => {
+      const saved = await uploads.save(opened, "put", Readable.from([Buffer.from("x")]), 1);
+      assert.ok(typeof saved === "object" && !(saved instanceof Problem));
+      const file = { ...saved, slot: "scan", name: "scan", type: "text/plain" };
+      return { ...put("a"), files: [file] };
+    };
+    await writes.run(opened, await withFile());
+    beforeCommit = async () => writes.run(opened, await withFile());
+    resourceOf(await writes.run(opened, put("a")));
+    assert.equal(await uploads.sweep(0), 0);
+  });
+
   describe("with several lines of an import for one resource", () => {
-    const upsert = (fields: object) =>
-      ({ kind: "upsert", field: "sku", draft: draft(fields) }) as const;
     const lines = [
       upsert({ sku: "A", n: 1 }),
       upsert({ sku: "B", n: 2 }),
@@ -268,6 +305,18 @@ describe("the write path", () => {
         { sku: "D", n: 3 },
       ]);
     });
+  });
+
+  it("gives the memory of a batch back, also when it is rejected", async () => {
+    const one = { ...put("a"), collection: "notes" } as const;
+    await writes.runAll(writer, [one, one]);
+    const [refused, missing] = [
+      { ...one, id: "-" },
+      { ...patch("b", {}), collection: "notes" },
+    ];
+    for (const other of [refused, missing]) await writes.runAll(writer, [one, other]);
+    assert.equal(memory.usedBytes, 0);
+    assert.equal((await store.collection("notes"))?.total, 1);
   });
 
   it("gives a retry the first result even if the rules would reject it now", async () => {

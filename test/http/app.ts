@@ -57,6 +57,13 @@ async function databaseFor({ store, data }: Partial<Config>): Promise<string | u
   return (await postgres).preparedDatabase();
 }
 
+/** Only what a GET returns may be cached. */
+function checkCaching({ method, target }: { method: string; target: string }, caching: unknown) {
+  const isRead = method === "GET" || method === "HEAD";
+  if (isRead) assert.ok(caching, `${method} ${target}: no Cache-Control`);
+  else assert.equal(caching, "no-store", `${method} ${target}: Cache-Control`);
+}
+
 /** With a committer it is a worker: another app owns the folder. The log is silent unless one is given; RESTANTE_TEST_STORE=postgres tries all of it on Postgres. */
 export async function startApp(
   changes: Partial<Config> = {},
@@ -101,7 +108,7 @@ export async function startApp(
     }
     const response = await fetch(url + path, { redirect: "manual", ...init, headers });
     const asked = { method: init.method ?? "GET", target: path };
-    assert.ok(response.headers.has("cache-control"), `${asked.method} ${path}: no Cache-Control`);
+    checkCaching(asked, response.headers.get("cache-control"));
     // A copy of a whole body costs less than a clone of its stream.
     const bytes = await response.arrayBuffer();
     const { status, statusText, headers: fields } = response;

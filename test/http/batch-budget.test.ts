@@ -11,6 +11,7 @@ import { BatchMemory, batchLimits } from "../../src/domain/write/batch-memory.ts
 import { Plan, type PlannedOperation } from "../../src/domain/write/plan.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 import { system } from "../../src/model/principal.ts";
+import { operationsType } from "../../src/model/schemas/operations.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { lowerLimit } from "../lower-limit.ts";
 import { runs } from "../seeds.ts";
@@ -20,12 +21,12 @@ import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
 
 const mebibyte = 1024 * 1024;
-const [few, full] = [8 * mebibyte, 32 * mebibyte];
+const [few, full] = [4 * mebibyte, 32 * mebibyte];
 const maxChangedBytes = lowerLimit(batchLimits, "maxChangedBytes", few, full);
 const maxWrittenBytes = lowerLimit(batchLimits, "maxWrittenBytes", few, full);
 
 /** A fortieth of the limit. */
-const wide = { list: Array(runs(100_000, 400_000)).fill(1) };
+const wide = { list: Array(runs(50_000, 400_000)).fill(1) };
 const wideBytes = JSON.stringify(wide).length;
 /** So many of them are within the budget. */
 const most = Math.floor(maxWrittenBytes / wideBytes);
@@ -98,6 +99,82 @@ for (const store of [undefined, "postgres"])
       assert.deepEqual([n, m], [2, 2]);
     });
   });
+
+describe("the bytes that count for a batch", () => {
+  const paths = ["/tasks/a", "/tasks/b", "/tasks/c"];
+  let app: TestApp;
+  let admin: Client;
+  let ann: Client;
+  before(async () => {
+    app = await startApp({ maxBodyBytes: 16 * 1024 * 1024 });
+    admin = new Client(app);
+    ann = new Client(app, await app.token("tasks:*"));
+    const open = [{ name: "open", to: "token", where: { "project.open": true } }];
+    await admin.put("/-/collections/projects", {});
+    await admin.put("/-/collections/tasks", {
+      references: { project: { collection: "projects", onDelete: "unset" } },
+      access: { read: open, update: open, delete: open },
+    });
+    await admin.put("/projects/p", { open: true });
+    const text = "x".repeat(maxChangedBytes * 0.375);
+    for (const path of paths)
+      assert.equal((await admin.put(path, { project: "p", text })).status, 201);
+  });
+  after(() => app.stop());
+
+  const increment = (path: string) => ({
+    ...patch(path, { increment: { n: 1 } }),
+    contentType: operationsType,
+  });
+  const detailOf = async (by: Client, operations: readonly object[]) => {
+    const problem = await admin.rejects("tasks", "content-too-large", () => by.batch(operations));
+    return problem.detail;
+  };
+
+  it("are those of what operations change, and of each result", async () => {
+    assert.match(await detailOf(admin, paths.map(increment)), / changes resources of over /);
+    assert.match(await detailOf(admin, Array(3).fill(increment("/tasks/a"))), / writes over /);
+  });
+
+  it("are those of what is deleted, where rules decide", async () => {
+    assert.match(await detailOf(ann, paths.map(remove)), / changes resources of over /);
+  });
+
+  it("count once when what rules refer to is read first", async () => {
+    const { status, body } = await ann.batch(["/tasks/a", "/tasks/b"].map((path) => patch(path)));
+    assert.equal(status, 200, body.slice(0, 300));
+  });
+
+  it("are those of what a deletion changes", async () => {
+    const { detail } = await admin.rejects("tasks", "conflict", () => admin.remove("/projects/p"));
+    assert.match(detail, /would change other resources of over 32 MiB/);
+  });
+});
+
+describe("the bytes of a batch", () => {
+  const reservation = () => new Reservation(new MemoryBudget(2 ** 30));
+
+  for (const [title, max, take] of [
+    [
+      "before it",
+      maxChangedBytes,
+      (memory: BatchMemory, bytes: number) => memory.takeChanged(bytes),
+    ],
+    [
+      "after it",
+      maxWrittenBytes,
+      (memory: BatchMemory, bytes: number) => memory.takeWritten(bytes),
+    ],
+  ] as const)
+    it(`${title} are at most the limit, all together`, () => {
+      const memory = new BatchMemory(reservation());
+      assert.equal(take(memory, max - 1), undefined);
+      assert.equal(take(memory, 1), undefined);
+      assert.equal(take(memory, 1)?.kind, "content-too-large");
+      memory.restart();
+      assert.equal(take(memory, max), undefined);
+    });
+});
 
 describe("the plan of a batch", () => {
   const limits = { maxBytes: 2 ** 20, maxCascade: 0 };

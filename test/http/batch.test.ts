@@ -353,6 +353,9 @@ describe("the body of a batch", () => {
     assert.equal((await run(many(100))).length, 100);
     assert.equal(await app.total("many"), 100);
     assert.deepEqual(await rejectionOf("invalid-body", many(101)), ["/operations"]);
+    // Nothing more is said about operations that are too many.
+    const wrong = Array(101).fill({ ...remove("/people/seed"), body: {} });
+    assert.deepEqual(await rejectionOf("invalid-body", wrong), ["/operations"]);
     assert.equal(await app.total("many"), 100);
   });
 

@@ -108,6 +108,30 @@ describe("a compound key", () => {
     );
   });
 
+  test("sorts characters by their code points, also where UTF-16 does not", () => {
+    const edges = [0x7f, 0xd7ff, 0xe000, 0xffff, 0x10000, 0x102000, 0x102800, 0x103000, 0x10ffff];
+    const codes = edges.flatMap((edge) => [edge - 1, edge, edge + 1]);
+    const texts = [...new Set(codes)]
+      .filter((code) => (code < 0xd800 || code > 0xdfff) && code <= 0x10ffff)
+      .map((code) => String.fromCodePoint(code));
+    const keys = texts.map((text) => keyOf("text", text));
+    assert.deepEqual(keys.toSorted(compareKeys), keys);
+    for (const isDescending of [false, true]) {
+      const fields = [{ isDescending }, { isDescending: false }];
+      const compound = keys.map((key) => compoundKey(fields, [key, minKey]));
+      for (const key of compound) assert.ok(key.isWellFormed());
+      const sorted = isDescending ? compound.toReversed() : compound;
+      assert.deepEqual(compound.toSorted(compareBytes), sorted);
+    }
+  });
+
+  test("does not divide a character that is not shown in full", () => {
+    for (const count of [197, 198, 199, 200]) {
+      const key = keyOf("text", `${"a".repeat(count)}😀😀`);
+      assert.ok(key.isWellFormed(), `${count}`);
+    }
+  });
+
   test("fits into an index entry of Postgres, and both databases can store it", () => {
     fc.assert(
       fc.property(

@@ -20,6 +20,9 @@ const put = (id: string, fields = "{}"): Put => ({
 const puts = (prefix: string, count: number): readonly Put[] =>
   Array.from({ length: count }, (_, index) => put(`${prefix}-${index}`));
 
+/** An object of so many bytes. */
+const sized = (bytes: number): string => `{"x":"${"x".repeat(bytes - 8)}"}`;
+
 const unit = (changes: readonly Put[]): Change => ({ kind: "all", changes });
 
 /** Records what arrives at the store, and continues a commit only when the test says so. */
@@ -152,6 +155,28 @@ describe("group commit", () => {
       assert.deepEqual(gate.sizes, [1, 600, 1_001, 1, 1_500]);
       await Promise.all(calls);
     }));
+
+  const half = 4 * 1024 * 1024;
+  for (const [title, one, other, more] of [
+    ["1,024 changes", puts("a", 512), puts("b", 512), puts("c", 513)],
+    ["8 MiB", [put("a", sized(half))], [put("b", sized(half))], [put("c", sized(half + 1))]],
+  ] as const)
+    it(`puts ${title} into a batch, and not one more`, () =>
+      atGate(async (store, gate) => {
+        for (const [second, batches] of [
+          [other, 1],
+          [more, 2],
+        ] as const) {
+          const before = gate.sizes.length;
+          const calls = [[put("first")], one, second].map((changes) => store.commit(changes));
+          for (let opened = 0; opened <= batches; opened++) {
+            gate.open();
+            await calls[opened];
+          }
+          await Promise.all(calls);
+          assert.equal(gate.sizes.length - before, 1 + batches);
+        }
+      }));
 
   it("commits half of many callers while the other half can send their next requests", () =>
     atGate(async (store, gate) => {

@@ -10,11 +10,14 @@ interface Known extends Pick<HeadState, "epoch" | "revision"> {
   readonly counts: RecentMap<string, number>;
 }
 
-const maxCounts = 1_000;
-/** Fewer entries are counted in less time than it takes to read a page again after a change. */
-const minCount = 10_000;
-/** What has a longer name, such as a thousand values, is not kept. */
-const maxNameLength = 1_000;
+export const countLimits = {
+  /** How many totals of a part are kept. */
+  maxCounts: 1_000,
+  /** Fewer entries are counted in less time than it takes to read a page again after a change. */
+  minCount: 10_000,
+  /** What has a longer name, such as a thousand values, is not kept. */
+  maxNameLength: 1_000,
+};
 
 /** The row of a collection is another one when its definition changes. */
 const knownOf = new WeakMap<CollectionRow, Known>();
@@ -35,8 +38,8 @@ export async function runCounted(
   }
   const found = await runStatement(sql, row.part, parts);
   const { count: total = 0 } = found ?? {};
-  if (found !== undefined && total >= minCount && name.length <= maxNameLength)
-    countsOf(row, found.head).set(name, total);
+  const isKept = total >= countLimits.minCount && name.length <= countLimits.maxNameLength;
+  if (found !== undefined && isKept) countsOf(row, found.head).set(name, total);
   return found;
 }
 
@@ -47,7 +50,7 @@ function countsOf(row: CollectionRow, head: HeadState): Known["counts"] {
   const known = knownOf.get(row);
   if (known !== undefined && isOf(head, known)) return known.counts;
   const { epoch, revision } = head;
-  const counts = new RecentMap<string, number>(maxCounts);
+  const counts = new RecentMap<string, number>(countLimits.maxCounts);
   knownOf.set(row, { epoch, revision, counts });
   return counts;
 }
