@@ -21,10 +21,10 @@ export function findHostError(host: string | undefined, minor: number): HttpErro
     : malformed("Host is not a host name with an optional port (RFC 9112 §3.2).");
 }
 
-/** The text without the spaces and tabs around it. Other white space is part of a value (RFC 9110 §5.6.3). */
-export function trimmed(text: string, from = 0): string {
+/** A part of the text without the spaces and tabs around it. Other white space is in a value (RFC 9110 §5.6.3). */
+export function trimmed(text: string, from = 0, to = text.length): string {
   let start = from;
-  let end = text.length;
+  let end = to;
   while (start < end && isSpace(text.charCodeAt(start))) start++;
   while (end > start && isSpace(text.charCodeAt(end - 1))) end--;
   return text.slice(start, end);
