@@ -5,6 +5,7 @@ import { placeFile } from "../../model/place-file.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { CollectionAccess } from "../collection-access.ts";
+import { insufficientScope } from "../problems.ts";
 import { fileNotFound, showsFile } from "../resources.ts";
 import type { FileOperation } from "./operation.ts";
 import { acceptPatch, type PatchContext } from "./patch.ts";
@@ -42,7 +43,11 @@ export function acceptFile(
   const text = `{${JSON.stringify(member)}:${fileMembers(after, address).get(member) ?? "null"}}`;
   const files = after.filter(({ key }) => key === file?.key);
   const accepted = acceptPatch(access, current, { kind: "merge", text, files }, context);
-  return accepted instanceof Problem && file === undefined ? needed(accepted) : accepted;
+  if (file !== undefined) return accepted;
+  if (accepted instanceof Problem) return needed(accepted);
+  // A read-only member stays in what others write.
+  const isLeft = readFiles(accepted.files).some((each) => each.slot === slot);
+  return isLeft ? insufficientScope("admin") : accepted;
 }
 
 const seesFile = (access: CollectionAccess, resource: Resource, slot: string): boolean => {

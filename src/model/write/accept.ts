@@ -1,9 +1,17 @@
 // Validates the fields of a resource with the definition of its collection, and returns what is stored.
 
+import { pointerTo } from "../../lib/json/error-report.ts";
 import { emptyObject, isObject, readTree, writeTree } from "../../lib/json/tree.ts";
 import type { Rules } from "../collection.ts";
 import { type Definition, definitionOf } from "../definition.ts";
-import { addFileMembers, noFiles, readFiles, type StoredFile, writeFiles } from "../file.ts";
+import {
+  addFileMembers,
+  memberOf,
+  noFiles,
+  readFiles,
+  type StoredFile,
+  writeFiles,
+} from "../file.ts";
 import type { FieldError } from "../problem.ts";
 import { entryErrors } from "../query/entry-limit.ts";
 import type { Resource } from "../resource.ts";
@@ -68,7 +76,17 @@ function acceptWithFiles(
   const shown = separateFiles(fields, files);
   const whole = addFileMembers(shown.fields, shown.files, address);
   const before = current && addFileMembers(current.fields, stored, address);
-  return validate(writer, rules, whole, before, files);
+  const accepted = validate(writer, rules, whole, before, files);
+  return "errors" in accepted ? accepted : (refuseLost(sent, accepted) ?? accepted);
+}
+
+/** Rejects a file that the rules of the collection change, because its bytes would be lost. */
+function refuseLost(sent: readonly StoredFile[], { files }: Content): RejectedFields | undefined {
+  const kept = new Set(readFiles(files).map(({ key }) => key));
+  const lost = sent.filter(({ key }) => !kept.has(key));
+  const detail = "the collection sets a value inside this file, which only the server describes";
+  const errors = lost.map((file) => ({ pointer: pointerTo([memberOf(file)]), detail }));
+  return errors.length === 0 ? undefined : { errors };
 }
 
 function validate(
@@ -84,9 +102,10 @@ function validate(
   const fields = set ? withValues(sent, set) : sent;
   // An equal value of a read-only field is no change.
   const before = set ? withValues(stored ?? "{}", set) : stored;
-  const text = definition.schema ? complete(writer, definition, fields, before) : fields;
+  const whole = definition.schema && before ? withHidden(definition, fields, before) : fields;
+  const text = definition.schema ? complete(writer, definition, whole, before) : whole;
   if (typeof text !== "string") return { errors: text };
-  const accepted = splitFiles(text, files);
+  const accepted = splitFiles(withFilesOf(whole, text, files), files);
   const { maxBytes, indexed, unique } = definition;
   const isIndexed = indexed.length > 0 || unique.length > 0;
   const errors = isIndexed ? entryErrors(definition, accepted.fields) : [];
@@ -95,17 +114,29 @@ function validate(
   return isTooLarge ? { errors, maxBytes } : accepted;
 }
 
+/** A client that writes back what it read must not lose hidden fields. */
+function withHidden(definition: Definition, fields: string, before: string): string {
+  const validator = validatorOf(definition);
+  return validator.hasHidden ? validator.withHidden(fields, before) : fields;
+}
+
 /** Validates with the schema and returns the text with its defaults, or all errors. */
-function complete(
+const complete = (
   { isAdmin, isUnread }: Writer,
   definition: Definition,
   fields: string,
   before: string | undefined,
-): string | readonly FieldError[] {
-  const validator = validatorOf(definition);
-  // A client that writes back what it read must not lose hidden fields.
-  const whole = before && validator.hasHidden ? validator.withHidden(fields, before) : fields;
-  return validator.accept(whole, before, isAdmin, isUnread);
+): string | readonly FieldError[] =>
+  validatorOf(definition).accept(fields, before, isAdmin, isUnread);
+
+/** Returns the completed text with the files as they were before: a default within one is not stored. */
+function withFilesOf(whole: string, completed: string, candidates: readonly StoredFile[]): string {
+  const { files } = whole === completed ? { files: noFiles } : separateFiles(whole, candidates);
+  const [from, tree] = files.length === 0 ? [] : [readTree(whole), readTree(completed)];
+  if (!isObject(from) || !isObject(tree)) return completed;
+  for (const member of files.map(memberOf))
+    tree.members.set(member, from.members.get(member) ?? "null");
+  return writeTree(tree);
 }
 
 /** Sets fields by their paths. What is no object on the way to one is replaced by an object. */

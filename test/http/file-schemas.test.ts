@@ -1,0 +1,125 @@
+// Files in collections with schemas: no keyword of a schema loses a file that was acknowledged.
+
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import type { TestApp } from "./app.ts";
+import { Client, pointersOf } from "./client.ts";
+import { type Answer, answerOf, assertProblem } from "./expect.ts";
+import { type FilesApp, startFilesApp } from "./files-app.ts";
+import { file, form, type Piece, type Shown } from "./multipart.ts";
+
+let running: FilesApp;
+let app: TestApp;
+let client: Client;
+before(async () => {
+  running = await startFilesApp();
+  ({ app, client } = running);
+});
+after(() => running.stop());
+
+const send = (
+  method: string,
+  path: string,
+  pieces: readonly Piece[],
+  token: string = app.admin,
+): Promise<Answer> => answerOf(app.request(path, { method, ...form(pieces), token }));
+
+/** The keywords of one member, or of the items of a list. */
+const keywords: readonly object[] = [
+  {},
+  { properties: { caption: { type: "string", default: "none" } } },
+  { properties: { caption: { default: "none" } }, required: ["caption", "sha256"] },
+  { properties: { crop: { properties: { x: { default: 0 } }, default: {} } } },
+  { properties: { name: { default: "a" }, type: { type: "string" } } },
+];
+/** These are not allowed in lists. */
+const ofMembers: readonly object[] = [
+  { readOnly: true },
+  { readOnly: true, properties: { caption: { default: "none" } } },
+  { properties: { sha256: { writeOnly: true }, caption: { default: "none" } } },
+  { properties: { url: { writeOnly: true }, caption: { writeOnly: true, default: "" } } },
+];
+
+describe("a file in a collection with a schema", () => {
+  it("keeps its bytes, whatever the schema fills in and whatever is written", async () => {
+    const random = randomNumbers(newSeed("files with schemas", 1));
+    const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
+    const draw = () => ({
+      schema: {
+        type: "object",
+        properties: {
+          n: { type: "integer", default: 1 },
+          photo: { type: "object", ...pick([...keywords, ...ofMembers]) },
+          docs: { type: "array", items: { type: "object", ...pick(keywords) } },
+        },
+      },
+    });
+    for (let run = 0; run < runs(12, 400); run++) {
+      const collection = `drawn${run}`;
+      const first = draw();
+      await running.define(collection, first);
+      const bytes = { photo: "first", "docs.1": "one", "docs.2": "two" };
+      const pieces = Object.entries(bytes).map(([slot, text]) =>
+        file(slot.split(".")[0] ?? "", "a.txt", text),
+      );
+      const made = await send("POST", `/${collection}`, pieces);
+      assert.equal(made.status, 201, made.body);
+      const path = `/${collection}/${JSON.parse(made.body).id}`;
+      const steps: readonly [string, () => Promise<Answer>][] = [
+        ["PUT", async () => client.put(path, JSON.parse((await client.get(path)).body))],
+        ["merge patch", () => client.patch(path, { n: run })],
+        ["JSON patch", () => client.jsonPatch(path, [{ op: "add", path: "/n", value: 3 }])],
+        ["define", async () => client.put(`/-/collections/${collection}`, draw())],
+        [
+          "PUT of a file",
+          () => {
+            bytes.photo = `${run} ${random()}`;
+            return answerOf(app.request(`${path}/photo`, { method: "PUT", body: bytes.photo }));
+          },
+        ],
+        [
+          "PATCH with a form",
+          () => {
+            bytes.photo = `${run} ${random()}`;
+            return send("PATCH", path, [file("photo", "b.txt", bytes.photo)]);
+          },
+        ],
+      ];
+      const done: string[] = [JSON.stringify(first)];
+      for (let step = 0; step < 5; step++) {
+        const [name, act] = pick(steps);
+        done.push(name);
+        const { status, body } = await act();
+        assert.ok(status < 300, `${done}: ${body}`);
+        for (const [slot, text] of Object.entries(bytes)) {
+          const answer = await client.get(`${path}/${slot}`);
+          assert.deepEqual([answer.status, answer.body], [200, text], `${slot} after ${done}`);
+        }
+      }
+      const { photo } = JSON.parse((await client.get(path)).body) as { photo: Shown };
+      assert.equal("caption" in photo, false, "only the server describes a file");
+    }
+  });
+
+  it("is not removed by a caller who may not change it, and no 204 says so", async () => {
+    const schema = { properties: { photo: { readOnly: true } } };
+    const everyone = { create: "public", read: "public", update: "public" };
+    await running.define("kept", { schema, access: everyone });
+    const { id } = JSON.parse((await send("POST", "/kept", [file("photo", "a", "seen")])).body);
+    const path = `/kept/${id}/photo`;
+    for (const token of [null, await app.token("people:read", "kept:update")])
+      assertProblem(await new Client(app, token).remove(path), "insufficient-scope");
+    assert.equal((await client.get(path)).body, "seen");
+    assert.equal((await client.remove(path)).status, 204);
+  });
+
+  it("is rejected where a rule sets a value inside it", async () => {
+    const create = [{ name: "new", to: "token", set: { "photo.by": "rule" } }];
+    await running.define("signed", { access: { create, read: "public" } });
+    const token = await app.token("signed:create");
+    const answer = await send("POST", "/signed", [file("photo", "a", "lost")], token);
+    const problem = assertProblem(answer, "invalid-body");
+    assert.deepEqual(pointersOf(problem), ["/photo"]);
+  });
+});
