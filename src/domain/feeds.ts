@@ -1,13 +1,16 @@
 // Reads the changes of a collection after a position, as one caller sees them.
 
+import { createHash } from "node:crypto";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { nextTurn } from "../lib/turns.ts";
-import type { Collection } from "../model/collection.ts";
+import type { Collection, Rules } from "../model/collection.ts";
+import { definitionOf } from "../model/definition.ts";
 import type { Feed, Removal } from "../model/feed.ts";
 import { type FeedPosition, readFeedPosition, writeFeedPosition } from "../model/feed-position.ts";
 import { Problem } from "../model/problem.ts";
 import { IndexedContent } from "../model/query/index-plan.ts";
 import { holds, type Predicate } from "../model/query/predicate.ts";
+import { hidesFields } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
 import { buildQuery } from "./build-query.ts";
@@ -23,7 +26,7 @@ import {
   sizeOf,
 } from "./feed-page.ts";
 import type { ListTarget } from "./lists.ts";
-import { collectionNotFound, positionGone } from "./problems.ts";
+import { collectionNotFound, positionGone, shownChanged } from "./problems.ts";
 import { PositionSeal } from "./sealed-position.ts";
 import { wholeView } from "./view.ts";
 import { ViewFeeds } from "./view-feeds.ts";
@@ -35,6 +38,8 @@ interface View {
   readonly conditions: readonly Predicate[];
   readonly owner: string | undefined;
   readonly limit: number;
+  /** A hash of the conditions, and of the schema if it hides fields; undefined without. */
+  readonly shown: string | undefined;
 }
 
 /** Where a feed has been read up to. */
@@ -70,7 +75,7 @@ export class Feeds {
     const query = buildQuery(collection, request.listRequest, caller);
     if (query instanceof Problem) return query;
     const { conditions, limit } = query;
-    const view = { conditions, owner, limit };
+    const view = { conditions, owner, limit, shown: shownHash(target.rules, conditions) };
     const { name } = collection;
     if (owner !== undefined) return this.#readOwned(name, request.since, owner, view);
     if (isSealed(request.since)) return positionGone;
@@ -114,7 +119,8 @@ export class Feeds {
   }
 
   #read(name: string, since: FeedPosition | 0, view: View): MaybePromise<Reached | Problem> {
-    const { conditions, owner, limit } = view;
+    const { conditions, owner, limit, shown } = view;
+    if (since !== 0 && since.shown !== shown) return shownChanged;
     const count = conditions.length > 0 ? Math.max(limit, filteredEntries) : limit;
     const maxBytes = count * this.#maxResourceBytes > maxPageBytes ? maxPageBytes : undefined;
     return then(this.#store.since(name, since, { limit: count, maxBytes, owner }), (feed) =>
@@ -127,10 +133,18 @@ export class Feeds {
   }
 }
 
+/** When it changes, resources may be shown otherwise, or match otherwise, without a change of their own. */
+function shownHash(rules: Rules, conditions: readonly Predicate[]): string | undefined {
+  const hiding = hidesFields(rules) ? definitionOf(rules).schema : undefined;
+  if (hiding === undefined && conditions.length === 0) return undefined;
+  const hash = createHash("sha256").update(JSON.stringify([hiding, conditions]));
+  return hash.digest().readUIntBE(0, 6).toString(36);
+}
+
 /** Takes the entries that the caller sees, and finds the position after them. */
 function reachedIn(feed: Feed, since: FeedPosition | 0, view: View, count: number): Reached {
   const { collection, epoch, isCut = false, end } = feed;
-  const { conditions, owner, limit } = view;
+  const { conditions, owner, limit, shown } = view;
   const start = since === 0 ? collection.revision : (since.start ?? 0);
   const isWhole = conditions.length === 0 && owner === undefined;
   const entries: (Resource | Removal)[] = [];
@@ -145,7 +159,7 @@ function reachedIn(feed: Feed, since: FeedPosition | 0, view: View, count: numbe
   const areAllTaken = last === feed.entries.at(-1);
   const isComplete = areAllTaken && !isCut && feed.entries.length < count;
   const revision = isComplete ? (end ?? collection.revision) : (last?.revision ?? start);
-  const position = { ...positionAt(revision, epoch, last, since), start };
+  const position = { ...positionAt(revision, epoch, last, since), start, shown };
   return { entries, position, isMore: revision < collection.revision, collection };
 }
 

@@ -38,6 +38,11 @@ export const rulesChanged = new Problem(
   `The rules of this collection have changed since this position. ${again}`,
 );
 
+export const shownChanged = new Problem(
+  "gone",
+  `The filters are not those of this position, or a new definition of this collection hides other fields or compares their values otherwise. ${again}`,
+);
+
 export const viewChanged = new Problem(
   "gone",
   `What you may read has changed since this position, because your sets, roles or scopes have; or the position belongs to another caller. ${again}`,

@@ -11,6 +11,8 @@ export interface FeedPosition {
    * there does not matter to the copy.
    */
   readonly start?: number;
+  /** A hash of what the copy depends on besides the resources: hidden fields and filters; absent without. */
+  readonly shown?: string | undefined;
 }
 
 /** A position of a caller who sees a part of the collection; only the server can read it. */
@@ -27,20 +29,23 @@ export function readSealedPosition(text: string): SealedPosition | undefined {
 }
 
 const pattern =
-  /^([0-9a-z]{1,11}\.[0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-z]{1,11})(?:-([0-9a-z]{1,11}))?$/;
+  /^([0-9a-z]{1,11}\.[0-9a-z]{1,11})-([0-9a-z]{1,11})-([0-9a-z]{1,11})(?:-([0-9a-z]{1,11}))?(?:\.([0-9a-z]{1,11}))?$/;
 
-export function writeFeedPosition({ epoch, revision, time, start = 0 }: FeedPosition): string {
-  const position = `${epoch}-${revision.toString(36)}-${time.toString(36)}`;
-  return start > revision ? `${position}-${start.toString(36)}` : position;
+export function writeFeedPosition(position: FeedPosition): string {
+  const { epoch, revision, time, start = 0, shown } = position;
+  const begun = start > revision ? `-${start.toString(36)}` : "";
+  const hash = shown === undefined ? "" : `.${shown}`;
+  return `${epoch}-${revision.toString(36)}-${time.toString(36)}${begun}${hash}`;
 }
 
 export function readFeedPosition(text: string): FeedPosition | undefined {
-  const [, epoch = "", revision = "", time = "", start = "0"] = pattern.exec(text) ?? [];
+  const [, epoch = "", revision = "", time = "", start = "0", shown] = pattern.exec(text) ?? [];
   if (epoch === "") return undefined;
   const position = {
     epoch,
     revision: Number.parseInt(revision, 36),
     time: Number.parseInt(time, 36),
+    ...(shown !== undefined && { shown }),
   };
   const begun = Number.parseInt(start, 36);
   const numbers = [position.revision, position.time, begun];

@@ -132,6 +132,9 @@ function withoutMember(view: string, name: string): string {
   return writeTree(tree);
 }
 
+/** Whether the schema hides fields from everyone. */
+export const hidesFields = (rules: Rules): boolean => viewOf(rules).hidesFields;
+
 /** Changes when another definition may hide other fields; 0 when nothing is hidden. */
 export const viewVersion = (rules: Rules | undefined): number =>
-  rules !== undefined && viewOf(rules).hidesFields ? rules.version : 0;
+  rules !== undefined && hidesFields(rules) ? rules.version : 0;

@@ -376,3 +376,72 @@ describe("a copy", () => {
     );
   });
 });
+
+describe("?since= after a new definition", () => {
+  const integer = { type: "integer" };
+  const any = {};
+  const hidden = { type: "integer", writeOnly: true };
+  const schemaOf = (n: object) => ({ schema: { type: "object", properties: { n } } });
+  const owned = { access: { read: "owner" } };
+  const filters = ["", "n=1", "n[ne]=1", "n[gte]=1", `where=${encodeURIComponent('{"n":"1"}')}`];
+
+  /** The copies of a caller, one for each filter, and what was read last. */
+  async function begin(name: string, definition: object) {
+    await client.put(`/-/collections/${name}`, { ...definition, schema: {} });
+    const caller = new Client(app, await app.token(`${name}:*`));
+    for (const n of [0, 1, "1", 2]) await caller.post(`/${name}`, { n });
+    await client.put(`/-/collections/${name}`, definition);
+    const read = async (filter: string, since: string) =>
+      caller.get(`/${name}?since=${since}&${filter}`);
+    const positions = new Map<string, string>();
+    for (const filter of filters) {
+      const answer = await read(filter, "0");
+      if (answer.status === 200) positions.set(filter, JSON.parse(answer.body).next);
+    }
+    const shown = async (filter: string) => {
+      const { data } = await caller.json<{ data: Item[] }>(`/${name}?${filter}`);
+      return data;
+    };
+    const copied = async (filter: string) => {
+      const answer = await read(filter, "0");
+      return (JSON.parse(answer.body) as Feed).changes.map(({ resource }) => resource);
+    };
+    return { read, positions, shown, copied };
+  }
+
+  const shapes = { any, integer, hidden };
+  for (const [from, before] of Object.entries(shapes))
+    for (const [to, after] of Object.entries(shapes))
+      for (const access of [{}, owned])
+        it(`is 410 where resources match or are shown otherwise: ${from} to ${to}${access === owned ? ", of owners" : ""}`, async () => {
+          const name = `redefined-${from}-${to}-${access === owned ? "owned" : "all"}`;
+          const definition = { ...schemaOf(before), ...access };
+          const { read, positions, shown, copied } = await begin(name, definition);
+          const listed = new Map<string, readonly Item[]>();
+          for (const filter of positions.keys()) listed.set(filter, await shown(filter));
+          const next = { ...schemaOf(after), ...access, indexed: after === hidden ? [] : ["n"] };
+          await client.put(`/-/collections/${name}`, next);
+          for (const [filter, since] of positions) {
+            const answer = await read(filter, since);
+            if (answer.status === 400) continue;
+            if (answer.status === 410) {
+              assert.notEqual(before, after, filter);
+              assert.deepEqual(await copied(filter), await shown(filter), filter);
+            } else {
+              assert.deepEqual((JSON.parse(answer.body) as Feed).changes, [], filter);
+              assert.deepEqual(await shown(filter), listed.get(filter), filter);
+            }
+          }
+          // Without filters and hidden fields a copy stays.
+          if (![before, after].includes(hidden))
+            assert.equal((await read("", positions.get("") ?? "")).status, 200);
+        });
+
+  it("is 410 with other filters", async () => {
+    for (const n of [1, 2]) await client.post("/refiltered", { n });
+    const { next } = await client.json<Feed>("/refiltered?since=0&n=1");
+    assert.equal((await client.get(`/refiltered?since=${next}&n=1&fields=n`)).status, 200);
+    for (const filter of ["", "&n=2", "&n=1&n[gte]=0"])
+      assertProblem(await client.get(`/refiltered?since=${next}${filter}`), "gone");
+  });
+});

@@ -105,7 +105,7 @@ export const parameters = {
     "since",
     "Returns the changes after this position, in order, instead of a page: 0 to begin, then the `next` of the previous response. Can be combined with `limit`, `fields` and filters only.",
     matching(
-      "^(?:0|x\\.[A-Za-z0-9_-]{40,200}|[0-9a-z]{1,11}\\.[0-9a-z]{1,11}-[0-9a-z]{1,11}-[0-9a-z]{1,11}(?:-[0-9a-z]{1,11})?)$",
+      "^(?:0|x\\.[A-Za-z0-9_-]{40,200}|[0-9a-z]{1,11}\\.[0-9a-z]{1,11}-[0-9a-z]{1,11}-[0-9a-z]{1,11}(?:-[0-9a-z]{1,11})?(?:\\.[0-9a-z]{1,11})?)$",
     ),
   ),
   signature: inQuery(
