@@ -90,9 +90,11 @@ function addColumn(
   return undefined;
 }
 
-/** A name that the schema declares as a whole is not split. */
+/** A name that the schema declares as a whole is not split. A backslash is always an escape. */
 const pathIn = (name: string, schema: ObjectSchema | undefined): readonly string[] =>
-  schema !== undefined && declaredAt([name], schema) !== undefined ? [name] : pathOfColumn(name);
+  schema !== undefined && !name.includes("\\") && declaredAt([name], schema) !== undefined
+    ? [name]
+    : pathOfColumn(name);
 
 function declaredAt(path: readonly string[], schema: ObjectSchema): Fields | undefined {
   let level: Fields | undefined = fieldsOf(schema, new References(schema));

@@ -145,6 +145,15 @@ describe("a table", () => {
       assert.deepEqual(pathOfColumn(memberColumn(name).name), [name]);
   });
 
+  it("has the same names as its export, whatever the schema declares", () => {
+    const names = ["a", "a.b", "a\\.b", "a\\\\.b", "a\\b", "a\\\\b", "\\", "\\\\"];
+    const resource = Object.fromEntries(names.map((name, index) => [name, index]));
+    for (const declared of [...names.map((name) => [name]), names]) {
+      const properties = Object.fromEntries(declared.map((name) => [name, { type: "integer" }]));
+      assert.deepEqual(read(written([resource]), { ...open, schema: { properties } }), [resource]);
+    }
+  });
+
   it("takes its types from the schema", () => {
     const schema = {
       properties: {
