@@ -45,7 +45,7 @@ export const shownChanged = new Problem(
 
 export const viewChanged = new Problem(
   "gone",
-  `What you may read has changed since this position, because your sets, roles or scopes have; or the position belongs to another caller. ${again}`,
+  `What you may read has changed since this position, because your sets, roles or scopes have; or the position belongs to another caller, or to other filters. ${again}`,
 );
 
 export const relatedChanged = new Problem(

@@ -82,7 +82,8 @@ export class ViewFeeds {
     const view = access.view("read");
     const query = buildQuery(collection, listRequest, { view, isAdmin: access.isAdmin });
     if (query instanceof Problem) return query;
-    const state = await stateOf(this.#store, rules, view);
+    const filters = query.conditions.slice(view.conditions.length);
+    const state = await stateOf(this.#store, rules, view, filters);
     const opened = await this.#open(collection.name, since);
     if (opened instanceof Problem) return opened;
     const changed = opened && changedSince(opened, state);

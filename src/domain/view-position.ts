@@ -14,7 +14,7 @@ import type { View } from "./view.ts";
 export interface ViewState {
   /** The version of the rules. */
   readonly version: number;
-  /** A hash of the grants with the values of the caller. */
+  /** A hash of the grants with the values of the caller, and of the filters. */
   readonly view: string;
   /** A hash of the states of the collections that grants refer to. */
   readonly related: string;
@@ -32,7 +32,12 @@ export interface ViewPosition extends ViewState {
 }
 
 /** Reads it before the resources, so that a later change is noticed at the next position. */
-export async function stateOf(store: Store, { version }: Rules, view: View): Promise<ViewState> {
+export async function stateOf(
+  store: Store,
+  { version }: Rules,
+  view: View,
+  filters: readonly Predicate[],
+): Promise<ViewState> {
   const names = new Set(view.grants.flatMap(({ where }) => (where ? collectionsIn(where) : [])));
   const states = await Promise.all(
     [...names].map(async (name) => {
@@ -40,7 +45,8 @@ export async function stateOf(store: Store, { version }: Rules, view: View): Pro
       return [name, createdAt, revision];
     }),
   );
-  return { version, view: hashOfView(view), related: hashOf(states) };
+  const seen = filters.length === 0 ? hashOfView(view) : hashOf([hashOfView(view), filters]);
+  return { version, view: seen, related: hashOf(states) };
 }
 
 /** Returns why a position is no longer valid; undefined when it is. */

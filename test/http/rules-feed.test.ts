@@ -328,6 +328,18 @@ for (const store of ["sqlite", "postgres"]) {
       assert.equal(helper.resources.size, 1);
     });
 
+    it("are 410 with other filters", async () => {
+      await begin();
+      await put("a", { title: "A", author: "ann", status: "draft" });
+      const copy = new Copy(ann, "/posts?title=A&");
+      assert.deepEqual(await copy.follow(), ["a"]);
+      assert.deepEqual(await copy.follow(), []);
+      for (const path of ["/posts?", "/posts?title=B&", "/posts?title=A&status=draft&"]) {
+        const answer = await ann.get(`${path}since=${copy.next}`);
+        assert.match(assertProblem(answer, "gone").detail ?? "", /other filters/, path);
+      }
+    });
+
     it("are 400 where it depends on the time who sees what", async () => {
       const until = { name: "due", to: "everyone", where: { due: { lt: "$now" } } };
       const due = { due: { type: "string", format: "date-time" }, author: { type: "string" } };
