@@ -74,7 +74,8 @@ const socketOf = (socket: Bun.Socket<Connection>): Socket => ({
   terminate: () => socket.terminate(),
   pause: () => socket.pause(),
   resume: () => socket.resume(),
-  remoteAddress: socket.remoteAddress,
+  // A client that has left before it was accepted has none.
+  remoteAddress: socket.remoteAddress ?? "",
 });
 
 /** Bun sends any other stream in chunks, even with a Content-Length. */

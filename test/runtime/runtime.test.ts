@@ -1,6 +1,7 @@
 // What both runtimes guarantee to the application and its clients, over raw sockets.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, beforeEach, describe, it } from "node:test";
@@ -514,6 +515,27 @@ describe("timeouts", () => {
       [408],
     );
     assert.equal(responses[0]?.headers.connection, "close");
+    await server.stop(0);
+  });
+});
+
+describe("a client that has left before it was accepted", () => {
+  it("has an empty address", patience, async () => {
+    const addresses: string[] = [];
+    const server = await start((_, client) => {
+      addresses.push(client.peerAddress());
+      return new Response("");
+    });
+    const program = `const socket = require("node:net").connect(${server.port}, "127.0.0.1", () =>
+      socket.write(${JSON.stringify(get("/left"))}, () => socket.resetAndDestroy()));`;
+    // Nothing is accepted meanwhile.
+    spawnSync(process.execPath, ["-e", program]);
+    await send(server.port, get("/here"));
+    assert.equal(addresses.pop(), "127.0.0.1");
+    assert.deepEqual(
+      addresses.filter((address) => address !== ""),
+      [],
+    );
     await server.stop(0);
   });
 });
