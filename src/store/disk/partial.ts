@@ -1,6 +1,6 @@
 // Stores incomplete uploads on disk: each append is a file of its own, which is sealed when it ends.
 
-import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
@@ -36,9 +36,16 @@ export class DiskPartialUploads implements PartialUploads {
   async create(id: string, text: string): Promise<void> {
     if (!isKey(id)) throw new Error(`${id} is not the id of an upload`);
     await this.#ensure(this.#paths.partial);
-    await mapDiskError(mkdir(this.#directoryOf(id), { mode: 0o700 }));
-    await mapDiskError(replaceFile(this.#directoryOf(id), description, text));
-    await mapDiskError(syncPath(this.#paths.partial));
+    const directory = this.#directoryOf(id);
+    await mapDiskError(mkdir(directory, { mode: 0o700 }));
+    try {
+      await mapDiskError(replaceFile(directory, description, text));
+      await mapDiskError(syncPath(this.#paths.partial));
+    } catch (error) {
+      // What cannot be removed now is removed by the sweep.
+      await rm(directory, { recursive: true, force: true }).catch(() => undefined);
+      throw error;
+    }
   }
 
   async describe(id: string, text: string): Promise<void> {
@@ -240,6 +247,17 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 /** The rename is atomic: a reader finds the former text or the new one. */
 async function replaceFile(directory: string, name: string, text: string): Promise<void> {
   const path = join(directory, `${name}.${newKey()}`);
+  try {
+    await writeSynced(path, text);
+    await rename(path, join(directory, name));
+  } catch (error) {
+    await unlink(path).catch(() => undefined);
+    throw error;
+  }
+  await syncPath(directory);
+}
+
+async function writeSynced(path: string, text: string): Promise<void> {
   const handle = await open(path, "wx", 0o600);
   try {
     await handle.writeFile(text);
@@ -247,6 +265,4 @@ async function replaceFile(directory: string, name: string, text: string): Promi
   } finally {
     await handle.close();
   }
-  await rename(path, join(directory, name));
-  await syncPath(directory);
 }

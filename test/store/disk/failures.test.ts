@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { statfs, writeFile } from "node:fs/promises";
+import { readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { Outage } from "../../../src/model/outage.ts";
 import { openDisk } from "../../../src/store/disk/disk.ts";
+import { newKey } from "../../../src/store/file-key.ts";
 import {
   canInject,
   inDirectory,
@@ -37,6 +38,34 @@ describe("a full disk", () => {
         const other = await saveFile(files, bytesOf(500_000));
         for (const { key, size, sha256 } of [kept, other])
           assert.equal(hashOf(await read(files, key, 0, size)), sha256);
+      } finally {
+        execFileSync("umount", [path]);
+      }
+    }));
+
+  it("leaves nothing of an upload that cannot be described", (context) =>
+    inDirectory(async (path) => {
+      const reason = mountSmall(path);
+      if (reason) return context.skip(reason);
+      const ballast = join(path, "ballast");
+      try {
+        const { partial } = openDisk(join(path, "files"));
+        const [id, other] = [newKey(), newKey()];
+        await partial.create(id, "first");
+        await assert.rejects(writeFile(ballast, new Uint8Array(20_000_000)));
+        const stored = await filesIn(path);
+        const large = "a".repeat(100_000);
+        for (let attempt = 0; attempt < 3; attempt++) {
+          await assert.rejects(partial.create(other, large), outageOf("full"));
+          await assert.rejects(partial.describe(id, large), outageOf("full"));
+          await assert.rejects(partial.finish(id, large), outageOf("full"));
+        }
+        assert.deepEqual(await filesIn(path), stored);
+        assert.deepEqual(await readdir(join(path, "files", "partial")), [id]);
+        assert.equal((await partial.find(id))?.description, "first");
+        await rm(ballast);
+        await partial.create(other, large);
+        assert.equal((await partial.find(other))?.description, large);
       } finally {
         execFileSync("umount", [path]);
       }
