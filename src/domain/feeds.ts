@@ -40,6 +40,8 @@ interface View {
   readonly limit: number;
   /** A hash of the conditions, and of the schema if it hides fields; undefined without. */
   readonly shown: string | undefined;
+  /** The same without conditions: a copy of everything has what matches, too. */
+  readonly shownUnfiltered: string | undefined;
 }
 
 /** Where a feed has been read up to. */
@@ -75,7 +77,9 @@ export class Feeds {
     const query = buildQuery(collection, request.listRequest, caller);
     if (query instanceof Problem) return query;
     const { conditions, limit } = query;
-    const view = { conditions, owner, limit, shown: shownHash(target.rules, conditions) };
+    const shown = shownHash(target.rules, conditions);
+    const shownUnfiltered = shownHash(target.rules, []);
+    const view = { conditions, owner, limit, shown, shownUnfiltered };
     const { name } = collection;
     if (owner !== undefined) return this.#readOwned(name, request.since, owner, view);
     if (isSealed(request.since)) return positionGone;
@@ -119,8 +123,9 @@ export class Feeds {
   }
 
   #read(name: string, since: FeedPosition | 0, view: View): MaybePromise<Reached | Problem> {
-    const { conditions, owner, limit, shown } = view;
-    if (since !== 0 && since.shown !== shown) return shownChanged;
+    const { conditions, owner, limit, shown, shownUnfiltered } = view;
+    const isChanged = since !== 0 && since.shown !== shown && since.shown !== shownUnfiltered;
+    if (isChanged) return shownChanged;
     const count = conditions.length > 0 ? Math.max(limit, filteredEntries) : limit;
     const maxBytes = count * this.#maxResourceBytes > maxPageBytes ? maxPageBytes : undefined;
     return then(this.#store.since(name, since, { limit: count, maxBytes, owner }), (feed) =>

@@ -86,7 +86,7 @@ export class ViewFeeds {
     const state = await stateOf(this.#store, rules, view, filters);
     const opened = await this.#open(collection.name, since);
     if (opened instanceof Problem) return opened;
-    const changed = opened && changedSince(opened, state);
+    const changed = opened && changedSince(opened, state, view);
     return changed ?? this.#read(target, query, state, opened);
   }
 

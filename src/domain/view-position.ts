@@ -49,10 +49,10 @@ export async function stateOf(
   return { version, view: seen, related: hashOf(states) };
 }
 
-/** Returns why a position is no longer valid; undefined when it is. */
-export function changedSince(before: ViewState, now: ViewState): Problem | undefined {
+/** Returns why a position is no longer valid; undefined when it is. One without filters is valid with any. */
+export function changedSince(before: ViewState, now: ViewState, view: View): Problem | undefined {
   if (before.version !== now.version) return rulesChanged;
-  if (before.view !== now.view) return viewChanged;
+  if (before.view !== now.view && before.view !== hashOfView(view)) return viewChanged;
   return before.related === now.related ? undefined : relatedChanged;
 }
 

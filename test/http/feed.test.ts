@@ -444,4 +444,22 @@ describe("?since= after a new definition", () => {
     for (const filter of ["", "&n=2", "&n=1&n[gte]=0"])
       assertProblem(await client.get(`/refiltered?since=${next}${filter}`), "gone");
   });
+
+  it("takes a position without filters with any, and then only with those", async () => {
+    const withHidden = { schema: { type: "object", properties: { n: hidden, m: integer } } };
+    for (const definition of [{}, withHidden]) {
+      const name = `filtered-later-${Object.keys(definition).length}`;
+      await client.put(`/-/collections/${name}`, definition);
+      await client.post(`/${name}`, { m: 1 });
+      const { next: whole } = await client.json<Feed>(`/${name}?since=0`);
+      for (const m of [1, 2]) await client.post(`/${name}`, { m });
+      const { changes, next } = await client.json<Feed>(`/${name}?since=${whole}&m=1`);
+      assert.deepEqual(
+        changes.map(({ resource }) => resource?.m),
+        [1, undefined],
+      );
+      assert.equal((await client.get(`/${name}?since=${next}&m=1`)).status, 200);
+      assertProblem(await client.get(`/${name}?since=${next}`), "gone");
+    }
+  });
 });

@@ -338,6 +338,9 @@ for (const store of ["sqlite", "postgres"]) {
         const answer = await ann.get(`${path}since=${copy.next}`);
         assert.match(assertProblem(answer, "gone").detail ?? "", /other filters/, path);
       }
+      const whole = new Copy(ann, "/posts?");
+      await whole.follow();
+      assert.equal((await ann.get(`/posts?title=A&since=${whole.next}`)).status, 200);
     });
 
     it("are 400 where it depends on the time who sees what", async () => {
