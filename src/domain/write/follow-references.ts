@@ -40,7 +40,7 @@ export interface FollowContext {
 }
 
 /** What prevents the deletion of a resource: those that refer to it, and are not deleted, too. */
-interface Restriction {
+export interface Restriction {
   readonly referrer: Referrer;
   readonly id: string;
 }
@@ -61,8 +61,11 @@ export function isFollowed(
 ): change is Put | Remove {
   if (change === undefined || change instanceof Problem) return false;
   if (change.kind === "remove") return rules?.referrers !== undefined;
-  return change.kind === "put" && referencesIn(rules).length > 0;
+  return isPut(change) && referencesIn(rules).length > 0;
 }
+
+export const isPut = (change: ResourceChange | Problem | undefined): change is Put =>
+  change !== undefined && !(change instanceof Problem) && change.kind === "put";
 
 /** Follows the references of one plan: first all deletions, then what else it writes. */
 export class ReferenceFollower {
@@ -255,40 +258,4 @@ export class ReferenceFollower {
     this.#unset.set(address, { collection, rules, resource, fields });
     return undefined;
   }
-}
-
-/**
- * Follows the references of planned changes. Deletions come first, because they decide what is left to
- * refer to. Problems replace changes.
- */
-export async function followAll(
-  follower: ReferenceFollower,
-  operations: readonly { readonly access: CollectionAccess }[],
-  planned: readonly (ResourceChange | Problem)[],
-): Promise<readonly (ResourceChange | Problem)[]> {
-  const result = [...planned];
-  const restricting = new Map<number, readonly Restriction[]>();
-  const followed = [...operations.entries()].flatMap(([index, { access }]) => {
-    const change = planned[index];
-    return isFollowed(change, access.rules) ? [{ index, access, change }] : [];
-  });
-  for (const { index, access, change } of followed) {
-    if (change.kind === "put") continue;
-    const found = await follower.remove(access, change.id);
-    if (found instanceof Problem) result[index] = found;
-    else restricting.set(index, found);
-  }
-  const invalid = follower.finishRemovals();
-  const [first] = restricting.keys();
-  if (invalid !== undefined && first !== undefined) result[first] = invalid;
-  await Promise.all(
-    followed.map(async ({ index, access, change }) => {
-      const checked =
-        change.kind === "put"
-          ? await follower.check(access, change)
-          : await follower.restriction(access, restricting.get(index) ?? []);
-      if (checked !== undefined) result[index] = checked;
-    }),
-  );
-  return result;
 }

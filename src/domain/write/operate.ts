@@ -56,7 +56,10 @@ export function planOperations(
   if (rejected !== undefined) return rejected;
   const request = requestOf(access, id, operations, context);
   // Rules decide about the result, so it has to be known.
-  const isLeft = access.bound === undefined && isOnlyOperated(access, id, context);
+  const isLeft =
+    access.bound === undefined &&
+    isOnlyOperated(access, id, context) &&
+    !mayLoseTarget(access, context);
   if (!isLeft || !isForStore(access, current, request)) return undefined;
   const { memory, at } = context;
   const bytes = current.fields.length;
@@ -92,6 +95,12 @@ const isOnlyOperated = (
     const isSame = operation.kind === "upsert" || ("id" in operation && operation.id === id);
     return access.name !== name || !isSame || operation.kind === "operate";
   });
+
+/** Whether the plan can delete what the resource refers to: then its references have to be checked. */
+const mayLoseTarget = ({ rules }: CollectionAccess, { others }: BatchContext): boolean =>
+  rules !== undefined &&
+  referenceFields(rules).length > 0 &&
+  others.some(({ operation }) => operation.kind === "remove");
 
 /** Checks what does not depend on the stored values. An operation reads the value that it changes. */
 function rejectOperations(

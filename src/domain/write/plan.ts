@@ -16,7 +16,8 @@ import { acceptOperation } from "./accept-operation.ts";
 import { acceptWrite, refuse, takenByOther } from "./allow.ts";
 import type { BatchMemory } from "./batch-memory.ts";
 import { newPutOf, putOf, removalOf } from "./changes.ts";
-import { followAll, isFollowed, ReferenceFollower } from "./follow-references.ts";
+import { followAll } from "./follow-all.ts";
+import { isFollowed, ReferenceFollower } from "./follow-references.ts";
 import { planOperations } from "./operate.ts";
 import {
   type AddressedOperation,
@@ -137,7 +138,7 @@ export class Plan {
     const isAny = planned.some((each, at) => isFollowed(each, operations[at]?.access.rules));
     if (!isAny) return planned;
     const follower = new ReferenceFollower(this.#store, this.#access, this.#context, this.#states);
-    return followAll(follower, operations, planned);
+    return followAll(follower, operations, planned, this.#context.isBulk);
   }
 
   async #planAll(
