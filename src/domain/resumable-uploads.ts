@@ -3,13 +3,9 @@
 import { randomBytes } from "node:crypto";
 import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import {
-  type NotAppended,
-  type PartialUpload,
-  type PartialUploads,
-  UploadEnded,
-} from "../store/files.ts";
+import type { NotAppended, PartialUpload, PartialUploads } from "../store/files.ts";
 import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
+import { EndingBytes } from "./ending-bytes.ts";
 import { UploadTally } from "./upload-tally.ts";
 
 /** The request that an upload is the body of. */
@@ -81,6 +77,8 @@ export class ResumableUploads {
   readonly #transfers = new Map<string, AbortController>();
   /** The ids of uploads whose request this process performs now. */
   readonly #completing = new Set<string>();
+  /** The descriptions of finished uploads that could not be noted, for example on a full disk. */
+  readonly #unnoted = new Map<string, string>();
 
   constructor(partial: PartialUploads, settings: UploadSettings) {
     this.counts = this.#counts;
@@ -96,6 +94,7 @@ export class ResumableUploads {
     upload: Pick<Description, "request" | "caller" | "maxBytes" | "length">,
   ): Promise<ResumableUpload | Problem> {
     const { caller, length } = upload;
+    await this.#noteAll();
     const rejected = access.require(permission) ?? (await this.#tally.add(caller, length ?? 0));
     if (rejected !== undefined) return rejected;
     const id = randomBytes(16).toString("hex");
@@ -188,24 +187,33 @@ export class ResumableUploads {
     if (!isFinal) return this.#partial.reopen(id);
     this.#counts.completed++;
     const description = { request, owner, caller, maxBytes, length: size, location };
-    await this.#partial.finish(id, JSON.stringify(description));
+    this.#unnoted.set(id, JSON.stringify(description));
+    await this.#note(id);
+  }
+
+  /** Notes that an upload is finished, and removes its bytes. */
+  async #note(id: string): Promise<void> {
+    const description = this.#unnoted.get(id);
+    if (description !== undefined) await this.#partial.finish(id, description);
+    this.#unnoted.delete(id);
     this.#tally.forget();
+  }
+
+  async #noteAll(): Promise<void> {
+    for (const id of this.#unnoted.keys()) await this.#note(id).catch(() => undefined);
   }
 
   async remove(principal: Principal, id: string): Promise<Problem | undefined> {
     const upload = await this.find(principal, id);
     if (upload instanceof Problem && upload !== manyPieces) return upload;
     const isFinished = !(upload instanceof Problem) && upload.isFinished;
-    if (!isFinished && !(await this.#partial.end(id, "cancelled")))
-      return this.#whyEnded(principal, id);
+    if (!isFinished && !(await this.#partial.end(id, "cancelled"))) {
+      const ended = await this.find(principal, id);
+      return ended instanceof Problem ? ended : completing;
+    }
     await this.#partial.remove(id);
     this.#tally.forget();
     return undefined;
-  }
-
-  async #whyEnded(principal: Principal, id: string): Promise<Problem> {
-    const upload = await this.find(principal, id);
-    return upload instanceof Problem ? upload : completing;
   }
 
   /** Removes an upload that cannot be continued. */
@@ -214,9 +222,10 @@ export class ResumableUploads {
     this.#tally.forget();
   }
 
-  /** Removes what has expired. Returns how many unfinished uploads that were. */
+  /** Removes what has expired or is finished. Returns how many unfinished uploads had expired. */
   async sweep(): Promise<number> {
     const { lifetimeMs } = this.#settings;
+    await this.#noteAll();
     const count = await this.#partial.sweep(lifetimeMs, Math.min(lifetimeMs, finishedMs));
     this.#counts.expired += count;
     return count;
@@ -226,36 +235,6 @@ export class ResumableUploads {
     const shown = isFinished ? (description.length ?? 0) : size;
     const expiresAt = changedAt + this.#settings.lifetimeMs;
     return { ...description, id, size: shown, isFinished, expiresAt };
-  }
-}
-
-/** The bytes of an upload. When they have been read, its end is decided. */
-class EndingBytes {
-  readonly #partial: PartialUploads;
-  readonly #upload: ResumableUpload;
-  /** Whether another request goes on with the upload, or has ended it. */
-  isLost = false;
-
-  constructor(partial: PartialUploads, upload: ResumableUpload) {
-    this.#partial = partial;
-    this.#upload = upload;
-  }
-
-  async *read(): AsyncGenerator<Uint8Array> {
-    try {
-      yield* this.#readAll();
-    } catch (error) {
-      this.isLost = error instanceof UploadEnded;
-      throw error;
-    }
-  }
-
-  async *#readAll(): AsyncGenerator<Uint8Array> {
-    const { id, size } = this.#upload;
-    const opened = await this.#partial.open(id);
-    if (opened?.size !== size) throw new UploadEnded();
-    yield* opened.bytes;
-    if (!(await this.#partial.end(id, "completed", size))) throw new UploadEnded();
   }
 }
 

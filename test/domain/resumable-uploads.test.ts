@@ -1,8 +1,10 @@
 // Resumable uploads without HTTP: expiry by a clock of the test, and the limits of a caller and of all.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -12,6 +14,7 @@ import { maxUploadsPerCaller } from "../../src/domain/upload-tally.ts";
 import { system } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
+import { mountSmall } from "../store/sqlite/test-directory.ts";
 
 const mebi = 1024 * 1024;
 const lifetimeMs = 60_000;
@@ -21,6 +24,7 @@ const request = { method: "POST", path: "/notes", query: "", headers: {} };
 interface Setting {
   readonly uploads: ResumableUploads;
   readonly clock: { now: number };
+  readonly folder: string;
   begin(length?: number, caller?: string): Promise<ResumableUpload | Problem>;
   begun(length?: number): Promise<ResumableUpload>;
   /** Opens the same storage again, as another process does. */
@@ -45,7 +49,7 @@ async function withUploads(maxBytes: number, test: (setting: Setting) => Promise
     return upload;
   };
   try {
-    await test({ uploads, clock, begin, begun, second });
+    await test({ uploads, clock, folder, begin, begun, second });
   } finally {
     await rm(folder, { recursive: true });
   }
@@ -103,4 +107,40 @@ describe("an unfinished upload", () => {
       await uploads.discard(small);
       assert.equal(kindOf(await begin(10 * mebi)), "none");
     }));
+});
+
+describe("an upload that is complete while the disk is full", () => {
+  for (const [when, act] of [
+    ["the next sweep", async ({ uploads }: Setting) => void (await uploads.sweep())],
+    ["the next upload", async ({ begun }: Setting) => void (await begun())],
+  ] as const)
+    it(`gives its bytes back with ${when}`, (context) =>
+      withUploads(100 * mebi, async (setting) => {
+        const { uploads, begun, folder } = setting;
+        const reason = mountSmall(folder);
+        if (reason) return context.skip(reason);
+        try {
+          const upload = await begun();
+          await uploads.append(
+            upload,
+            () => bytesOf(100_000),
+            () => true,
+          );
+          const errors: unknown[] = [];
+          const fill = async () => {
+            await writeFile(join(folder, "ballast"), new Uint8Array(50 * mebi)).catch(String);
+            return { response: "done", isFinal: true, location: "/notes/1" };
+          };
+          const done = await uploads.complete(upload, fill, (error) => errors.push(error));
+          assert.deepEqual([done, errors.length], ["done", 1]);
+          await rm(join(folder, "ballast"));
+          await act(setting);
+          const found = await uploads.find(system, upload.id);
+          assert.ok(!(found instanceof Problem));
+          assert.deepEqual([found.isFinished, found.location], [true, "/notes/1"]);
+          assert.equal(existsSync(join(folder, "files", "partial", upload.id)), false);
+        } finally {
+          execFileSync("umount", [folder]);
+        }
+      }));
 });
