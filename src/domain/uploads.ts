@@ -155,9 +155,20 @@ export class Uploads {
   /** The row is committed, so an error with its files must not be reported as "not stored". */
   async #confirm(files: readonly StoredFile[]): Promise<void> {
     try {
-      await this.#files.confirm(files.map(({ key }) => key));
+      await this.#confirmReferenced(files.map(({ key }) => key));
     } catch (cause) {
       throw new Outage("unknown", `the files cannot be confirmed (${cause})`, { cause });
+    }
+  }
+
+  /** Another write may have replaced or removed files since the commit, and their bytes with them. */
+  async #confirmReferenced(keys: readonly string[]): Promise<void> {
+    try {
+      await this.#files.confirm(keys);
+    } catch (thrown) {
+      const referenced = await this.#store.findReferencedFiles(keys);
+      if (referenced.size === keys.length) throw thrown;
+      await this.#confirmReferenced([...referenced]);
     }
   }
 
