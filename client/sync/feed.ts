@@ -91,8 +91,13 @@ function pageRecords(
   { problem, ...copy }: CopyRecord,
   { changes, next, more }: Page,
 ): readonly StoredRecord[] {
-  const isNews = changes.length > 0 || more || problem || copy.complete !== copy.round;
-  if (!isNews && Date.now() - copy.readAt < dayMs) return [];
+  const { round } = copy;
+  /** What only an earlier round has shown, or none: a new resource that is guessed to be in the copy. */
+  const unshown = [...state.rows(copy.collection)].filter(
+    ([, row]) => (row.in[key] ?? round) < round,
+  );
+  const isNews = changes.length > 0 || more || problem || copy.complete !== round;
+  if (!isNews && unshown.length === 0 && Date.now() - copy.readAt < dayMs) return [];
   const rows = new Map<string, Row>();
   for (const change of changes) {
     const id = "removed" in change ? change.removed : change.resource.id;
@@ -100,12 +105,9 @@ function pageRecords(
     if ("resource" in change) rows.set(id, shownRow(before, key, copy, change.resource));
     else if (before) rows.set(id, without(before, key));
   }
-  if (!more)
-    for (const [id, row] of state.rows(copy.collection))
-      if ((row.in[key] ?? copy.round) < copy.round && !rows.has(id))
-        rows.set(id, without(row, key));
+  if (!more) for (const [id, row] of unshown) if (!rows.has(id)) rows.set(id, without(row, key));
   const after = {
-    ...{ ...copy, readAt: Date.now(), complete: more ? copy.complete : copy.round },
+    ...{ ...copy, readAt: Date.now(), complete: more ? copy.complete : round },
     ...(next && { since: next }),
   };
   const none = new Set<never>();

@@ -119,7 +119,7 @@ export class ViewFeeds {
       if (feed.collection.definition !== collection.definition) return rulesChanged;
       // A copy that has just been begun contains nothing from before.
       whole ??= feed.collection.revision;
-      await takeEntries(entries, feed, watcher, since);
+      await takeEntries(entries, feed, watcher, since, whole);
       const isEnd = !feed.isCut && feed.entries.length < this.#countFor(limit);
       const last = isEnd ? undefined : feed.entries.at(-1);
       const revision = last?.revision ?? feed.collection.revision;
@@ -176,10 +176,12 @@ async function takeEntries(
   { entries: read, formerStates = [] }: Feed,
   watcher: Watcher,
   since: ViewPosition | undefined,
+  /** The revision of which the client has, or begins, a whole copy. */
+  whole: number,
 ): Promise<void> {
   const former = Map.groupBy(formerStates, ({ id }) => id);
   const seen = await watcher.access.decide(() =>
-    read.map((entry) => asSeen(entry, former.get(entry.id) ?? [], watcher, since)),
+    read.map((entry) => asSeen(entry, former.get(entry.id) ?? [], watcher, since, whole)),
   );
   const visible = seen.flatMap((entry) => (entry && "fields" in entry ? [entry] : []));
   const maskOf = await watcher.access.masksOf(visible);
@@ -224,22 +226,25 @@ function asSeen(
   former: readonly FormerState[],
   watcher: Watcher,
   since: ViewPosition | undefined,
+  whole: number,
 ): Resource | Removal | undefined {
   const { view, access, conditions } = watcher;
   const { facts } = access;
   const last = former
     .map(({ id, state, endedAt }) => ({ ...readFormerState(id, state), endedAt }))
     .findLast(({ resource }) => view.includes(resource, facts));
-  if (!("kind" in entry)) {
-    const content = new IndexedContent(entry, facts);
-    if (conditions.every((condition) => holds(condition, content))) {
-      // While a copy is read, it is not known which states the client has.
-      return since?.isLast && last && isShownAlike(last, entry, watcher) ? undefined : entry;
-    }
-  }
   const { id, revision } = entry;
   // The time of the entry can be that of a later change, which the caller does not see.
-  return last && { kind: "removal", id, revision, removedAt: last.endedAt };
+  if ("kind" in entry || !view.includes(entry, facts))
+    return last && { kind: "removal", id, revision, removedAt: last.endedAt };
+  // While a copy is read, it is not known which states the client has.
+  if (since?.isLast && last && isShownAlike(last, entry, watcher)) return undefined;
+  const content = new IndexedContent(entry, facts);
+  if (conditions.every((condition) => holds(condition, content))) return entry;
+  // The client may have another state of what it sees, also one that it wrote itself.
+  if (last === undefined && revision <= whole) return undefined;
+  const changedAt = access.maskNow(entry)?.showsUpdates ? entry.updatedAt : entry.createdAt;
+  return { kind: "removal", id, revision, removedAt: last?.endedAt ?? changedAt };
 }
 
 /** Whether the same grants show the same fields with the same values. */

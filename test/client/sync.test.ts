@@ -649,3 +649,48 @@ describe("a conflict", () => {
     assert.equal((await orders().get(mug.id)).count, 2);
   });
 });
+
+describe("a copy of a caller who sees a part", () => {
+  beforeEach(fresh);
+
+  /** Ann sees what is not hidden. `meanwhile` runs after a write and before the next read. */
+  async function openAsAnn(meanwhile?: (id: string) => Promise<unknown>): Promise<Sync<Shop>> {
+    const shown = { name: "shown", to: "token", where: { status: { ne: "hidden" } } };
+    const { orders: definition } = definitions;
+    const body = JSON.stringify({ ...definition, access: { read: [shown] } });
+    const headers = { "content-type": "application/json" };
+    await app.request("/-/collections/orders", { method: "PUT", headers, body });
+    const token = await app.token("orders:*");
+    const network = async (input: string | URL | Request, init?: RequestInit) => {
+      const response = await fetch(input, init);
+      if (!`${input}`.endsWith("/-/batch")) return response;
+      const { results } = (await response.clone().json()) as { results: { body: Order }[] };
+      await meanwhile?.(results[0]?.body.id ?? "");
+      return response;
+    };
+    return open(client({ token, fetch: network as typeof fetch }));
+  }
+
+  it("loses what was created and does not match", async () => {
+    const sync = await openAsAnn();
+    const copy = sync.copy("orders", { where: { status: "open" } });
+    await sync.now();
+    await sync.create("orders", { item: "pen", status: "closed" });
+    assert.deepEqual(items(copy), ["pen"]);
+    await sync.now();
+    isClean(sync);
+    assert.deepEqual(items(copy), []);
+  });
+
+  for (const where of [undefined, { status: "open" }])
+    it(`loses what was created, and hidden at once by others ${where ? "with" : "without"} a filter`, async () => {
+      const sync = await openAsAnn((id) => orders().update(id, { status: "hidden" }));
+      const copy = sync.copy("orders", where && { where });
+      await sync.now();
+      await sync.create("orders", { item: "pen", status: "open" });
+      assert.deepEqual(items(copy), ["pen"]);
+      await sync.now();
+      isClean(sync);
+      assert.deepEqual(items(copy), []);
+    });
+});
