@@ -8,8 +8,11 @@ import type { FailedOperations } from "../model/write/apply-operations.ts";
 import type { OperationsRequest } from "../model/write/operate.ts";
 import type { Decided } from "./read-state.ts";
 
-/** The precondition of a change. A number is the revision that the resource must have. */
-export type Expectation = "anything" | "nothing" | number;
+/**
+ * The precondition of a change. `no-files`: there may be a resource, but without files. A number is the
+ * revision that the resource must have.
+ */
+export type Expectation = "anything" | "no-files" | "nothing" | number;
 
 /** Creates or replaces a resource. `nothing`: only creates it. A revision: only replaces that revision. */
 export interface Put extends Decided {

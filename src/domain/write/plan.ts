@@ -242,12 +242,10 @@ export class Plan {
       if (access.bound) return this.#taken(access, operation);
       this.#noteHidden(state, index);
     }
-    const isAnyState =
-      state.isWritten ||
-      (isFixed && condition === undefined && isPlain(operation, access, current));
-    const expect = isAnyState ? "anything" : current?.revision;
+    const isFree = isFixed && condition === undefined && isPlain(operation, access, current);
+    const expect = state.isWritten ? "anything" : isFree ? "no-files" : current?.revision;
     if (state.isWritten && state.isExpected) this.firstRepeat ??= index;
-    else if (!isAnyState) state.isExpected = true;
+    else if (!state.isWritten) state.isExpected = true;
     const { memory, at } = this.#context;
     const changedBytes = state.isWritten ? 0 : (current?.fields.length ?? 0);
     if (kind === "remove") {

@@ -69,7 +69,7 @@ export const idMismatch = new Problem(
   },
 );
 
-/** Whether the change is right for any current state, so that it never has to be repeated. */
+/** Whether the change is right for any current state without files, so that it is hardly ever repeated. */
 export function isPlain(
   operation: AddressedOperation,
   access: CollectionAccess,

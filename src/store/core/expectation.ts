@@ -9,6 +9,7 @@ export function failedExpectation(
   expect: Expectation,
 ): Outcome | undefined {
   if (expect === "nothing") return state && { kind: "taken" };
+  if (expect === "no-files") return state?.files ? { kind: "stale" } : undefined;
   if (expect === "anything" || expect === state?.revision) return undefined;
   return { kind: state ? "stale" : "missing" };
 }

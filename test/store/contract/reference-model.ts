@@ -265,7 +265,7 @@ const has = (text: string, words: readonly Word[]): boolean =>
   );
 
 const fits = (state: Resource, expect: Expectation): boolean =>
-  expect === "anything" || expect === state.revision;
+  expect === "anything" || expect === state.revision || (expect === "no-files" && !state.files);
 
 const unexpected = (state: Resource | undefined): Outcome => ({
   kind: state ? "stale" : "missing",

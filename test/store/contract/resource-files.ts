@@ -48,6 +48,25 @@ async function assertNamed(store: Store, named: string, unnamed = ""): Promise<v
 
 export function resourceFiles(contractTest: ContractTest): void {
   contractTest(
+    "a change that expects no files is stale where there are some",
+    async ({ store }) => {
+      const expect = "no-files" as const;
+      await store.commit([found(), attach("a", ["a1"]), put("b")]);
+      const outcomes = await store.commit([
+        keep("a", {}, { expect }),
+        { ...remove("a"), expect },
+        keep("b", {}, { expect }),
+        keep("c", {}, { expect }),
+        { ...remove("b"), expect },
+        { ...remove("b"), expect },
+      ]);
+      const expected = ["stale", "stale", "replaced", "created", "removed", "missing"];
+      assert.deepEqual(kinds(outcomes), expected);
+      await assertNamed(store, "a1");
+    },
+  );
+
+  contractTest(
     "are returned with a resource that has any, and with no other",
     async ({ store }) => {
       await assertNamed(store, "", "a1 a2");
