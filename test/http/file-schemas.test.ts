@@ -122,4 +122,27 @@ describe("a file in a collection with a schema", () => {
     const problem = assertProblem(answer, "invalid-body");
     assert.deepEqual(pointersOf(problem), ["/photo"]);
   });
+
+  it("stays where a rule sets a value inside it, and goes where a rule replaces it", async () => {
+    const update = (set: object) => ({
+      access: { read: "public", update: [{ name: "change", to: "token", set }] },
+    });
+    await running.define("stamped", {});
+    const { id } = JSON.parse((await send("POST", "/stamped", [file("photo", "a", "seen")])).body);
+    const path = `/stamped/${id}`;
+    const token = await app.token("stamped:update");
+    const caller = new Client(app, token);
+    const changes = [
+      () => caller.patch(path, { n: 1 }),
+      () => send("PATCH", path, [file("other", "b", "more")], token),
+    ];
+    await running.define("stamped", update({ "photo.by": "rule" }));
+    for (const change of changes)
+      assert.deepEqual(pointersOf(assertProblem(await change(), "invalid-body")), ["/photo"]);
+    assert.equal((await client.get(`${path}/photo`)).body, "seen");
+    await running.define("stamped", update({ photo: "none" }));
+    const [first] = changes;
+    assert.equal((await first?.())?.status, 200);
+    assert.equal(JSON.parse((await client.get(path)).body).photo, "none");
+  });
 });

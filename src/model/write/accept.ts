@@ -77,13 +77,17 @@ function acceptWithFiles(
   const whole = addFileMembers(shown.fields, shown.files, address);
   const before = current && addFileMembers(current.fields, stored, address);
   const accepted = validate(writer, rules, whole, before, files);
-  return "errors" in accepted ? accepted : (refuseLost(sent, accepted) ?? accepted);
+  if ("errors" in accepted) return accepted;
+  // A rule may replace a stored file as a whole.
+  const { set = {} } = writer;
+  const named = shown.files.filter((file) => sent.includes(file) || !(memberOf(file) in set));
+  return refuseLost(named, accepted) ?? accepted;
 }
 
-/** Rejects a file that the rules of the collection change, because its bytes would be lost. */
-function refuseLost(sent: readonly StoredFile[], { files }: Content): RejectedFields | undefined {
+/** Rejects files that the rules of the collection change, because their bytes would be lost. */
+function refuseLost(named: readonly StoredFile[], { files }: Content): RejectedFields | undefined {
   const kept = new Set(readFiles(files).map(({ key }) => key));
-  const lost = sent.filter(({ key }) => !kept.has(key));
+  const lost = named.filter(({ key }) => !kept.has(key));
   const detail = "the collection sets a value inside this file, which only the server describes";
   const errors = lost.map((file) => ({ pointer: pointerTo([memberOf(file)]), detail }));
   return errors.length === 0 ? undefined : { errors };
