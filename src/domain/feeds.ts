@@ -14,6 +14,7 @@ import { hidesFields } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Store } from "../store/store.ts";
 import { buildQuery } from "./build-query.ts";
+import type { CollectionAccess } from "./collection-access.ts";
 import {
   type FeedPage,
   type FeedRequest,
@@ -81,7 +82,10 @@ export class Feeds {
     const shownUnfiltered = shownHash(target.rules, []);
     const view = { conditions, owner, limit, shown, shownUnfiltered };
     const { name } = collection;
-    if (owner !== undefined) return this.#readOwned(name, request.since, owner, view);
+    if (owner !== undefined)
+      return then(this.#readOwned(name, request.since, owner, view), (page) =>
+        page instanceof Problem ? page : withMasks(page, access),
+      );
     if (isSealed(request.since)) return positionGone;
     return then(this.#read(name, request.since, view), (reached) =>
       reached instanceof Problem
@@ -136,6 +140,12 @@ export class Feeds {
           : reachedIn(feed, since, view, count),
     );
   }
+}
+
+/** The validators of an owner's resources do not show how much others write. */
+function withMasks(page: FeedPage, access: CollectionAccess): MaybePromise<FeedPage> {
+  const resources = page.entries.filter((entry) => "fields" in entry);
+  return then(access.masksOf(resources), (maskOf) => ({ ...page, maskOf }));
 }
 
 /** When it changes, resources may be shown otherwise, or match otherwise, without a change of their own. */

@@ -47,6 +47,24 @@ for (const store of ["sqlite", "postgres"]) {
     });
     after(() => app.stop());
 
+    it("each shown validator is that of the resource, wherever it is shown", async () => {
+      const etag = (await ann.get("/notes/a1")).headers.get("etag");
+      const shown: readonly (readonly [path: string, accept: string])[] = [
+        ["/notes/a1?fields=_etag", "application/json"],
+        ["/notes?fields=_etag", "application/json"],
+        ["/notes?fields=_etag&sort=-n", "application/json"],
+        ["/notes?fields=_etag&since=0", "application/json"],
+        ["/notes?fields=_etag&since=0&n=1", "application/json"],
+        ["/notes?fields=_etag", "application/x-ndjson"],
+        ["/notes?fields=_etag", "text/csv"],
+      ];
+      for (const [path, accept] of shown) {
+        const { body } = await ann.get(path, { accept });
+        const line = body.slice(body.indexOf("a1"), body.indexOf("a2") + 1 || undefined);
+        assert.equal(/v0_[\w-]+/.exec(line)?.[0], etag?.slice(1, -1), `${path}: ${line}`);
+      }
+    });
+
     for (const [path, accept] of lists) {
       it(`${path} as ${accept} has a validator for each caller`, async () => {
         const anns = await ann.get(path, { accept });

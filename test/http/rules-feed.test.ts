@@ -385,6 +385,21 @@ for (const store of ["sqlite", "postgres"]) {
       }
     });
 
+    for (const other of ["create", "update", "delete"])
+      it(`report what owners lose, where only ${other} has grants`, async () => {
+        const grants = [{ name: "some", to: "token" }];
+        const [copy] = await begin({ access: { read: "owner", [other]: grants } });
+        for (const id of ["a", "b", "c"]) {
+          await put(id, { title: "A" });
+          await done(admin.patch(`/posts/${id}`, { _owner: "ann" }));
+        }
+        assert.deepEqual(await copy.follow(), ["a", "b", "c"]);
+        await done(admin.patch("/posts/a", { _owner: "bob" }));
+        await done(admin.remove("/posts/b"));
+        await put("c", { title: "B" });
+        assert.deepEqual(await copy.follow(), ["-a", "-b", "c"]);
+      });
+
     it("are 410 with other filters", async () => {
       await begin();
       await put("f", { title: "F", author: "ann", status: "draft" });

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { isObject, readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
 import { fileMembers, readFiles } from "../file.ts";
 import type { Resource } from "../resource.ts";
+import { type Verb, verbs } from "../token.ts";
 import { type FieldMask, maskOf } from "./field-mask.ts";
 import { grantsOf, type ListedRules } from "./grant.ts";
 import { namedFields } from "./rule-fields.ts";
@@ -31,10 +32,10 @@ export interface FormerResource {
   readonly shown: readonly (string | null)[];
 }
 
-/** Returns undefined where no rule decides who reads what. */
+/** Returns undefined where no rule decides who reads what, or where former owners tell it. */
 export function formerFieldsOf(listed: ListedRules): FormerFields | undefined {
-  const { access, boundary } = listed;
-  if (boundary === undefined && typeof (access?.read ?? "") === "string") return undefined;
+  const { boundary } = listed;
+  if (boundary === undefined && !readsByGrants(listed)) return undefined;
   const grants = grantsOf(listed, "read");
   const named = [boundary, ...grants.map(({ where }) => where)].flatMap((each) =>
     namedFields(each),
@@ -44,6 +45,12 @@ export function formerFieldsOf(listed: ListedRules): FormerFields | undefined {
     times: (["createdAt", "updatedAt"] as const).filter((time) => named.includes(time)),
     shown: grants.map(({ fields }) => fields),
   };
+}
+
+/** With grants for any verb, `owner` is read as a grant, too. */
+function readsByGrants({ access = {} }: ListedRules): boolean {
+  const isGrants = (verb: Verb) => typeof (access[verb] ?? "") !== "string";
+  return access.read === "owner" ? verbs.some(isGrants) : isGrants("read");
 }
 
 /** Writes the state as text. */
