@@ -5,7 +5,7 @@ import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import type { NotAppended, PartialUpload, PartialUploads } from "../store/files.ts";
 import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
-import { EndingBytes } from "./ending-bytes.ts";
+import { UploadBytes } from "./upload-bytes.ts";
 import { UploadTally } from "./upload-tally.ts";
 
 /** The request that an upload is the body of. */
@@ -165,7 +165,7 @@ export class ResumableUploads {
   ): Promise<T | undefined> {
     if (this.isCompleting(upload)) return undefined;
     this.#completing.add(upload.id);
-    const bytes = new EndingBytes(this.#partial, upload);
+    const bytes = new UploadBytes(this.#partial, upload);
     try {
       const { response, isFinal, location } = await perform(bytes.read());
       if (bytes.isLost) return undefined;

@@ -301,7 +301,7 @@ const others: Readonly<Record<string, string>> = {
   "ResumableUploads.isCompleting": "used with an upload that the caller has found",
   "ResumableUploads.discard": "used with an upload that the caller has found",
   "ResumableUploads.sweep": "removes what has expired",
-  "EndingBytes.read": "used by ResumableUploads",
+  "UploadBytes.read": "used by ResumableUploads",
   "UploadTally.add": "used by ResumableUploads",
   "UploadTally.reserve": "used by ResumableUploads",
   "UploadTally.free": "used by ResumableUploads",

@@ -4,9 +4,8 @@ import { createHash } from "node:crypto";
 import { isObject, readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
 import { fileMembers, readFiles } from "../file.ts";
 import type { Resource } from "../resource.ts";
-import { type Verb, verbs } from "../token.ts";
 import { type FieldMask, maskOf } from "./field-mask.ts";
-import { grantsOf, type ListedRules } from "./grant.ts";
+import { grantsOf, hasRules, type ListedRules } from "./grant.ts";
 import { namedFields } from "./rule-fields.ts";
 
 /** The fields that matter to the rules of a collection. */
@@ -34,8 +33,11 @@ export interface FormerResource {
 
 /** Returns undefined where no rule decides who reads what, or where former owners tell it. */
 export function formerFieldsOf(listed: ListedRules): FormerFields | undefined {
-  const { boundary } = listed;
-  if (boundary === undefined && !readsByGrants(listed)) return undefined;
+  const { access, boundary } = listed;
+  const { read = "token" } = access ?? {};
+  const isOpen = boundary === undefined && (read === "token" || read === "public");
+  // With grants for any verb, `owner` is read as a grant, too.
+  if (isOpen || !hasRules(listed)) return undefined;
   const grants = grantsOf(listed, "read");
   const named = [boundary, ...grants.map(({ where }) => where)].flatMap((each) =>
     namedFields(each),
@@ -45,12 +47,6 @@ export function formerFieldsOf(listed: ListedRules): FormerFields | undefined {
     times: (["createdAt", "updatedAt"] as const).filter((time) => named.includes(time)),
     shown: grants.map(({ fields }) => fields),
   };
-}
-
-/** With grants for any verb, `owner` is read as a grant, too. */
-function readsByGrants({ access = {} }: ListedRules): boolean {
-  const isGrants = (verb: Verb) => typeof (access[verb] ?? "") !== "string";
-  return access.read === "owner" ? verbs.some(isGrants) : isGrants("read");
 }
 
 /** Writes the state as text. */

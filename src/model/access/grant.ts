@@ -28,8 +28,8 @@ export function grantsOf({ access }: ListedRules, verb: Verb): readonly Grant[] 
 }
 
 /** Whether a rule decides by more than a shorthand: then views have to be bound to the caller. */
-export const hasRules = ({ access, boundary }: Definition): boolean =>
-  boundary !== undefined || verbs.some((verb) => typeof access[verb] !== "string");
+export const hasRules = ({ access, boundary }: ListedRules): boolean =>
+  boundary !== undefined || verbs.some((verb) => typeof (access?.[verb] ?? "token") !== "string");
 
 /** Whether some callers see only some of the fields. */
 export const hidesFields = (listed: ListedRules): boolean =>

@@ -80,7 +80,8 @@ function acceptWithFiles(
   if ("errors" in accepted) return accepted;
   // A rule may replace a stored file as a whole.
   const { set = {} } = writer;
-  const named = shown.files.filter((file) => sent.includes(file) || !(memberOf(file) in set));
+  const isReplacing = (file: StoredFile) => Object.hasOwn(set, memberOf(file));
+  const named = shown.files.filter((file) => sent.includes(file) || !isReplacing(file));
   return refuseLost(named, accepted) ?? accepted;
 }
 

@@ -7,7 +7,7 @@ interface UploadSize {
   readonly size: number;
 }
 
-export class EndingBytes {
+export class UploadBytes {
   readonly #partial: PartialUploads;
   readonly #upload: UploadSize;
   /** Whether another request goes on with the upload, or has ended it. */
