@@ -64,23 +64,54 @@ export class AcknowledgedWrites {
   }
 
   /** Clients POST until so many more are acknowledged, and retry on errors. */
-  async postMany(clients: number, count: number): Promise<void> {
+  postMany(clients: number, count: number): Promise<void> {
     const enough = this.acknowledged.size + count;
+    return this.#postUntil(clients, () => this.acknowledged.size >= enough);
+  }
+
+  /**
+   * Clients POST before, during and after what happens, and retry on errors. They stop when `count` more
+   * are acknowledged after it, however long it takes.
+   */
+  async postWhile(clients: number, count: number, happen: () => Promise<void>): Promise<void> {
+    let isOver = false;
+    const posted = this.#postUntil(clients, () => isOver);
+    const happened = async () => {
+      await this.grow(count);
+      await happen();
+      await this.grow(count);
+    };
+    // When a client fails, nobody waits for what it would have written.
+    await Promise.race([happened(), posted]).finally(() => {
+      isOver = true;
+    });
+    await posted;
+  }
+
+  /** Resolves when so many more are acknowledged. */
+  grow(count: number): Promise<void> {
+    const enough = this.acknowledged.size + count;
+    return this.#until(() => this.acknowledged.size >= enough, `${count} more acknowledged`);
+  }
+
+  /** Resolves when a client got 503. */
+  untilToldToWait(): Promise<void> {
+    return this.#until(() => this.counts.wait > 0, "503");
+  }
+
+  async #postUntil(clients: number, isOver: () => boolean): Promise<void> {
     const client = async () => {
-      while (this.acknowledged.size < enough) await this.#create();
+      while (!isOver()) await this.#create();
     };
     await Promise.all(Array.from({ length: clients }, client));
   }
 
-  /** Resolves when so many more are acknowledged. */
-  async grow(count: number): Promise<void> {
-    const enough = this.acknowledged.size + count;
-    while (this.acknowledged.size < enough) await sleep(5);
-  }
-
-  /** Resolves when a client got 503. */
-  async untilToldToWait(): Promise<void> {
-    while (this.counts.wait === 0) await sleep(5);
+  async #until(isSo: () => boolean, expected: string): Promise<void> {
+    const deadline = Date.now() + this.#timeoutMs;
+    while (!isSo()) {
+      assert.ok(Date.now() < deadline, `${expected} was expected`);
+      await sleep(5);
+    }
   }
 
   /** Reads pages until the writes are done. Each must contain what was acknowledged before. */

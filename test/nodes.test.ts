@@ -168,13 +168,11 @@ describe("failures under load", () => {
       patience,
       async () => {
         const journal = new AcknowledgedWrites(`restarted-${signal.toLowerCase()}`, asks);
-        await journal.postMany(8, runs(8, 40));
-        const poured = journal.postMany(8, runs(30, 120));
-        await journal.grow(8);
-        await server.stop(signal);
-        await journal.untilToldToWait();
-        await server.start();
-        await poured;
+        await journal.postWhile(8, runs(16, 80), async () => {
+          await server.stop(signal);
+          await journal.untilToldToWait();
+          await server.start();
+        });
         await journal.verify();
         assert.ok(journal.counts.wait > 0, "some were asked to wait");
         assert.equal(journal.counts.closed, 0, "nobody was left without an answer");
@@ -186,13 +184,11 @@ describe("failures under load", () => {
     patience,
     async () => {
       const journal = new AcknowledgedWrites("killed", asks);
-      await journal.postMany(8, runs(8, 40));
-      const poured = journal.postMany(8, runs(30, 120));
-      await journal.grow(8);
-      nodes[0].signal("SIGKILL");
-      await nodes[0].ended;
-      nodes[0] = await launch("--port", String(nodes[0].port));
-      await poured;
+      await journal.postWhile(8, runs(16, 80), async () => {
+        nodes[0].signal("SIGKILL");
+        await nodes[0].ended;
+        nodes[0] = await launch("--port", String(nodes[0].port));
+      });
       await journal.verify();
       assert.ok(journal.counts.closed > 0, "some were cut off");
     },

@@ -107,11 +107,7 @@ async function revoke(withinMs: number): Promise<void> {
 
 async function killUnderLoad(): Promise<void> {
   const journal = new AcknowledgedWrites("killed", [ask]);
-  await journal.postMany(8, runs(8, 40));
-  const poured = journal.postMany(8, runs(30, 150));
-  await Promise.race([journal.grow(8), poured]);
-  await killWorker(running);
-  await poured;
+  await journal.postWhile(8, runs(16, 80), () => killWorker(running));
   await journal.verify();
   const linesOf = () => running.stdout().trimEnd().split("\n");
   await until(() => linesOf().some((line) => line.includes('"SIGKILL"')));
@@ -211,16 +207,15 @@ describe("the first process", { skip: skip || !runsOn("bun") }, () => {
     const first = await launch(place);
     const workers = await childrenOf(first.pid);
     const journal = new AcknowledgedWrites("people", [requestSender(first.url, secret)]);
-    await journal.postMany(8, runs(8, 40));
-    const poured = journal.postMany(8, runs(30, 100));
-    first.signal("SIGKILL");
-    await first.ended;
-    await until(async () => {
-      const alive = await Promise.all(workers.map(isRunning));
-      return !alive.includes(true);
+    await journal.postWhile(8, runs(16, 80), async () => {
+      first.signal("SIGKILL");
+      await first.ended;
+      await until(async () => {
+        const alive = await Promise.all(workers.map(isRunning));
+        return !alive.includes(true);
+      });
+      await open([...place, "--port", String(first.port)]);
     });
-    await open([...place, "--port", String(first.port)]);
-    await poured;
     await journal.verify();
     running.signal("SIGTERM");
     assert.equal((await running.ended).code, 0);

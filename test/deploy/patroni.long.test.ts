@@ -43,15 +43,7 @@ describe("on a Patroni cluster in strict synchronous mode", { skip }, () => {
 
   /** Clients write before, during and after what happens to the leader. */
   async function writeWhile(happen: () => Promise<void>): Promise<void> {
-    let isOver = false;
-    const writing = (async () => {
-      while (!isOver) await writes.postMany(clients, 20);
-    })();
-    await writes.grow(200);
-    await happen();
-    await writes.grow(200);
-    isOver = true;
-    await writing;
+    await writes.postWhile(clients, 200, happen);
     await writes.verify();
   }
 
