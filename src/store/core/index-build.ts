@@ -123,7 +123,6 @@ export function plansOf(definition: string, build: StoredBuild | undefined): Bui
   if (!build || !isOpen(build.state)) return { read: plan, write: plan };
   const { stale, areWordsStale, built, isSearchBuilt } = build.state;
   const { indexes, ...search } = plan;
-  const { formerFields } = plan;
   const former = formerPlan(build);
   const kept = former.indexes.filter(({ name }) => !stale.includes(name) && !built.includes(name));
   const written = indexes
@@ -140,7 +139,8 @@ export function plansOf(definition: string, build: StoredBuild | undefined): Bui
       ...(isSearchBuilt && { isSearchIncomplete: true as const }),
     },
     write: {
-      ...(areWordsStale ? { searchable: [], ...(formerFields && { formerFields }) } : search),
+      ...search,
+      ...(areWordsStale && { searchable: [] }),
       indexes: [...written, ...others],
     },
   };

@@ -137,6 +137,27 @@ export function references(contractTest: ContractTest): void {
     ]);
   });
 
+  contractTest("references hold whatever else a new definition changes", async ({ store }) => {
+    await prepare(store);
+    await store.commit([order("1", { customer: "a", note: "first", n: 1 })]);
+    const others = [
+      { searchable: ["note"] },
+      { searchable: ["other"] },
+      { indexed: ["n"] },
+      { searchable: ["note"], unique: ["n"] },
+      {},
+    ];
+    for (const other of others) {
+      const definition = JSON.stringify({ ...JSON.parse(orders), ...other });
+      const outcomes = await store.commit([
+        define(definition, "orders"),
+        removeFrom("customers", "a"),
+        order("2", { customer: "x" }),
+      ]);
+      assert.deepEqual(kinds(outcomes), ["done", "referenced", "dangling"], definition);
+    }
+  });
+
   contractTest("a definition applies to resources that exist", async ({ store }) => {
     await store.commit([
       define(plain, "customers"),
