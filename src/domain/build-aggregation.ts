@@ -19,7 +19,7 @@ import {
   listOffset,
 } from "../model/query/list-request.ts";
 import { isObjectError, type Named } from "./build-where.ts";
-import { explainNotAlways } from "./related-fields.ts";
+import { explainNotAlways, misspelledIn } from "./related-fields.ts";
 
 type AddError = (place: ErrorLocation, detail: string) => void;
 
@@ -114,6 +114,8 @@ class AggregationBuilder {
     const shape = isOfElements(field) ? undefined : queryable.find(field);
     if (isOfElements(field))
       return this.#reject(place, "the elements of an array have no value of their own here");
+    const misspelled = misspelledIn(queryable, field);
+    if (misspelled !== undefined) return this.#reject(place, misspelled);
     if (shape === undefined || !view.showsAlways(field))
       return this.#reject(place, explainNotAlways(this.#named, field));
     if (shape.holds === "object") return this.#reject(place, isObjectError(field));

@@ -18,6 +18,7 @@ import {
   type NamedField,
   pageLimits,
 } from "../model/query/list-request.ts";
+import { explainFilterName, explainSortName } from "../model/query/misspelled-field.ts";
 import { explainNearMiss } from "../model/query/near-miss.ts";
 import type { Predicate } from "../model/query/predicate.ts";
 import { isRanked, type Query, type Sorting, type Word } from "../model/query/query.ts";
@@ -32,6 +33,7 @@ import {
   explainNotAlways,
   explainUnknown,
   findField,
+  misspelledIn,
   notAlwaysShown,
   type RelatedCollections,
   sortThrough,
@@ -138,17 +140,20 @@ class QueryBuilder {
       : [asSeen(found, condition)];
   }
 
-  /** Returns what to send instead of a misspelled parameter; undefined when it names a field. */
+  /** Returns what to send instead of a misspelled parameter or operator; undefined when it names a field. */
   #suggestParameter({ field, operand, place }: Filter): string | undefined {
     const isBare = "parameter" in place && place.parameter === field;
     if (!isBare || this.#queryable.declares(field)) return undefined;
-    return explainNearMiss(field, operand);
+    return explainNearMiss(field, operand) ?? explainFilterName(field);
   }
 
   #sortings(): readonly Sorting[] {
     return this.#listRequest.sort.flatMap((sorted): readonly Sorting[] => {
       const { field, isDescending, place } = sorted;
       const found = this.#findAnywhere(field);
+      const isDeclared = typeof found === "object" && found.queryable.declares(found.field);
+      const misspelled = isDeclared ? undefined : explainSortName(field);
+      if (misspelled !== undefined) return this.#addError(place, misspelled);
       if (typeof found === "string") return this.#addError(place, this.#unknownSort(field, found));
       const hidden = notAlwaysShown(found, this.#named);
       if (hidden !== undefined) return this.#addError(place, hidden);
@@ -197,12 +202,11 @@ class QueryBuilder {
     return 0;
   }
 
-  #find({ field, place }: NamedField) {
-    const shape = this.#queryable.find(field);
-    if (shape === undefined) {
+  #find({ field, place }: NamedField): void {
+    const error = misspelledIn(this.#queryable, field);
+    if (error !== undefined) this.#addError(place, error);
+    else if (this.#queryable.find(field) === undefined)
       this.#addError(place, explainUnknown(this.#named, field));
-    }
-    return shape;
   }
 
   #addError(place: ErrorLocation, detail: string): readonly never[] {

@@ -22,6 +22,7 @@ import {
   operators,
   type Where,
 } from "../model/query/list-request.ts";
+import { explainConditionName, unknownOperator } from "../model/query/misspelled-field.ts";
 import type { Condition, Predicate } from "../model/query/predicate.ts";
 import type { QueryableFields } from "../model/query/queryable.ts";
 import {
@@ -136,13 +137,20 @@ class WhereBuilder {
     const isBare = !isObject(test);
     if (this.#values !== undefined && name === ownerName && place.prefix === "")
       return this.#ownerTests(test, place);
-    if (isBare && name.startsWith("$") && !this.#queryable.declares(place.prefix + name)) {
-      return this.#fail(place.path, unknownCombination(name));
-    }
+    const misspelled = isBare ? this.#misspelled(name, place.prefix) : undefined;
+    if (misspelled !== undefined) return this.#fail(place.path, misspelled);
     if (!isFieldPath(name)) return this.#fail(place.path, fieldSyntax);
     if (Array.isArray(test)) return this.#fail(place.path, listError);
     if (isBare) return this.#test(name, "eq", test, place);
     return this.#tests(name, test, place);
+  }
+
+  /** Operators in names are looked for in requests, and in rules when they are defined. */
+  #misspelled(name: string, prefix: string): string | undefined {
+    const isStored = this.#values !== undefined && this.#checkOperand === undefined;
+    const isUnchecked = isStored && !name.startsWith("$");
+    if (isUnchecked || this.#queryable.declares(prefix + name)) return undefined;
+    return explainConditionName(name);
   }
 
   #parts(parts: unknown, place: Place, combine: (parts: Predicates) => Predicates): Predicates {
@@ -282,9 +290,6 @@ const noOperator = `name one of the operators: ${operators.join(", ")}`;
 
 const tooFar = "a rule can name fields that are one reference away, and no further";
 
-export const unknownOperator = (operator: string): string =>
-  `there is no operator "${operator}"; the operators are: ${operators.join(", ")}`;
-
 export const isObjectError = (field: string): string =>
   `${field} is an object; name one of its fields with a dot: ${field}.…`;
 
@@ -292,6 +297,3 @@ const someElsewhere =
   "some is for the arrays of this collection; for those of another, name the fields with [] in the path";
 
 const listError = "must be a value, or an object with operators; for one of several values use in";
-
-const unknownCombination = (name: string): string =>
-  `there is no "${name}"; conditions are combined with $or, $and and $not. For a field of this name, write {"${name}": {"eq": …}}`;

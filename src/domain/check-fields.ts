@@ -11,7 +11,7 @@ import {
 import { queryableFieldsOf } from "../model/query/queryable.ts";
 import { isAdmin } from "../model/token.ts";
 import type { CollectionAccess } from "./collection-access.ts";
-import { explainUnknown } from "./related-fields.ts";
+import { explainUnknown, misspelledIn } from "./related-fields.ts";
 
 /**
  * Rejects fields that the definition does not have or hides, and those that the principal may not see.
@@ -36,8 +36,12 @@ function unknownErrors(access: CollectionAccess | undefined, fields: readonly Na
   const queryable = queryableFieldsOf(access.rules.definition);
   const view = access.view("read");
   return fields
-    .filter(({ field }) => !isAlwaysShown(field) && queryable.find(field) === undefined)
-    .map(({ field, place }) => errorAt(place, explainUnknown({ queryable, view }, field)));
+    .filter(({ field }) => !isAlwaysShown(field))
+    .flatMap(({ field, place }) => {
+      const misspelled = misspelledIn(queryable, field);
+      if (misspelled === undefined && queryable.find(field) !== undefined) return [];
+      return [errorAt(place, misspelled ?? explainUnknown({ queryable, view }, field))];
+    });
 }
 
 export const adminOnlyErrors = (fields: readonly NamedField[], isForAdmin: boolean) =>

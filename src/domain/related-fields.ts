@@ -3,6 +3,7 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Rules } from "../model/collection.ts";
 import { listRequestLimits } from "../model/query/list-request.ts";
+import { explainFieldName } from "../model/query/misspelled-field.ts";
 import { type Condition, holds, type Predicate } from "../model/query/predicate.ts";
 import type { Through } from "../model/query/query.ts";
 import {
@@ -126,6 +127,10 @@ function explainIn(last: Step | undefined, field: string, seen: Seen): string {
 /** Names the fields that the caller is shown. */
 export const explainUnknown = ({ queryable, view }: Seen, field: string): string =>
   queryable.explainUnknown(field, (each) => view.names(each));
+
+/** Says what to write instead of a name with brackets, unless there is a field of that name. */
+export const misspelledIn = (queryable: QueryableFields, field: string): string | undefined =>
+  queryable.declares(field) ? undefined : explainFieldName(field);
 
 /** Names the fields that the caller is shown in every resource. */
 export const explainNotAlways = ({ queryable, view }: Seen, field: string): string =>

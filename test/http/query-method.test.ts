@@ -99,7 +99,7 @@ describe("QUERY", () => {
   }
 
   it("supports fields that a URL cannot name", async () => {
-    for (const where of [{ password: "x" }, { "a[b]": 1 }, { "with,comma": { gte: 2 } }]) {
+    for (const where of [{ password: "x" }, { "a[b]": { eq: 1 } }, { "with,comma": { gte: 2 } }]) {
       assert.deepEqual(idsOf(await asker.queryList("open", { where })), ["secret"]);
     }
     const { data } = await asker.queryList("open", { fields: ["with,comma"], limit: 1 });

@@ -1,6 +1,6 @@
 // Reads list requests from a query string, and collects their errors.
 
-import { tooManyConditions, unknownOperator } from "../../domain/build-where.ts";
+import { tooManyConditions } from "../../domain/build-where.ts";
 import type { FeedRequest } from "../../domain/feeds.ts";
 import { scanObject } from "../../lib/json/scan.ts";
 import { isOfElements } from "../../model/field-kind.ts";
@@ -22,6 +22,7 @@ import {
   type Sorted,
   type Where,
 } from "../../model/query/list-request.ts";
+import { unknownOperator } from "../../model/query/misspelled-field.ts";
 import {
   type ListParameter,
   listParameters,
