@@ -29,6 +29,8 @@ export interface ResourceValidator {
   isHidden(field: string): boolean;
   /** Whether only an administrator may set the field at these names or one that contains it. */
   isReadOnly(names: readonly string[]): boolean;
+  /** Whether only an administrator may set the member or something in it. */
+  holdsReadOnly(name: string): boolean;
   /**
    * Returns the text to store, or all errors. `fields` is the compact text of an object that passed the
    * JSON scan, `before` the stored text that it replaces. The text is returned unchanged when nothing is
@@ -52,6 +54,7 @@ const openValidator: ResourceValidator = {
   shownMembers: [],
   isHidden: () => false,
   isReadOnly: () => false,
+  holdsReadOnly: () => false,
   accept: (fields) => fields,
   visible: (fields) => fields,
   withHidden: (fields) => fields,
@@ -100,6 +103,11 @@ class SchemaResourceValidator implements ResourceValidator {
 
   isReadOnly(names: readonly string[]): boolean {
     return names.some((_, index) => this.#fields.at(names.slice(0, index + 1))?.isReadOnly);
+  }
+
+  holdsReadOnly(name: string): boolean {
+    const field = this.#fields.members.get(name);
+    return field !== undefined && (field.isReadOnly || field.inner.some(isReadOnly));
   }
 
   accept(

@@ -145,4 +145,67 @@ describe("a file in a collection with a schema", () => {
     assert.equal((await first?.())?.status, 200);
     assert.equal(JSON.parse((await client.get(path)).body).photo, "none");
   });
+
+  it("stays or goes as a whole, whichever part of it a caller may not see or change", async () => {
+    const parts = ["name", "type", "size", "sha256", "url"];
+    const schema = (keyword: object, part: string) => ({
+      type: "object",
+      properties: {
+        n: { type: "integer" },
+        photo: {
+          type: "object",
+          properties: Object.fromEntries(
+            parts.map((name) => [name, name === part ? keyword : {}] as const),
+          ),
+        },
+      },
+    });
+    const update = [{ name: "all", to: "token" }];
+    const seeing = (...fields: string[]) => ({
+      read: [{ name: "some", to: "token", fields: ["n", ...fields] }],
+      update,
+    });
+    const definitions = parts.flatMap((part) => [
+      { schema: schema({ readOnly: true }, part) },
+      { schema: schema({ writeOnly: true }, part) },
+      { schema: schema({ readOnly: true }, part), access: seeing("photo") },
+      { schema: schema({ writeOnly: true }, part), access: seeing("photo") },
+      { schema: schema({}, part), access: seeing(`photo.${part}`) },
+    ]);
+    const caller = new Client(app, await app.token("whole:*"));
+    const ways: readonly ((path: string) => Promise<Answer>)[] = [
+      (path) => caller.put(path, { n: 1 }),
+      (path) => caller.patch(path, { photo: null }),
+      (path) => caller.jsonPatch(path, [{ op: "remove", path: "/photo" }]),
+      (path) => caller.batch([{ method: "PUT", path, body: { n: 1 } }]),
+      (path) => caller.remove(`${path}/photo`),
+    ];
+    await running.define("whole", {});
+    for (const definition of definitions) {
+      await running.define("whole", definition);
+      const isRemovable = !JSON.stringify(definition).includes("readOnly");
+      const sees = JSON.stringify(definition.access?.read[0]?.fields) ?? '"photo"';
+      for (const way of ways) {
+        const { body } = await send("POST", "/whole", [file("photo", "a.txt", "seen")]);
+        const path = `/whole/${JSON.parse(body).id}`;
+        const answer = await way(path);
+        const known = `${way} ${JSON.stringify(definition)}: ${answer.status} ${answer.body}`;
+        const { photo } = await client.json<{ photo?: object }>(path);
+        const stored = await client.get(`${path}/photo`);
+        const isThere = !isRemovable || !sees.includes('"photo"');
+        assert.deepEqual([photo !== undefined, stored.status === 200], [isThere, isThere], known);
+      }
+    }
+  });
+
+  it("is not changed in a part by a caller who may not change all of it", async () => {
+    const schema = { properties: { photo: { properties: { sha256: { readOnly: true } } } } };
+    await running.define("partly", { schema });
+    const { id } = JSON.parse((await send("POST", "/partly", [file("photo", "a", "seen")])).body);
+    const caller = new Client(app, await app.token("partly:*"));
+    const answer = await caller.patch(`/partly/${id}`, { photo: { size: 5 } });
+    assert.deepEqual(pointersOf(assertProblem(answer, "invalid-body")), ["/photo"]);
+    assert.equal((await client.get(`/partly/${id}/photo`)).body, "seen");
+    assert.equal((await client.patch(`/partly/${id}`, { photo: null })).status, 200);
+  });
 });

@@ -20,7 +20,7 @@ import {
 } from "../../model/access/field-mask.ts";
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
-import { addFileMembers, readFiles } from "../../model/file.ts";
+import { addFileMembers, memberOf, readFiles } from "../../model/file.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
 import { IndexedContent } from "../../model/query/index-plan.ts";
 import { holds } from "../../model/query/predicate.ts";
@@ -31,7 +31,7 @@ import { validatorOf } from "../../model/validator.ts";
 import type { WriteTarget } from "../../model/write/accept.ts";
 import type { BoundRules } from "../bound-rules.ts";
 import type { CollectionAccess } from "../collection-access.ts";
-import type { BoundGrant } from "../view.ts";
+import { type BoundGrant, isNamed } from "../view.ts";
 import { seenDraft, seenFields } from "./seen.ts";
 import { plannedState } from "./states.ts";
 import { type Accepted, accept } from "./validate.ts";
@@ -144,7 +144,24 @@ class RuledWrite {
   /** What the caller does not see and leaves out stays. */
   #complete(): string {
     if (this.#seesAll) return this.#fields;
-    return writeTree(withUnseen(this.#sent, this.#before, this.#seen) ?? emptyObject());
+    const completed = withUnseen(this.#sent, this.#before, this.#seen);
+    const tree = isObject(completed) ? completed : emptyObject();
+    this.#completeFiles(tree);
+    return writeTree(tree);
+  }
+
+  /** A file stays or goes as a whole: no part of its description is left. */
+  #completeFiles({ members }: ObjectTree): void {
+    const { current } = this.#place;
+    const fields = current && seenFields(this.#access, current);
+    for (const member of new Set(readFiles(current?.files).map(memberOf))) {
+      const [sent, before] = [this.#sent, this.#before].map((tree) => valueAt(tree, [member]));
+      const stays =
+        sent === undefined ? !isNamed(member, fields) : isSame(sent, valueAt(this.#seen, [member]));
+      const value = stays ? before : sent;
+      if (value === undefined) members.delete(member);
+      else members.set(member, value);
+    }
   }
 
   #fieldErrors({ fields, set = {} }: BoundGrant): readonly FieldError[] {

@@ -15,8 +15,8 @@ import {
 import type { FieldError } from "../problem.ts";
 import { entryErrors } from "../query/entry-limit.ts";
 import type { Resource } from "../resource.ts";
-import { separateFiles } from "../retained-files.ts";
-import { validatorOf } from "../validator.ts";
+import { type SeparatedFiles, separateFiles } from "../retained-files.ts";
+import { adminOnlyChange, validatorOf } from "../validator.ts";
 
 /** The text and the files of a resource. */
 export type Content = Pick<Resource, "fields" | "files">;
@@ -73,7 +73,8 @@ function acceptWithFiles(
   const files = [...sent, ...stored.filter((file) => !isReplaced(file))];
   if (files.length === 0) return validate(writer, rules, fields, current?.fields);
   // The schema validates the whole representation, with files as they are shown.
-  const shown = separateFiles(fields, files);
+  const shown = withProtected(writer, rules, separateFiles(fields, files), files);
+  if ("errors" in shown) return shown;
   const whole = addFileMembers(shown.fields, shown.files, address);
   const before = current && addFileMembers(current.fields, stored, address);
   const accepted = validate(writer, rules, whole, before, files);
@@ -83,6 +84,28 @@ function acceptWithFiles(
   const isReplacing = (file: StoredFile) => Object.hasOwn(set, memberOf(file));
   const named = shown.files.filter((file) => sent.includes(file) || !isReplacing(file));
   return refuseLost(named, accepted) ?? accepted;
+}
+
+/** A file of which only an administrator sets a part stays when it is left out, as a read-only field does. */
+function withProtected(
+  { isAdmin, set = {} }: Writer,
+  rules: Rules | undefined,
+  { fields, files }: SeparatedFiles,
+  candidates: readonly StoredFile[],
+): SeparatedFiles | RejectedFields {
+  const validator = rules && validatorOf(definitionOf(rules));
+  if (isAdmin || !validator?.dependsOnStored) return { fields, files };
+  const known = new Set(files.map(memberOf));
+  const isProtected = (member: string) =>
+    !known.has(member) && !Object.hasOwn(set, member) && validator.holdsReadOnly(member);
+  const left = candidates.filter((file) => isProtected(memberOf(file)));
+  const tree = left.length === 0 ? undefined : readTree(fields);
+  const changed = left.filter((file) => isObject(tree) && tree.members.has(memberOf(file)));
+  const errors = changed.map((file) => ({
+    pointer: pointerTo([memberOf(file)]),
+    detail: adminOnlyChange,
+  }));
+  return errors.length > 0 ? { errors } : { fields, files: [...files, ...left] };
 }
 
 /** Rejects files that the rules of the collection change, because their bytes would be lost. */
