@@ -12,6 +12,7 @@ import { asksForUpload, runResumable } from "./files/resumable.ts";
 import { isHost } from "./headers/host.ts";
 import { HttpProblem } from "./headers/http-problem.ts";
 import { queryTypes } from "./headers/media-type.ts";
+import { checkWithoutValidators } from "./headers/without-validators.ts";
 import { PreparedResponses, readForwarded } from "./prepared-responses.ts";
 import { authorize, rejectCredentialInUrl } from "./request/authorize.ts";
 import {
@@ -143,8 +144,19 @@ export function routeRequest(context: RequestContext): MaybePromise<Response | P
 function run(context: RequestContext, route: Route): MaybePromise<Response | Problem> {
   const { method, headers } = context.request;
   if (asksForUpload(context.request)) return runResumable(context, route);
+  if (route.method === "GET" && headers.has("if-match"))
+    return then(route.handler(context), (result) => checkMatch(headers, result));
   if (method !== "DELETE" || !isChunked(headers)) return route.handler(context);
   return skipBody(context).then((rejected) => rejected ?? route.handler(context));
+}
+
+/** Handlers compare the tags of what has one. */
+function checkMatch(headers: Headers, result: Response | Problem): Response | Problem {
+  if (result instanceof Problem || result.status >= 300) return result;
+  if (result.headers.has("etag") || headers.get("if-match")?.trim() === "*") return result;
+  const failed = checkWithoutValidators(headers, "is shown");
+  if (failed !== undefined) result.body?.cancel().catch(() => undefined);
+  return failed ?? result;
 }
 
 function methodProblem(method: string, endpoint: Endpoint): Problem {

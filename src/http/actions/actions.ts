@@ -14,6 +14,7 @@ import { actionView } from "../../model/action-schema.ts";
 import { Problem } from "../../model/problem.ts";
 import { checkJsonBody, hasNoBody, invalidBody, readBody } from "../body/content.ts";
 import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
+import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { createResponse, json, noCache } from "../response/response.ts";
@@ -65,8 +66,11 @@ const keyNotSupported = new Problem(
 /** Reads the text of a JSON object; no body counts as an empty object. */
 async function readInput(context: RequestContext): Promise<string | Problem> {
   const { headers } = context.request;
-  if (hasNoBody(headers)) return checkAccept(headers, jsonTypes) ?? "{}";
-  const bytes = checkJsonBody(context, postTypes) ?? (await readBody(context));
+  const isEmpty = hasNoBody(headers);
+  const rejected = isEmpty ? checkAccept(headers, jsonTypes) : checkJsonBody(context, postTypes);
+  const failed = rejected ?? checkWithoutValidators(headers, "is not shown");
+  if (failed !== undefined || isEmpty) return failed ?? "{}";
+  const bytes = await readBody(context);
   if (bytes instanceof Problem) return bytes;
   if (bytes.byteLength === 0) return "{}";
   const text = decodeUtf8(bytes);

@@ -3,7 +3,6 @@
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import type { Health, Home } from "../../model/schemas/server.ts";
-import { isNotModified } from "../headers/conditional.ts";
 import { checkAccept, prefersHtml } from "../headers/media-type.ts";
 import { type Document, documentFor } from "../openapi/document.ts";
 import { type OpenapiVersion, openapiVersions } from "../openapi/portable.ts";
@@ -12,12 +11,7 @@ import { invalid, readParameters, rejectParameters } from "../request/request-ta
 import type { Handler, Routes } from "../request/route.ts";
 import { answerHtml, escapeHtml } from "../response/html.ts";
 import { problemStatus } from "../response/problem.ts";
-import {
-  notModified,
-  pageResponse,
-  type RenderedPage,
-  sendEncoded,
-} from "../response/representation.ts";
+import { pageResponse, type RenderedPage, sendPage } from "../response/representation.ts";
 import { json } from "../response/response.ts";
 import { redirectToConsole } from "./console.ts";
 
@@ -94,10 +88,7 @@ export const openapiPage =
     if (rejected !== undefined) return rejected;
     return then(services.collections.usable(principal), (collections) => {
       const document = documentFor(routes(), services, principal, collections, version);
-      const page = renderDocument(services, document);
-      return isNotModified(request.headers, page)
-        ? notModified(context, page, page.body.length)
-        : sendEncoded(context, page);
+      return sendPage(context, renderDocument(services, document));
     });
   };
 

@@ -3,6 +3,7 @@
 import { Problem } from "../../model/problem.ts";
 import { isChunked } from "../body/framing.ts";
 import { checkAccept, jsonTypes } from "../headers/media-type.ts";
+import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { json } from "../response/response.ts";
@@ -19,6 +20,8 @@ export async function reloadSettings(context: RequestContext): Promise<Response 
   const rejected = rejectParameters(context) ?? checkAccept(headers, jsonTypes);
   if (rejected !== undefined) return rejected;
   if (isChunked(headers) || Number(headers.get("content-length")) > 0) return noBody;
+  const failed = checkWithoutValidators(headers, "is shown");
+  if (failed !== undefined) return failed;
   const reloaded = await context.services.settings.reload(context.principal);
   return reloaded instanceof Problem ? reloaded : json(context, 200, reloaded);
 }

@@ -5,6 +5,7 @@ import { tokenView } from "../../model/schemas/token.ts";
 import { checkJsonBody, readBody, readText } from "../body/content.ts";
 import { readKey } from "../headers/idempotency-key.ts";
 import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
+import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { json } from "../response/response.ts";
@@ -30,6 +31,8 @@ export async function createToken(context: RequestContext): Promise<Response | P
   if (rejected !== undefined) return rejected;
   const key = readKey(context.request.headers);
   if (key instanceof Problem) return key;
+  const failed = checkWithoutValidators(context.request.headers, "is shown");
+  if (failed !== undefined) return failed;
   const text = readText(await readBody(context));
   if (text instanceof Problem) return text;
 
@@ -53,7 +56,14 @@ const checkRequest = (context: RequestContext): Problem | undefined =>
 export async function revokeToken(context: RequestContext): Promise<Response | Problem> {
   const rejected = rejectParameters(context);
   if (rejected !== undefined) return rejected;
-  const problem = await context.services.tokens.revoke(context.principal, context.param("id"));
+  const { tokens } = context.services;
+  const id = context.param("id");
+  const failed = checkWithoutValidators(context.request.headers, "is shown");
+  if (failed !== undefined) {
+    const token = await tokens.find(context.principal, id);
+    return token instanceof Problem ? token : failed;
+  }
+  const problem = await tokens.revoke(context.principal, id);
   if (problem !== undefined) return problem;
   const headers = new Headers(context.services.commonHeaders);
   headers.set("Cache-Control", "no-store");

@@ -7,6 +7,7 @@ import { readSignedUrlRequest } from "../../model/schemas/signed-url.ts";
 import { timeText } from "../../model/schemas/time.ts";
 import { checkJsonBody, invalidBody, readBody, readText } from "../body/content.ts";
 import { postTypes } from "../headers/media-type.ts";
+import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
 import {
   decodeSegment,
@@ -21,7 +22,10 @@ import { readFileParameters, readPictureRequest } from "./parameters.ts";
 
 export async function signUrl(context: RequestContext): Promise<Response | Problem> {
   const { services } = context;
-  const rejected = rejectParameters(context) ?? checkJsonBody(context, postTypes);
+  const rejected =
+    rejectParameters(context) ??
+    checkJsonBody(context, postTypes) ??
+    checkWithoutValidators(context.request.headers, "is not shown");
   if (rejected !== undefined) return rejected;
   const text = readText(await readBody(context));
   if (text instanceof Problem) return text;

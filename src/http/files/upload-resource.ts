@@ -6,6 +6,7 @@ import { hasNoBody } from "../body/content.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
 import { typeOf } from "../headers/media-type.ts";
 import { partialType, readUploadFields } from "../headers/upload-fields.ts";
+import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { uploadHeaders } from "./resumable.ts";
@@ -28,6 +29,8 @@ export async function appendToUpload(context: RequestContext): Promise<Response 
   if (rejected !== undefined) return rejected;
   const found = await services.resumableUploads.find(principal, context.param("id"));
   if (found instanceof Problem) return found;
+  const failed = checkWithoutValidators(request.headers, "is shown");
+  if (failed !== undefined) return failed;
   const fields = readUploadFields(request.headers);
   const { isComplete, offset } = fields;
   if (found.isFinished) return hasNoBody(request.headers) ? completed : appendedLate;
@@ -48,7 +51,12 @@ export async function appendToUpload(context: RequestContext): Promise<Response 
 export async function deleteUpload(context: RequestContext): Promise<Response | Problem> {
   const rejected = rejectParameters(context);
   if (rejected !== undefined) return rejected;
-  const { services, principal } = context;
+  const { services, principal, request } = context;
+  const failed = checkWithoutValidators(request.headers, "is shown");
+  if (failed !== undefined) {
+    const found = await services.resumableUploads.find(principal, context.param("id"));
+    return found instanceof Problem ? found : failed;
+  }
   const problem = await services.resumableUploads.remove(principal, context.param("id"));
   if (problem !== undefined) return problem;
   const headers = new Headers(services.commonHeaders);

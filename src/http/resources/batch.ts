@@ -6,6 +6,7 @@ import { checkJsonBody, readBody } from "../body/content.ts";
 import { etagOf } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotency-key.ts";
 import { postTypes } from "../headers/media-type.ts";
+import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createResponse } from "../response/response.ts";
 import { readOperations } from "./batch-operations.ts";
@@ -24,7 +25,8 @@ export async function runBatch(context: RequestContext): Promise<Response | Prob
   if (fields instanceof Problem) return fields;
   const rendererFor = checkedRendererFactory(fields, principal, undefined);
   if (rendererFor instanceof Problem) return rendererFor;
-  const rejected = checkJsonBody(context, postTypes);
+  const rejected =
+    checkJsonBody(context, postTypes) ?? checkWithoutValidators(request.headers, "is not shown");
   if (rejected !== undefined) return rejected;
   const bytes = await readBody(context);
   if (bytes instanceof Problem) return bytes;

@@ -192,7 +192,5 @@ export function pageResponse(
   headers.set("Last-Modified", new Date(startedAt).toUTCString());
   for (const name in page.fields) headers.set(name, page.fields[name] ?? "");
   const state = { headers, etag, updatedAt: startedAt, isDateExact: true };
-  return isNotModified(context.request.headers, state)
-    ? notModified(context, state, page.body.length)
-    : sendEncoded(context, { ...state, body: page.body });
+  return sendPage(context, { ...state, body: page.body });
 }
