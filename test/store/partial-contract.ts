@@ -56,7 +56,27 @@ function heldSource(first: Uint8Array, rest: Uint8Array) {
   return { bytes: bytes(), reached: isReached.promise, release: isReleased.resolve };
 }
 
+/** Clients choose a part of a description. These are also the texts of errors of S3. */
+const anyTexts = [
+  "<Error><Code>NoSuchBucket</Code></Error>",
+  "<Error>",
+  "NoSuchBucket",
+  "<Key>&amp;",
+];
+
 export function partialContract(test: Test): void {
+  test("has any text as its description", async ({ files: { partial } }) => {
+    for (const text of anyTexts) {
+      const id = await created(partial, text);
+      assert.equal((await partial.find(id))?.description, text);
+      await partial.describe(id, `${text} again`);
+      assert.equal((await partial.find(id))?.description, `${text} again`);
+      assert.deepEqual(await listed(partial), [id]);
+      await partial.finish(id, text);
+      assert.equal((await partial.find(id))?.description, text);
+    }
+  });
+
   test("grows by appends, and is read as a whole", async ({ files: { partial }, second }) => {
     const bytes = bytesOf(3_000_001);
     const id = await created(partial, '{"a":"ü"}');

@@ -75,9 +75,9 @@ export class S3Client {
     return this.#attempt(request, async (response) => {
       const { status, headers } = response;
       const text = await response.text();
-      // A long request can fail after S3 has sent its status.
-      const isLate = status === 200 && text.includes("<Error>");
-      if (isLate || text.includes("NoSuchBucket"))
+      // A long write can fail after S3 has sent its status. What is read can have any text.
+      const isLate = request.method !== "GET" && status === 200 && text.includes("<Error>");
+      if (isLate || (status === 404 && text.includes("NoSuchBucket")))
         return this.#reject(failureOf({ status: isLate ? 500 : status, headers }, text));
       return { status, headers, text };
     });
