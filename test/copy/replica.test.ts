@@ -130,6 +130,21 @@ const readAll = (source: Source): Promise<unknown> =>
     return { store, collections, tokens, tables };
   });
 
+/** The names of the indexes that have rows, when all builds have ended. */
+async function indexesIn({ open, source }: Engine): Promise<readonly unknown[]> {
+  const read = () =>
+    within(source.snapshot(), async (snapshot) => {
+      const [collection] = snapshot.collections;
+      assert.ok(collection);
+      const entries = await gather(snapshot.derived(collection.part, "entries"));
+      return { build: collection.build, names: [...new Set(entries.map(([, field]) => field))] };
+    });
+  await within(open(), async () => {
+    while ((await read()).build) await sleep(5);
+  });
+  return (await read()).names.sort();
+}
+
 async function gather<T>(steps: AsyncIterable<readonly T[]>): Promise<readonly T[]> {
   const all: T[] = [];
   for await (const step of steps) all.push(...step);
@@ -283,7 +298,7 @@ for (const [name, on] of Object.entries(engines))
           const fields = (n: number) => JSON.stringify({ n, of: n % 3, text: "x".repeat(1_000) });
           await within(source.open(), async (store) => {
             await store.commit([
-              found(),
+              define('{"indexed":["text"]}'),
               ...idsFrom(1_500).map((id, n) => put(id, { fields: fields(n) })),
             ]);
             await store.commit([define(JSON.stringify(definition))]);
@@ -299,6 +314,7 @@ for (const [name, on] of Object.entries(engines))
             const [outcome] = await store.commit([put("new", { fields: fields(7) })]);
             assert.equal(outcome?.kind, "conflict");
           });
+          assert.deepEqual(await indexesIn(target), ["n", "of"]);
         }),
       ));
 

@@ -13,7 +13,7 @@ import type { ReplicaWrites, SourceCollection } from "./transfer.ts";
 /** A collection as a replica has it: the rows of its indexes are complete. */
 export const asReplica = (collection: SourceCollection): SourceCollection => ({
   ...collection,
-  build: collection.build && withBuiltRows(collection.build),
+  build: collection.build && withBuiltRows(collection.definition, collection.build),
 });
 
 /** Whether the index rows of one can be those of the other. Both are as a replica has them. */
