@@ -28,6 +28,8 @@ export interface BackupInput {
   /** The hashes of files that an earlier backup has, by key. */
   readonly known: ReadonlyMap<string, string>;
   readonly version: string;
+  /** Greater than those of the backups before it. */
+  readonly number: number;
   readonly track: Track;
 }
 
@@ -40,7 +42,7 @@ export interface MadeBackup {
 
 export async function makeBackup(input: BackupInput): Promise<MadeBackup> {
   const startedAt = performance.now();
-  const { writer, source, version } = input;
+  const { writer, source, version, number } = input;
   const files = new CopiedFiles(input);
   const snapshot = await files.copyAll(source);
   try {
@@ -50,6 +52,7 @@ export async function makeBackup(input: BackupInput): Promise<MadeBackup> {
     const sha256 = await rows.writeChunk({ bytes, rows: 1 }).then((chunk) => chunk.sha256);
     const record: BackupRecord = {
       format,
+      number,
       version,
       createdAt: new Date(files.snapshotAt).toISOString(),
       manifest: sha256,

@@ -16,7 +16,13 @@ import { upload } from "../store/s3/upload.ts";
 import { BucketLock } from "./bucket-lock.ts";
 import { checkObject, digestOf } from "./digest.ts";
 import { folderRecordPath, objectPath, parseRecord, recordPath } from "./folder.ts";
-import { type BackupRecord, type FolderRecord, format, InvalidBackup } from "./manifest.ts";
+import {
+  type BackupRecord,
+  type FolderRecord,
+  format,
+  InvalidBackup,
+  inOrder,
+} from "./manifest.ts";
 import type {
   BackupPlace,
   ObjectReader,
@@ -100,17 +106,16 @@ export class BackupBucket implements BackupPlace {
     return (await stateOf(this.#client, objectPath(name))) ?? missing(name);
   }
 
-  /** Not every server lists in the order of names. */
   async #records(): Promise<readonly BackupRecord[]> {
     const names: string[] = [];
     for await (const page of listObjects(this.#client, records))
       names.push(...page.map(({ name }) => name));
     const found: BackupRecord[] = [];
-    for (const name of names.filter((each) => each.endsWith(".json")).sort()) {
+    for (const name of names.filter((each) => each.endsWith(".json"))) {
       const text = await readText(this.#client, name);
       if (text !== undefined) found.push(parseRecord(text, `${this.#label}${name}`));
     }
-    return found;
+    return inOrder(found);
   }
 
   async #readFolderRecord(): Promise<FolderRecord> {

@@ -12,6 +12,7 @@ import {
   type FolderRecord,
   format,
   InvalidBackup,
+  inOrder,
 } from "./manifest.ts";
 import type {
   BackupPlace,
@@ -106,11 +107,11 @@ async function readFolderRecord(path: string): Promise<FolderRecord> {
 async function readRecords(path: string): Promise<readonly BackupRecord[]> {
   const names = await readdir(join(path, "backups")).catch(() => []);
   const records: BackupRecord[] = [];
-  for (const name of names.filter((each) => each.endsWith(".json")).sort()) {
+  for (const name of names.filter((each) => each.endsWith(".json"))) {
     const file = join(path, "backups", name);
     records.push(parseRecord(await readFile(file, "utf8"), file));
   }
-  return records;
+  return inOrder(records);
 }
 
 /** Throws when this version cannot read it. */

@@ -43,6 +43,8 @@ export interface Manifest {
 /** The last file that is written: without it there is no backup. */
 export interface BackupRecord {
   readonly format: number;
+  /** Counts the backups of a place. An older version does not write it. */
+  readonly number?: number;
   /** The version of Restante. */
   readonly version: string;
   /** ISO 8601. All that was acknowledged before it is in the backup. */
@@ -58,6 +60,13 @@ export interface BackupRecord {
   readonly writtenBytes: number;
   readonly seconds: number;
 }
+
+/** Sorts backups by when they were made, the oldest first. Their times tell it only if no clock was set back. */
+export const inOrder = (records: readonly BackupRecord[]): readonly BackupRecord[] =>
+  records.toSorted(
+    (one, other) =>
+      (one.number ?? 0) - (other.number ?? 0) || (one.createdAt < other.createdAt ? -1 : 1),
+  );
 
 /** Identifies a folder of backups and the store they belong to. */
 export interface FolderRecord {

@@ -15,6 +15,8 @@ import { openBackupPlace } from "./open-backups.ts";
 const maxRuns = 20;
 /** After a failure it is tried again sooner. */
 const retryMs = 15 * 60_000;
+/** The clocks of nodes may differ by so much. */
+const maxSkewMs = 60_000;
 /** A timer cannot wait much longer. */
 const maxWaitMs = 24 * 60 * 60_000;
 /** Requests come first, but a busy server must not keep a backup from ending. */
@@ -53,8 +55,11 @@ export class BackupScheduler {
     this.#child?.kill("SIGKILL");
   }
 
+  /** A backup of the future was made before the clock was set back, so it is not known how old it is. */
   #nextAfter(last: BackupRecord | undefined): number {
-    return last === undefined ? 0 : Date.parse(last.createdAt) + this.#options.config.backupEvery;
+    const createdAt = last === undefined ? 0 : Date.parse(last.createdAt);
+    const isKnown = last !== undefined && createdAt < Date.now() + maxSkewMs;
+    return isKnown ? createdAt + this.#options.config.backupEvery : 0;
   }
 
   /** Returns none when the folder does not exist yet or cannot be read: then the backup itself fails. */

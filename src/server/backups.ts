@@ -51,8 +51,10 @@ export async function backUp(config: Config, request: BackupRequest): Promise<Ba
   if (lock === undefined) throw new InvalidBackup(busyMessage(to));
   try {
     const writer = await place.create(first.store.id, request.isVerifying);
-    const known = await knownFiles(await place.open());
-    const made = await withWriter(writer, () => makeBackup({ ...input, writer, known }));
+    const reader = await place.open();
+    const known = await knownFiles(reader);
+    const number = ((await reader.records()).at(-1)?.number ?? 0) + 1;
+    const made = await withWriter(writer, () => makeBackup({ ...input, writer, known, number }));
     const before = request.keepMs === undefined ? 0 : Date.now() - request.keepMs;
     return { ...made, pruned: await prune(place, before) };
   } finally {
@@ -65,7 +67,7 @@ function busyMessage(to: string): string {
   return `another process is writing a backup to ${to}${hint}`;
 }
 
-type ArchiveInput = Omit<Parameters<typeof makeBackup>[0], "writer" | "known">;
+type ArchiveInput = Omit<Parameters<typeof makeBackup>[0], "writer" | "known" | "number">;
 
 async function backUpToArchive(
   input: ArchiveInput,
@@ -75,7 +77,8 @@ async function backUpToArchive(
   if (existsSync(to)) throw new InvalidBackup(`${to} exists: choose another name`);
   await mkdir(dirname(to), { recursive: true });
   const writer = await ArchiveWriter.create(to, store);
-  const made = await withWriter(writer, () => makeBackup({ ...input, writer, known: new Map() }));
+  const first = { ...input, writer, known: new Map(), number: 1 };
+  const made = await withWriter(writer, () => makeBackup(first));
   return { ...made, pruned: { backups: 0, bytes: 0 } };
 }
 

@@ -267,6 +267,29 @@ for (const engine of engines) {
   });
 }
 
+describe("the newest backup", () => {
+  it(
+    "is the last one that was made, also after the clock was set back",
+    inPlace(async (place) => {
+      const source = await place.config("sqlite");
+      const target = await place.config("sqlite");
+      const realNow = Date.now;
+      const admin = await withApp(source, async (app) => {
+        await app.post("things", { n: 1 });
+        Date.now = () => realNow() + 365 * 24 * 3_600_000;
+        await place.backUp(source).finally(() => {
+          Date.now = realNow;
+        });
+        await app.post("things", { n: 2 });
+        await place.backUp(source, undefined, 1);
+        return app.admin;
+      });
+      await place.restore(target);
+      await withApp(target, async (app) => assert.equal(await app.total("things"), 2), admin);
+    }),
+  );
+});
+
 describe("a damaged backup", () => {
   it(
     "is refused whatever is missing or changed, and nothing is left",

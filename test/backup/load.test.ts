@@ -69,7 +69,7 @@ for (const engine of ["sqlite", "postgres"] as const)
           const writer = await createBackupFolder(to, storeId);
           const made = await makeBackup({
             ...{ source: deleting, files: opened.files, writer, known: new Map() },
-            ...{ version: "0.0.0", track: noTrack },
+            ...{ version: "0.0.0", number: 1, track: noTrack },
           });
           await writer.close();
           assert.equal(snapshots, 4);

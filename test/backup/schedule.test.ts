@@ -1,7 +1,7 @@
 // Backups that a running server makes by itself, and what it shows of them.
 
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -92,6 +92,29 @@ describe("a server with --backup-to", () => {
       );
       await postgres?.close();
     });
+
+  it("does not wait for a time at which a clock that was ahead has made one", async () => {
+    const to = join(folder, "ahead");
+    const data = join(folder, "data-ahead");
+    const token = await withServer(["--data", data], async () => undefined);
+    const made = await run(["backup", "--data", data, "--to", to, "--json"], { cwd: folder });
+    const record = JSON.parse(made.stdout) as { readonly createdAt: string };
+    const path = join(to, "backups", `${record.createdAt.replaceAll(":", "-")}.json`);
+    const text = await readFile(path, "utf8");
+    await writeFile(path, text.replace(record.createdAt, "2099-01-01T00:00:00.000Z"));
+    await withServer(
+      ["--data", data, "--backup-to", to],
+      async (_, status) => {
+        for (;;) {
+          const { schedule, data } = await status();
+          assert.doesNotMatch(schedule?.nextAt ?? "", /^2099/);
+          if (data.length === 2 && data[0]?.state === "done") break;
+          await sleep(20);
+        }
+      },
+      token,
+    );
+  });
 
   it("shows why one failed, also with workers", async () => {
     const to = join(folder, "foreign");
