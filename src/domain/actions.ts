@@ -139,9 +139,10 @@ function register(action: Action): RegisteredAction {
 function resultOf(returned: unknown, output: CompiledSchema | undefined): ActionResult {
   if (isLocationResult(returned)) return returned;
   if (returned === undefined) return { text: undefined };
-  if (isResponse(returned))
+  const tag = Object.prototype.toString.call(returned).slice("[object ".length, -1);
+  if (notJson.test(tag))
     throw new TypeError(
-      "an action must return a JSON value, accepted() or seeOther(), not a Response",
+      `an action must return a JSON value, accepted() or seeOther(), not a ${tag}`,
     );
   const text: string | undefined = JSON.stringify(returned);
   if (text === undefined) throw new TypeError(`an action cannot return a ${typeof returned}`);
@@ -150,9 +151,12 @@ function resultOf(returned: unknown, output: CompiledSchema | undefined): Action
   return { text };
 }
 
-/** By its tag: the server of Node replaces the global Response, but not that of `fetch`. */
-const isResponse = (value: unknown): boolean =>
-  Object.prototype.toString.call(value) === "[object Response]";
+/**
+ * The tags of what has no content as JSON, or another on each runtime. A class is not compared: the server of
+ * Node replaces the global Response, but not that of `fetch`.
+ */
+const notJson =
+  /^(?:Response|Request|Headers|FormData|URLSearchParams|Blob|File|ReadableStream|AbortSignal|Error|RegExp|Map|Set|WeakMap|WeakSet|DataView)$|.Array$|(?:Buffer|Iterator|Generator)$/;
 
 /** Goes to the log only: the caller cannot fix it. */
 function outputError(output: CompiledSchema, value: unknown): Error {

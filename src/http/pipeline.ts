@@ -14,7 +14,7 @@ import { HttpProblem } from "./headers/http-problem.ts";
 import { queryTypes } from "./headers/media-type.ts";
 import { checkWithoutValidators } from "./headers/without-validators.ts";
 import { PreparedResponses, readForwarded } from "./prepared-responses.ts";
-import { authorize, rejectCredentialInUrl } from "./request/authorize.ts";
+import { authorize, authorizeAgain, rejectCredentialInUrl } from "./request/authorize.ts";
 import {
   type LineOptions,
   RequestContext,
@@ -147,7 +147,11 @@ function run(context: RequestContext, route: Route): MaybePromise<Response | Pro
   if (route.method === "GET" && headers.has("if-match"))
     return then(route.handler(context), (result) => checkMatch(headers, result));
   if (method !== "DELETE" || !isChunked(headers)) return route.handler(context);
-  return skipBody(context).then((rejected) => rejected ?? route.handler(context));
+  return skipBody(context).then(async (rejected) => {
+    const { permission } = route;
+    const refused = permission === "anyone" ? undefined : authorizeAgain(context, permission);
+    return rejected ?? (await refused) ?? route.handler(context);
+  });
 }
 
 /** Handlers compare the tags of what has one. */

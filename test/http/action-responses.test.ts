@@ -1,4 +1,4 @@
-// An action that returns a Response, of its own or of fetch, which are two classes on Node.
+// An action that returns what is no JSON: a Response, of its own or of fetch, which are two classes on Node, and others.
 
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
@@ -16,10 +16,18 @@ before(async () => {
 });
 after(() => app.stop());
 
-for (const how of ["response", "fetched-response"])
-  it(`is 500 when an action returns a Response, and the log says why: ${how}`, async () => {
+const types: Readonly<Record<string, string>> = {
+  response: "Response",
+  "fetched-response": "Response",
+};
+const others =
+  "Headers URLSearchParams FormData Blob ReadableStream Map Set Uint8Array ArrayBuffer Error RegExp";
+
+for (const how of [...Object.keys(types), ...others.split(" ")])
+  it(`is 500 when an action returns what is no JSON, and the log says why: ${how}`, async () => {
     const answer = await new Client(app).post("/-/actions/answer", { how });
     const { requestId } = assertProblem(answer, "internal-error");
     const line = captured.lines().find((each) => each.requestId === requestId && "err" in each);
-    assert.match(JSON.stringify(line?.err), /seeOther\(\), not a Response/);
+    const reason = new RegExp(`seeOther\\(\\), not a ${types[how] ?? how}\\b`);
+    assert.match(JSON.stringify(line?.err), reason);
   });

@@ -400,12 +400,8 @@ describe("resources in an action", () => {
     const errors = await rejectionOf("invalid-body", "create", { other: 1 }, key);
     assert.deepEqual(pointersOf(errors).toSorted(), ["/email", "/other"]);
     await rejectionOf("invalid-body", "create", { id: "mine", email: "a@b.test" }, key);
-    await rejectionOf(
-      "malformed-request",
-      "create",
-      { email: "a@b.test" },
-      { idempotencyKey: "\n" },
-    );
+    for (const idempotencyKey of ["\n", "", "\u00fc", "\u65e5"])
+      await rejectionOf("malformed-request", "create", { email: "a@b.test" }, { idempotencyKey });
     const made = await kept("create", "strict", { email: "a@b.test", pin: 1 }, key);
     assert.deepEqual(Object.keys(made.body), ["id", "email", "createdAt", "updatedAt"]);
     const again = await kept("create", "strict", { email: "a@b.test", pin: 1 }, key);

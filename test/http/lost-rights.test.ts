@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
+import { fileURLToPath } from "node:url";
 import { runs } from "../seeds.ts";
 import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";
+import { closeGate, go, waiting } from "./late-actions/_gate.ts";
 
 interface IssuedToken {
   readonly id: string;
@@ -56,6 +58,34 @@ const collectionOf: Readonly<Record<string, string>> = {
   "a grant": "granted",
 };
 
+/** Requests that change nothing but what administrators set, or change nothing at all, and their bodies. */
+const requests: readonly (readonly [method: string, path: string, body: object])[] = [
+  ["POST", "/-/tokens", { name: "eve", scopes: ["admin"] }],
+  ["PUT", "/-/access", { roles: { boss: ["admin"], eve: ["admin"] }, sets: {} }],
+  ["PUT", "/-/collections/eves", {}],
+  ["PUT", "/-/collections/eves/definition", {}],
+  ["PUT", "/-/collections/plain?dry-run=true", {}],
+  ["QUERY", "/-/access", { verb: "read", collection: "plain" }],
+  ["QUERY", "/plain", {}],
+  ["POST", "/-/actions/late", {}],
+  ["POST", "/-/signed-urls", { path: "/plain/1/file" }],
+  ["DELETE", "/-/tokens/00000000-0000-7000-8000-000000000000", {}],
+  ["DELETE", "/-/collections/plain?confirm=plain", {}],
+];
+
+/** A body that arrives after something has happened. */
+const bodyAfter = (happen: () => Promise<unknown>, text: string) =>
+  new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await happen();
+        controller.enqueue(new TextEncoder().encode(text));
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+
 for (const store of ["sqlite", "postgres"])
   describe(`rights that end while they are used, on ${store}`, () => {
     const it = itOn(store);
@@ -72,7 +102,8 @@ for (const store of ["sqlite", "postgres"])
     };
 
     before(async () => {
-      app = await startApp(store === "postgres" ? { store } : {});
+      const actions = fileURLToPath(new URL("late-actions", import.meta.url));
+      app = await startApp({ actions, ...(store === "postgres" && { store }) });
       admin = new Client(app);
       await put("/memberships/1", { user: "ann", team: "red" });
       await put("/-/access", rights["a set"]?.given ?? {});
@@ -109,6 +140,62 @@ for (const store of ["sqlite", "postgres"])
           assert.ok([403, 404].includes(last.status), last.body);
         }
       });
+
+    /** Sends a request whose body comes after the end of what its caller may do. */
+    const sendAfter = async (
+      happen: () => Promise<unknown>,
+      token: string,
+      [method, path, sent]: (typeof requests)[number],
+    ) => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        "content-type": "application/json",
+        "transfer-encoding": "chunked",
+        host: "localhost",
+      };
+      const body = bodyAfter(happen, JSON.stringify(sent));
+      const init = { method, headers, body, duplex: "half" };
+      return answerOf(app.direct(new Request(`${app.url}${path}`, init as RequestInit)));
+    };
+
+    it("do not let an administrator do anything whose token ends while the body arrives", async () => {
+      for (const request of requests) {
+        const { id, token } = await issue({ scopes: ["admin"] });
+        const answer = await sendAfter(() => admin.remove(`/-/tokens/${id}`), token, request);
+        assertProblem(answer, "unauthenticated");
+      }
+      await assertNothingDone();
+    });
+
+    it("do not let one do anything whose role ends while the body arrives", async () => {
+      for (const request of requests) {
+        await put("/-/access", { roles: { boss: ["admin"] }, sets: teams("$me") });
+        const { token } = await issue({ scopes: [], roles: ["boss"] });
+        const end = () => put("/-/access", { roles: { boss: [] }, sets: teams("$me") });
+        const answer = await sendAfter(end, token, request);
+        assertProblem(answer, "insufficient-scope");
+      }
+      await assertNothingDone();
+    });
+
+    const assertNothingDone = async () => {
+      const { body } = await admin.get("/-/tokens");
+      assert.ok(!body.includes('"eve"'), body);
+      assert.ok(!(await admin.get("/-/access")).body.includes("eve"));
+      assertProblem(await admin.get("/-/collections/eves"), "not-found");
+      assert.equal((await admin.get("/-/collections/plain")).status, 200);
+    };
+
+    it("end in an action that goes on", async () => {
+      closeGate();
+      const { id, token } = await issue({ scopes: ["plain:*", "action:late"] });
+      const running = new Client(app, token).post("/-/actions/late", { collection: "plain" });
+      await waiting.promise;
+      assert.equal((await admin.remove(`/-/tokens/${id}`)).status, 204);
+      go.resolve();
+      const { status, body } = await running;
+      assert.deepEqual([status, JSON.parse(body)], [200, Array(3).fill("unauthenticated")]);
+    });
 
     it("do not let a body be stored that arrives after its token was revoked", async () => {
       const { id, token } = await issue({ scopes: ["plain:*"] });

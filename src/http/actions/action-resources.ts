@@ -22,7 +22,7 @@ import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import { idInPost, readFields, readText, tooLarge } from "../body/content.ts";
 import { allOf, etagOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
-import { idempotencyKeyOf, readKey } from "../headers/idempotency-key.ts";
+import { idempotencyKeyOf, readKeyField } from "../headers/idempotency-key.ts";
 import type { Services } from "../request/context.ts";
 import { problemAt, resultsOf } from "../resources/batch.ts";
 import { readOperations } from "../resources/batch-operations.ts";
@@ -141,7 +141,10 @@ class ActionClient implements ActionResources {
   async #open(name: string, permission: CollectionPermission): Promise<CollectionAccess> {
     this.#signal.throwIfAborted();
     if (!isCollectionName(name)) throw new ProblemError(collectionNotFound(name));
-    const opened = await this.#services.access.open(this.#principal, name, permission);
+    const { access } = this.#services;
+    // The action can run longer than its caller has its rights.
+    const principal = orThrow(await access.renew(this.#principal));
+    const opened = await access.open(principal, name, permission);
     this.#signal.throwIfAborted();
     return orThrow(opened);
   }
@@ -162,7 +165,8 @@ class ActionClient implements ActionResources {
     body: Uint8Array,
   ): IdempotencyKey | undefined {
     if (key === undefined) return undefined;
-    orThrow(readKey(new Headers({ "idempotency-key": JSON.stringify(key) })));
+    if (typeof key !== "string") throw new TypeError("an idempotencyKey must be a string");
+    orThrow(readKeyField(JSON.stringify(key)));
     const request = { request: { method: "POST" }, path, query: "", principal: this.#principal };
     return idempotencyKeyOf({ ...request, services: this.#services }, key, body);
   }

@@ -12,7 +12,8 @@ import {
 } from "../../model/action.ts";
 import { actionView } from "../../model/action-schema.ts";
 import { Problem } from "../../model/problem.ts";
-import { checkJsonBody, hasNoBody, invalidBody, readBody } from "../body/content.ts";
+import { readAuthorizedBody } from "../body/authorized-body.ts";
+import { checkJsonBody, hasNoBody, invalidBody } from "../body/content.ts";
 import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
 import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
@@ -32,11 +33,12 @@ export function listActions(context: RequestContext): Response | Problem {
 }
 
 export async function runAction(context: RequestContext): Promise<Response | Problem> {
-  const { services, requestId, principal } = context;
-  const action = services.actions.find(principal, context.param("name"));
+  const { services, requestId } = context;
+  const action = services.actions.find(context.principal, context.param("name"));
   if (action instanceof Problem) return action;
   const text = rejectParameters(context) ?? rejectKey(context) ?? (await readInput(context));
   if (text instanceof Problem) return text;
+  const { principal } = context;
   const accepted = services.actions.accept(principal, action, text);
   if (accepted instanceof Problem) return accepted;
 
@@ -70,7 +72,7 @@ async function readInput(context: RequestContext): Promise<string | Problem> {
   const rejected = isEmpty ? checkAccept(headers, jsonTypes) : checkJsonBody(context, postTypes);
   const failed = rejected ?? checkWithoutValidators(headers, "is not shown");
   if (failed !== undefined || isEmpty) return failed ?? "{}";
-  const bytes = await readBody(context);
+  const bytes = await readAuthorizedBody(context, "action");
   if (bytes instanceof Problem) return bytes;
   if (bytes.byteLength === 0) return "{}";
   const text = decodeUtf8(bytes);

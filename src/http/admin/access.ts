@@ -3,7 +3,8 @@
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
 import type { AccessDocument } from "../../model/schemas/access.ts";
-import { checkJsonBody, readBody, readText } from "../body/content.ts";
+import { readAuthorizedBody } from "../body/authorized-body.ts";
+import { checkJsonBody, readText } from "../body/content.ts";
 import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
@@ -22,15 +23,15 @@ export function getAccessDocument(context: RequestContext): MaybePromise<Respons
 }
 
 export async function putAccessDocument(context: RequestContext): Promise<Response | Problem> {
-  const { services, principal } = context;
+  const { services } = context;
   const rejected = rejectParameters(context) ?? checkJsonBody(context, putTypes);
   if (rejected !== undefined) return rejected;
   const condition = readDocumentCondition(context);
   if (condition instanceof Problem) return condition;
-  const text = readText(await readBody(context));
+  const text = readText(await readAuthorizedBody(context, "admin"));
   if (text instanceof Problem) return text;
   const document = await services.accessDocuments.replace(
-    principal,
+    context.principal,
     text,
     condition && ((current) => condition(render(context, current, noCache))),
   );

@@ -7,7 +7,8 @@ import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { collectionView, maxSubjects } from "../../model/schemas/collection.ts";
 import { subjectPattern } from "../../model/token.ts";
-import { checkJsonBody, readBody, readText } from "../body/content.ts";
+import { readAuthorizedBody } from "../body/authorized-body.ts";
+import { checkJsonBody, readText } from "../body/content.ts";
 import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { readParameters, rejectParameters } from "../request/request-target.ts";
@@ -87,7 +88,7 @@ export const putDefinition = (context: RequestContext): Promise<Response | Probl
   define(context, renderDefinition);
 
 async function define(context: RequestContext, render: Render): Promise<Response | Problem> {
-  const { services, principal } = context;
+  const { services } = context;
   const name = context.param("name");
   const dryRun = readDryRun(context);
   if (dryRun instanceof Problem) return dryRun;
@@ -95,10 +96,11 @@ async function define(context: RequestContext, render: Render): Promise<Response
   if (rejected !== undefined) return rejected;
   const condition = readCollectionCondition(context, render);
   if (condition instanceof Problem) return condition;
-  const text = readText(await readBody(context));
+  const text = readText(await readAuthorizedBody(context, "admin"));
   if (text instanceof Problem) return text;
   if (dryRun !== undefined) return tryDefinition(context, text, { ...dryRun, condition });
 
+  const { principal } = context;
   const defined = await services.collections.define(principal, name, text, condition);
   if (defined instanceof Problem) return defined;
   const collection = await services.collections.find(principal, name);

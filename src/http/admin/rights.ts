@@ -4,7 +4,8 @@ import type { Explanation } from "../../domain/rights/rights.ts";
 import { Problem } from "../../model/problem.ts";
 import type { AccessQuery, AccessReport } from "../../model/schemas/access-query.ts";
 import { readAccessQuery } from "../../model/schemas/access-query.ts";
-import { checkJsonBody, invalidBody, readBody, readText } from "../body/content.ts";
+import { readAuthorizedBody } from "../body/authorized-body.ts";
+import { checkJsonBody, invalidBody, readText } from "../body/content.ts";
 import { checkAccept, jsonTypes, queryTypes, requireContentType } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
@@ -12,17 +13,17 @@ import { problemStatus } from "../response/problem.ts";
 import { json } from "../response/response.ts";
 
 export async function explainAccess(context: RequestContext): Promise<Response | Problem> {
-  const { services, principal, request } = context;
+  const { services, request } = context;
   const rejected =
     rejectParameters(context) ??
     requireContentType(request.headers) ??
     checkJsonBody(context, queryTypes);
   if (rejected !== undefined) return rejected;
-  const text = readText(await readBody(context));
+  const text = readText(await readAuthorizedBody(context, "admin"));
   if (text instanceof Problem) return text;
   const query = readAccessQuery(JSON.parse(text));
   if (!("verb" in query)) return invalidBody(query);
-  const explained = await services.rights.explain(principal, query);
+  const explained = await services.rights.explain(context.principal, query);
   return explained instanceof Problem ? explained : json(context, 200, reportOf(query, explained));
 }
 

@@ -2,7 +2,8 @@
 
 import { Problem } from "../../model/problem.ts";
 import { tokenView } from "../../model/schemas/token.ts";
-import { checkJsonBody, readBody, readText } from "../body/content.ts";
+import { readAuthorizedBody } from "../body/authorized-body.ts";
+import { checkJsonBody, readText } from "../body/content.ts";
 import { readKey } from "../headers/idempotency-key.ts";
 import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
 import { checkWithoutValidators } from "../headers/without-validators.ts";
@@ -33,7 +34,7 @@ export async function createToken(context: RequestContext): Promise<Response | P
   if (key instanceof Problem) return key;
   const failed = checkWithoutValidators(context.request.headers, "is shown");
   if (failed !== undefined) return failed;
-  const text = readText(await readBody(context));
+  const text = readText(await readAuthorizedBody(context, "admin"));
   if (text instanceof Problem) return text;
 
   const { principal } = context;

@@ -5,7 +5,8 @@ import { isCollectionName } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import { readSignedUrlRequest } from "../../model/schemas/signed-url.ts";
 import { timeText } from "../../model/schemas/time.ts";
-import { checkJsonBody, invalidBody, readBody, readText } from "../body/content.ts";
+import { readAuthorizedBody } from "../body/authorized-body.ts";
+import { checkJsonBody, invalidBody, readText } from "../body/content.ts";
 import { postTypes } from "../headers/media-type.ts";
 import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
@@ -27,7 +28,7 @@ export async function signUrl(context: RequestContext): Promise<Response | Probl
     checkJsonBody(context, postTypes) ??
     checkWithoutValidators(context.request.headers, "is not shown");
   if (rejected !== undefined) return rejected;
-  const text = readText(await readBody(context));
+  const text = readText(await readAuthorizedBody(context, "token"));
   if (text instanceof Problem) return text;
   const request = readSignedUrlRequest(JSON.parse(text));
   if (!("path" in request)) return invalidBody(request);

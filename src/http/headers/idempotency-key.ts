@@ -12,7 +12,11 @@ const bare = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]{1,255}$/;
 /** Returns the key, or undefined when the request has none. */
 export function readKey(headers: Headers): string | Problem | undefined {
   const field = headers.get("idempotency-key");
-  if (field === null) return undefined;
+  return field === null ? undefined : readKeyField(field);
+}
+
+/** Returns the key in the value of the field. */
+export function readKeyField(field: string): string | Problem {
   const [, inner] = quoted.exec(field) ?? [];
   if (inner !== undefined) return inner.replaceAll(/\\(["\\])/g, "$1");
   return bare.test(field) ? field : invalidKey;

@@ -56,6 +56,18 @@ export function authorize(
   });
 }
 
+/** Does so again after the body was waited for: sets `principal` and `collection` as they are now. */
+export function authorizeAgain(
+  context: RequestContext,
+  permission: Exclude<Permission, "anyone">,
+): MaybePromise<Problem | undefined> {
+  return then(context.services.access.renew(context.principal), (current) => {
+    if (current instanceof Problem) return current;
+    context.principal = current;
+    return checkPermission(context, permission);
+  });
+}
+
 /** Only files have signed URLs. */
 const isSigned = ({ params, query, searchParams }: RequestContext): boolean =>
   query !== "" &&

@@ -11,7 +11,8 @@ import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { isOnlyForAdmins } from "../../model/query/list-request.ts";
-import { checkJsonBody, readBody, readText } from "../body/content.ts";
+import { readAuthorizedBody } from "../body/authorized-body.ts";
+import { checkJsonBody, readText } from "../body/content.ts";
 import { hasPreconditions } from "../headers/conditional.ts";
 import { chooseType, queryTypes, requireContentType } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
@@ -180,15 +181,19 @@ export async function firstPageHead(
  */
 export async function queryResources(context: RequestContext): Promise<Response | Problem> {
   const { services } = context;
-  const target = rejectParameters(context) ?? (await services.lists.target(context.collection));
-  if (target instanceof Problem) return target;
+  const { collection } = context;
+  const found = rejectParameters(context) ?? (await services.lists.target(collection));
+  if (found instanceof Problem) return found;
   const rejected =
     requireContentType(context.request.headers) ?? checkJsonBody(context, queryTypes);
   if (rejected !== undefined) return rejected;
-  const text = readText(await readBody(context));
+  const text = readText(await readAuthorizedBody(context, "read"));
   if (text instanceof Problem) return text;
   const listRequest = readQueryBody(text);
   if (listRequest instanceof Problem) return listRequest;
+  const isSame = context.collection === collection;
+  const target = isSame ? found : await services.lists.target(context.collection);
+  if (target instanceof Problem) return target;
   const planned = await services.lists.plan(target, listRequest);
   if (planned instanceof Problem) return planned;
 

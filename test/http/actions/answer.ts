@@ -2,6 +2,21 @@
 
 import { accepted, defineAction, problem, seeOther } from "../../../src/index.ts";
 
+/** What is no JSON. The runtimes turn some of it into different objects. */
+const others: Readonly<Record<string, () => unknown>> = {
+  Headers: () => new Headers({ a: "b" }),
+  URLSearchParams: () => new URLSearchParams("a=b"),
+  FormData: () => new FormData(),
+  Blob: () => new Blob(["a"]),
+  ReadableStream: () => new ReadableStream(),
+  Map: () => new Map([[1, 2]]),
+  Set: () => new Set([1]),
+  Uint8Array: () => Buffer.from("a"),
+  ArrayBuffer: () => new ArrayBuffer(1),
+  Error: () => new RangeError("returned"),
+  RegExp: () => /a/,
+};
+
 export default defineAction({
   description: "Answers.",
   input: {
@@ -35,7 +50,7 @@ export default defineAction({
       case "fetched-response":
         return fetch("data:application/json,{}");
       default:
-        return undefined;
+        return others[how]?.();
     }
   },
 });
