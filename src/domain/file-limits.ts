@@ -1,7 +1,9 @@
 // Limits the bytes of files: of one, of a resource, of a subject, and of all together.
 
-import { readFiles } from "../model/file.ts";
+import { readFiles, type StoredFile } from "../model/file.ts";
+import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
+import { isAdmin } from "../model/token.ts";
 import type { Outcome, Store } from "../store/store.ts";
 
 /** Undefined: no limit. */
@@ -12,11 +14,15 @@ export interface FileLimits {
   readonly total?: number | undefined;
 }
 
-/** Rejects a resource that gets a file that is too large, or more bytes than a resource may have. */
+/**
+ * Rejects a resource that gets a file that is too large, or more bytes than a resource may have. Their
+ * number is for a caller who sees all files that were there.
+ */
 export function checkFileLimits(
   { perFile, perResource }: FileLimits = {},
   files: string | undefined,
   before: string | undefined,
+  sees: (file: StoredFile) => boolean,
 ): Problem | undefined {
   if (files === undefined || files === before) return undefined;
   const stored = readFiles(before);
@@ -26,7 +32,9 @@ export function checkFileLimits(
   if (perFile !== undefined && largest > perFile) return fileTooLarge(perFile);
   const bytes = sizeOf(next);
   const isTooLarge = perResource !== undefined && bytes > perResource && bytes > sizeOf(stored);
-  return isTooLarge ? resourceTooLarge(perResource, bytes) : undefined;
+  return isTooLarge
+    ? resourceTooLarge(perResource, stored.every(sees) ? bytes : undefined)
+    : undefined;
 }
 
 const sizeOf = (files: readonly { readonly size: number }[]): number =>
@@ -35,29 +43,33 @@ const sizeOf = (files: readonly { readonly size: number }[]): number =>
 export const fileTooLarge = (limit: number): Problem =>
   new Problem("content-too-large", `A file may have ${limit} bytes at most. Nothing was stored.`);
 
-const resourceTooLarge = (limit: number, bytes: number): Problem =>
+const resourceTooLarge = (limit: number, bytes: number | undefined): Problem =>
   new Problem(
     "content-too-large",
-    `The files of a resource may have ${limit} bytes together, and these have ${bytes}. Nothing was stored.`,
+    `The files of a resource may have ${limit} bytes together${bytes === undefined ? "" : `, and these have ${bytes}`}. Nothing was stored.`,
   );
 
 type OverQuota = Omit<Extract<Outcome, { kind: "over-quota" }>, "kind">;
 
-export const overQuota = ({ of, limit, used }: OverQuota): Problem =>
-  new Problem(
+/** How much another subject has is not for the caller. */
+export function overQuota({ of, limit, used, owner }: OverQuota, caller: Principal): Problem {
+  const isKnown = isAdmin(caller) || caller.subject === owner;
+  const known = isKnown ? `, and those of this one have ${used}` : "";
+  return new Problem(
     "storage-full",
     of === "subject"
-      ? `The files of one subject may have ${limit} bytes together, and those of this one have ${used}. Nothing was stored; delete some, or ask the operator for more.`
+      ? `The files of one subject may have ${limit} bytes together${known}. Nothing was stored; delete some, or ask the operator for more.`
       : `All files together may have ${limit} bytes, and have ${used}. Nothing was stored; the operator can raise the limit.`,
   );
+}
 
 /** Thrown in the middle of a file. */
 export class QuotaError extends Error {
-  readonly problem: Problem;
+  readonly quota: OverQuota;
 
-  constructor(problem: Problem) {
-    super(problem.detail);
-    this.problem = problem;
+  constructor(quota: OverQuota) {
+    super("a quota of files is exceeded");
+    this.quota = quota;
   }
 }
 
@@ -123,7 +135,7 @@ export class ArrivingFiles {
   }
 
   /** What is stored is read once for each file. */
-  async #quotasOf(owner: string | undefined): Promise<readonly Quota[]> {
+  async #quotasOf(owner: string | undefined): Promise<readonly OverQuota[]> {
     const { perSubject, total } = this.#limits;
     const subject = owner === undefined || perSubject === undefined ? [] : [owner];
     return Promise.all([
@@ -132,13 +144,13 @@ export class ArrivingFiles {
     ]);
   }
 
-  async #quota(of: OverQuota["of"], limit: number, owner: string | undefined): Promise<Quota> {
+  async #quota(of: OverQuota["of"], limit: number, owner: string | undefined): Promise<OverQuota> {
     return { of, limit, owner, used: await this.#store.fileBytes(owner) };
   }
 
-  #check({ owner, ...quota }: Quota): void {
-    const arriving = this.#arriving.get(owner) ?? 0;
-    if (quota.used + arriving > quota.limit) throw new QuotaError(overQuota(quota));
+  #check(quota: OverQuota): void {
+    const arriving = this.#arriving.get(quota.owner) ?? 0;
+    if (quota.used + arriving > quota.limit) throw new QuotaError(quota);
   }
 
   #change(owner: string | undefined, bytes: number): void {
@@ -146,8 +158,4 @@ export class ArrivingFiles {
     if (arriving === 0) this.#arriving.delete(owner);
     else this.#arriving.set(owner, arriving);
   }
-}
-
-interface Quota extends OverQuota {
-  readonly owner: string | undefined;
 }

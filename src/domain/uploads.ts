@@ -11,6 +11,7 @@ import {
   ArrivingFiles,
   type FileLimits,
   fileTooLarge,
+  overQuota,
   QuotaError,
 } from "./file-limits.ts";
 
@@ -77,7 +78,7 @@ export class Uploads {
       this.#counts.savedBytes += saved.size;
       return saved;
     } catch (thrown) {
-      if (thrown instanceof QuotaError) return thrown.problem;
+      if (thrown instanceof QuotaError) return overQuota(thrown.quota, access.principal);
       throw thrown;
     }
   }

@@ -140,6 +140,7 @@ export type Outcome =
       readonly of: "subject" | "all";
       readonly limit: number;
       readonly used: number;
+      readonly owner?: string | undefined;
     }
   /** The resource, the collection or the token does not exist. */
   | { readonly kind: "missing" }

@@ -199,6 +199,64 @@ describe("a limit of files", () => {
   });
 });
 
+describe("a limit tells a caller", () => {
+  it("nothing about files that it may not change, and no figures of others", async () => {
+    const definition = {
+      access: {
+        read: [
+          { name: "all", to: "token", fields: ["title", "photo"] },
+          { name: "own", to: "owner" },
+        ],
+        create: "token",
+        update: [
+          { name: "open", to: "token", where: { title: "open" }, fields: ["photo"] },
+          { name: "own", to: "owner" },
+        ],
+      },
+    };
+    assert.ok((await new Client(app).put("/-/collections/shared", definition)).status < 300);
+    const [ann, bob] = [await app.token("shared:*"), await app.token("shared:*")];
+    const paths: string[] = [];
+    const create = async (title: string, bytes: number) => {
+      const parts = [text("title", title), file("hidden", "a", Buffer.alloc(bytes, "x"))];
+      const made = await app.request("/shared", { method: "POST", ...form(parts), token: ann });
+      assert.equal(made.status, 201);
+      paths.push(made.headers.get("location") ?? "");
+      return paths.at(-1) ?? "";
+    };
+    const put = (path: string, bytes: number, token: string) => {
+      const headers = { "content-type": "image/png" };
+      const body = Buffer.alloc(bytes, "y");
+      return answerOf(app.request(path, { method: "PUT", headers, body, token }));
+    };
+    const patch = (path: string, bytes: number, token: string) => {
+      const sent = form([file("photo", "a", Buffer.alloc(bytes, "y"))]);
+      return answerOf(app.request(path, { method: "PATCH", ...sent, token }));
+    };
+    const [open, closed] = [await create("open", 3_500), await create("closed", 3_500)];
+    const large = assertProblem(await put(`${open}/photo`, 2_600, bob), "content-too-large");
+    assert.match(large.detail, /may have 6000 bytes together\. Nothing/);
+    const own = assertProblem(await put(`${open}/photo`, 2_600, ann), "content-too-large");
+    assert.match(own.detail, /and these have 6100\./);
+    await create("more", 2_900);
+    for (const name of ["photo", "hidden"])
+      for (const bytes of [1, 100, 101, 3_500, 3_600, 3_601, 4_000])
+        assertProblem(await put(`${closed}/${name}`, bytes, bob), "forbidden");
+    for (const write of [() => put(`${open}/photo`, 200, bob), () => patch(open, 200, bob)]) {
+      const { detail } = assertProblem(await write(), "storage-full");
+      assert.match(detail, /may have 10000 bytes together\. Nothing/);
+    }
+    for (const token of [ann, app.admin])
+      for (const write of [() => put(`${open}/photo`, 200, token), () => patch(open, 200, token)]) {
+        const { detail } = assertProblem(await write(), "storage-full");
+        assert.match(detail, /those of this one have 9900\./);
+      }
+    assert.equal((await put(`${open}/photo`, 100, bob)).status, 201);
+    for (const path of paths)
+      assert.equal((await app.request(path, { method: "DELETE" })).status, 204);
+  });
+});
+
 describe("bad input", () => {
   it("with 10,000 files in one form says the limit", async () => {
     const parts = Array.from({ length: 10_000 }, (_, index) => file(`f${index}`, "a", ""));

@@ -55,6 +55,12 @@ const seesFile = (access: CollectionAccess, resource: Resource, slot: string): b
   return mask !== undefined && showsFile(mask, slot);
 };
 
+/** Returns whether the caller sees a file of the resource. */
+export const seesIn =
+  (access: CollectionAccess, resource: Resource | undefined) =>
+  ({ slot }: StoredFile): boolean =>
+    resource !== undefined && seesFile(access, resource, slot);
+
 const unseenList = new Problem(
   "forbidden",
   "This caller does not see the list, so it cannot change one file of it. Nothing was changed.",

@@ -10,6 +10,7 @@ import {
   type Tree,
   writeTree,
 } from "../../lib/json/tree.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import {
   changedPaths,
   type FieldMask,
@@ -63,6 +64,20 @@ export function refuse(
 ): Problem | undefined {
   if (bound === undefined) return undefined;
   return bound.view(verb)?.includes(resource, facts) ? undefined : forbidden;
+}
+
+/** Whether a grant lets the caller replace this member of a resource that it sees, whatever the values are. */
+export function mayChange(
+  access: CollectionAccess,
+  resource: Resource,
+  member: string,
+): MaybePromise<boolean> {
+  const { bound } = access;
+  if (bound === undefined) return true;
+  return access.decide(() => {
+    const grants = bound.view("update")?.holding(resource, access.facts) ?? [];
+    return grants.some(({ fields }) => isNamed(member, fields));
+  });
 }
 
 class RuledWrite {

@@ -1,6 +1,7 @@
 // Commits planned changes and turns their outcomes into results.
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
+import { anonymous, type Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Change, Outcome, Remove, ResourceChange, Store } from "../../store/store.ts";
@@ -76,7 +77,7 @@ export class PlanCommitter {
         if (outcome.outcome.kind === "damaged") throw damageOf(changes[index]);
         const operation = operations[index];
         if (operation !== undefined && plan.isOvertaken(operation, outcome)) return undefined;
-        const conflict = conflictProblem(outcome);
+        const conflict = conflictProblem(outcome, callerOf(operations));
         // A change that follows from a deletion belongs to no operation.
         const at = index < own.length ? index : 0;
         if (conflict !== undefined) return [{ index: at, problem: conflict }];
@@ -120,7 +121,7 @@ export class PlanCommitter {
       const operation = operations[index];
       if (operation !== undefined && plan.isOvertaken(operation, outcome)) return undefined;
       if (isApplied(outcome)) return hidden.get(index) ?? writtenOf(access, outcome);
-      if (!isCollectionMissing(outcome, change)) return conflictProblem(outcome);
+      if (!isCollectionMissing(outcome, change)) return conflictProblem(outcome, access.principal);
       isMissing = true;
       if (!access.isAdmin) return collectionNotFound(access.name);
       // An open collection would be created, and takes any resource.
@@ -251,3 +252,6 @@ const impossibleChange = (collection: string): Remove => ({
   at: 0,
   expect: 0,
 });
+
+const callerOf = ([first]: readonly PlannedOperation[]): Principal =>
+  first?.access.principal ?? anonymous;

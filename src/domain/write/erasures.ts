@@ -84,7 +84,7 @@ export class Erasures {
     if (!isTrial) await this.#uploads.setAside(files);
     const changes = [...own, ...plan.states.following];
     const erased = await this.#store.erase({ changes, removed, subject, isTrial });
-    return erased.kind === "none" ? conflictProblem(erased) : reportOf(erased, files);
+    return erased.kind === "none" ? conflictProblem(erased, principal) : reportOf(erased, files);
   }
 
   /** Tells what exists from what may have existed. */

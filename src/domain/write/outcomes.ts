@@ -1,6 +1,7 @@
 // Turns the outcomes of the store into the results and problems of operations.
 
 import { Outage } from "../../model/outage.ts";
+import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import { Damage } from "../../store/core/stored-resource.ts";
 import { failureOf, type Outcome, type ResourceChange } from "../../store/store.ts";
@@ -82,7 +83,7 @@ function resultOf(
   }
 }
 
-export function conflictProblem(outcome: Outcome): Problem | undefined {
+export function conflictProblem(outcome: Outcome, caller: Principal): Problem | undefined {
   const failed = failureOf(outcome);
   switch (failed.kind) {
     case "conflict":
@@ -91,7 +92,7 @@ export function conflictProblem(outcome: Outcome): Problem | undefined {
     case "inapplicable":
       return operationsProblem(failed);
     case "over-quota":
-      return overQuota(failed);
+      return overQuota(failed, caller);
     case "dangling":
       return danglingNow(failed.target);
     case "referenced":

@@ -11,7 +11,7 @@ import type { Access } from "../access.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { checkFileLimits, type FileLimits } from "../file-limits.ts";
 import { preconditionFailed, resourceNotFound } from "../problems.ts";
-import { refuseFile } from "./accept-file.ts";
+import { refuseFile, seesIn } from "./accept-file.ts";
 import { acceptOperation } from "./accept-operation.ts";
 import { acceptWrite, refuse, takenByOther } from "./allow.ts";
 import type { BatchMemory } from "./batch-memory.ts";
@@ -204,7 +204,7 @@ export class Plan {
     const fields = addFileMembers(draft.fields, files, place.address);
     const accepted = access.requireKey(key) ?? acceptWrite(access, fields, place);
     if (accepted instanceof Problem) return accepted;
-    const full = this.#checkSize(accepted, undefined);
+    const full = this.#checkSize(access, accepted);
     if (full !== undefined) return full;
     // A later upsert can mean the new resource.
     if (this.#upserts !== undefined && !this.#context.isBulk)
@@ -264,15 +264,16 @@ export class Plan {
       memory?.takeChanged(changedBytes) ??
       acceptOperation(access, operation, current, this.#context);
     if (accepted instanceof Problem) return accepted;
-    const full = this.#checkSize(accepted, current);
+    const full = this.#checkSize(access, accepted, current);
     if (full !== undefined) return full;
     write(state, plannedState(access, id, accepted, current, at));
     return putOf(access, state.hiddenId ?? id, accepted, expect ?? "nothing", at);
   }
 
-  #checkSize({ fields, files }: Accepted, current: Resource | undefined): Problem | undefined {
+  #checkSize(access: CollectionAccess, { fields, files }: Accepted, current?: Resource) {
     const { memory, fileLimits } = this.#context;
-    return memory?.takeWritten(fields.length) ?? checkFileLimits(fileLimits, files, current?.files);
+    const full = memory?.takeWritten(fields.length);
+    return full ?? checkFileLimits(fileLimits, files, current?.files, seesIn(access, current));
   }
 
   /** Returns the problem of a PUT to a resource that the caller does not see: that of a new one, if it has one. */

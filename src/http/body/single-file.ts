@@ -1,7 +1,9 @@
 // Stores a body of any media type as a file: the only one of a new resource, or one of an existing resource.
 
+import type { ArrivingFile } from "../../domain/file-limits.ts";
+import { mayChange } from "../../domain/write/allow.ts";
 import type { Rules } from "../../model/collection.ts";
-import { readFiles, type StoredFile } from "../../model/file.ts";
+import { memberOf, readFiles, type StoredFile } from "../../model/file.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import { cleanFileName, fileNameOf, readDisposition } from "../headers/content-disposition.ts";
@@ -63,19 +65,30 @@ export async function saveBody(
   try {
     const bytes = released(context, check(uploadChunks(context, maxBytes)));
     const permission = current === undefined ? "create" : "update";
-    const { owner } = current ?? collection.creator;
-    const replaced = readFiles(current?.files).find((file) => file.slot === slot);
-    const file = {
-      ...{ owner, expectedBytes: expectedBytes(request.headers) },
-      replacedBytes: replaced?.size ?? 0,
-    };
-    const saved = await services.uploads.save(collection, permission, bytes, maxBytes, file);
+    const arriving = await arrivingFile(context, slot, current);
+    const saved = await services.uploads.save(collection, permission, bytes, maxBytes, arriving);
     if (saved instanceof Problem) return saved;
     return saved === "too-large" ? uploadTooLarge(maxBytes) : { slot, name, type, ...saved };
   } catch (thrown) {
     if (thrown instanceof BodyError) return thrown.problem;
     throw thrown;
   }
+}
+
+/** A quota tells something about the resource, so it is for those who may change the file. */
+async function arrivingFile(
+  { request, collection }: RequestContext,
+  slot: string,
+  current: Resource | undefined,
+): Promise<ArrivingFile | undefined> {
+  const isAllowed = current === undefined || mayChange(collection, current, memberOf({ slot }));
+  if (!(await isAllowed)) return undefined;
+  const { owner } = current ?? collection.creator;
+  const replaced = readFiles(current?.files).find((file) => file.slot === slot);
+  return {
+    ...{ owner, expectedBytes: expectedBytes(request.headers) },
+    replacedBytes: replaced?.size ?? 0,
+  };
 }
 
 function receivedFile(part: StoredFile): ReceivedDraft {

@@ -66,7 +66,8 @@ export class FileUse {
   ): Outcome | undefined {
     if (!this.#stored || limit === undefined || growth <= 0) return undefined;
     const used = this.#stored.bytes(owner) + (this.#changes.get(owner) ?? 0);
-    return used + growth > limit ? { kind: "over-quota", of, limit, used } : undefined;
+    const subject = owner !== undefined && { owner };
+    return used + growth > limit ? { kind: "over-quota", of, limit, used, ...subject } : undefined;
   }
 
   #add(owner: string | undefined, bytes: number): void {

@@ -36,6 +36,7 @@ const bytesOf = (store: Store): Promise<readonly number[]> =>
 
 const over = (of: "subject" | "all", limit: number, used: number): Outcome => ({
   ...{ kind: "over-quota", of, limit, used },
+  ...(of === "subject" && { owner: "ann" }),
 });
 
 export function fileQuotas(contractTest: ContractTest): void {
