@@ -6,7 +6,7 @@ import { memberOf, readFiles, type StoredFile } from "../model/file.ts";
 import { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Verb } from "../model/token.ts";
-import { validatorOf } from "../model/validator.ts";
+import { type ResourceValidator, validatorOf } from "../model/validator.ts";
 import type { Store } from "../store/store.ts";
 import type { CollectionAccess } from "./collection-access.ts";
 import type { Mask } from "./mask.ts";
@@ -70,11 +70,16 @@ export const notFound = (access: CollectionAccess, id: string, verb: Verb): Mayb
     () => resourceNotFound,
   );
 
-/** Returns the file in a slot of a resource that the caller may read. */
+/** Returns the file in a slot of a resource that the caller may read, without a name that nobody is shown. */
 export function fileAt({ resource, mask }: ShownResource, slot: string): StoredFile | Problem {
   const part = readFiles(resource.files).find((one) => one.slot === slot);
-  return part === undefined || !showsFile(mask, slot) ? fileNotFound : part;
+  if (part === undefined || !showsFile(mask, slot)) return fileNotFound;
+  const isNameHidden = validatorIn(mask)?.isHidden(`${memberOf(part)}.name`) === true;
+  return isNameHidden ? { ...part, name: "" } : part;
 }
+
+const validatorIn = ({ rules }: Mask): ResourceValidator | undefined =>
+  rules && validatorOf(definitionOf(rules));
 
 /** When the bytes of a file came, and whether no other state has the same HTTP date. */
 export const dateOf = (resource: Resource, { uploadedAt, sharesDate }: StoredFile) =>
@@ -85,8 +90,7 @@ export const dateOf = (resource: Resource, { uploadedAt, sharesDate }: StoredFil
 /** Whether a caller sees the member that a file is in. */
 export function showsFile(mask: Mask, slot: string): boolean {
   const member = memberOf({ slot });
-  const validator = mask.rules && validatorOf(definitionOf(mask.rules));
-  return mask.shows(member) && validator?.isHidden(member) !== true;
+  return mask.shows(member) && validatorIn(mask)?.isHidden(member) !== true;
 }
 
 export const fileNotFound = new Problem("not-found", "The resource has no file at this address.");

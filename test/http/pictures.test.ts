@@ -304,6 +304,26 @@ describe("a description", () => {
     const etag = response.headers.get("etag") ?? "";
     assert.equal((await get(`${url}?description=true`, { "if-none-match": etag })).status, 304);
   });
+
+  it("has no part that the schema hides, and the file and its pictures have no hidden name", async () => {
+    const hidden = { name: { writeOnly: true }, sha256: { writeOnly: true } };
+    const schema = { properties: { file: { properties: hidden } } };
+    await define("unnamed", { schema, pictures: { sizes: [{ width: 10 }] }, signedUrls: true });
+    const url = await upload(await flag().png().toBuffer(), "image/png", "unnamed");
+    const described = await get(`${url}?description=true`);
+    const { width, height, preview, ...shown } = (await described.json()) as Record<string, string>;
+    const { body } = await client.get(url.replace("/file", ""));
+    assert.deepEqual(shown, JSON.parse(body).file);
+    assert.deepEqual(Object.keys(shown), ["type", "size", "url"]);
+    for (const query of ["", "?download=", "?width=10", "?description=true"]) {
+      const path = `${url}${query}`;
+      const { url: signed } = JSON.parse((await client.post("/-/signed-urls", { path })).body);
+      for (const response of [await get(path), await app.request(signed, { token: null })]) {
+        assert.equal(response.status, 200, path);
+        assert.doesNotMatch(response.headers.get("content-disposition") ?? "", /flag/, path);
+      }
+    }
+  });
 });
 
 describe("a broken picture", () => {

@@ -1,9 +1,12 @@
 // Turns a file into the picture or the description that is asked for, so that it is sent as a file is.
 
 import { createHash } from "node:crypto";
-import { fileView, type StoredFile } from "../../model/file.ts";
+import type { Rules } from "../../model/collection.ts";
+import { definitionOf } from "../../model/definition.ts";
+import { fileView, memberOf, type StoredFile } from "../../model/file.ts";
 import type { PictureFormat, PictureRequest } from "../../model/picture.ts";
 import { Problem } from "../../model/problem.ts";
+import { validatorOf } from "../../model/validator.ts";
 import type { RequestContext } from "../request/context.ts";
 
 /** What is sent instead of the file: its type, name, size and hash, and its bytes. */
@@ -34,11 +37,20 @@ export async function describePicture(
   const made = await services.pictures.describe(collection, part, caller);
   if (made === undefined || made instanceof Problem) return made;
   const description = JSON.parse(new TextDecoder().decode(made.bytes));
-  const view = { ...fileView(part, `${collectionUrl}/${context.param("id")}`), ...description };
+  const shown = shownView(part, `${collectionUrl}/${context.param("id")}`, collection.rules);
+  const view = { ...shown, ...description };
   const bytes = new TextEncoder().encode(JSON.stringify(view));
   const sha256 = createHash("sha256").update(bytes).digest("hex");
-  const [type, name] = ["application/json", `${part.name}.json`];
+  const [type, name] = ["application/json", part.name && `${part.name}.json`];
   return { part: { ...part, type, name, sha256, size: bytes.length }, bytes };
+}
+
+/** The file as its resource shows it. */
+function shownView(part: StoredFile, address: string, rules: Rules | undefined): object {
+  const [member, view] = [memberOf(part), fileView(part, address)];
+  if (rules === undefined) return view;
+  const visible = validatorOf(definitionOf(rules)).visible(JSON.stringify({ [member]: view }));
+  return JSON.parse(visible)[member];
 }
 
 /** `a.png` → `a.webp`; no name stays none. */
