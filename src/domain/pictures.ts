@@ -14,7 +14,7 @@ import {
   sizeText,
 } from "../model/picture.ts";
 import { Problem } from "../model/problem.ts";
-import { bytesOf, type Files, MissingFile } from "../store/files.ts";
+import { bytesOf, type Files, type FindReferenced, MissingFile } from "../store/files.ts";
 import type { CachedPicture, PictureCache } from "../store/pictures/cache.ts";
 import { type PictureTask, pictureLimits } from "../store/pictures/job.ts";
 import { NoRenderer, type Renderer } from "../store/pictures/renderer.ts";
@@ -74,6 +74,14 @@ export class Pictures {
   /** Removes what was rendered from files that are removed. */
   forget(keys: readonly string[]): Promise<void> {
     return this.#cache.remove(keys).catch(() => undefined);
+  }
+
+  /** Removes what is left of files that no resource refers to any more. */
+  async sweep(findReferenced: FindReferenced): Promise<void> {
+    for await (const keys of this.#cache.keys()) {
+      const referenced = await findReferenced(keys);
+      await this.forget(keys.filter((key) => !referenced.has(key)));
+    }
   }
 
   async close(): Promise<void> {

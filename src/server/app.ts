@@ -57,7 +57,7 @@ export interface App {
   hasFiles(): boolean;
   /** Rejects when the files belong to another store. Ignores an outage of theirs: they are asked for again. */
   claimFiles(): Promise<void>;
-  /** Removes files that no resource refers to, and returns their number. The first process calls it at start. */
+  /** Removes files that no resource refers to and their pictures, and returns their number. The first process calls it at start. */
   sweep(): Promise<number>;
   /** Removes unfinished uploads that have expired, and returns their number. */
   sweepUploads(): Promise<number>;
@@ -142,7 +142,11 @@ function build(
       for (const more of alsoReloaded) more();
     },
     onReload: (more) => void alsoReloaded.push(more),
-    sweep: () => lasting.uploads.sweep(sweepAge()),
+    async sweep() {
+      const count = await lasting.uploads.sweep(sweepAge());
+      await lasting.pictures.sweep(async (keys) => store.findReferencedFiles(keys));
+      return count;
+    },
     sweepUploads: () => lasting.resumableUploads.sweep(),
     writer: store.writer,
     announce: (address) =>

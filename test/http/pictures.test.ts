@@ -6,6 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import sharp, { type Metadata } from "sharp";
+import { assemble } from "../../src/server/app.ts";
+import { type Config, readConfig } from "../../src/server/config.ts";
+import { createLog } from "../../src/server/log.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { itLong } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
@@ -213,6 +216,42 @@ describe("a picture", () => {
     assert.equal((await client.remove(url.replace("/file", ""))).status, 204);
     assert.deepEqual(await filesIn(folder), before);
     assertProblem(await answerOf(get(`${url}?width=10`)), "not-found");
+  });
+
+  it("goes with the next sweep, when its file went without it", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "restante-"));
+    const config = readConfig({ flags: { data: folder }, environment: {}, cwd: folder });
+    assert.ok(!Array.isArray(config));
+    const swept = await assemble(config as Config, createLog("silent"));
+    try {
+      const send = async (method: string, path: string, type = "", body?: Buffer<ArrayBuffer>) => {
+        const length = { "content-type": type, "content-length": `${body?.length}` };
+        const init = { method, ...(body && { headers: length, body }) };
+        const response = await swept.systemFetch(new Request(`http://localhost${path}`, init));
+        assert.ok(response.status < 300, `${method} ${path}: ${response.status}`);
+        return response;
+      };
+      const picture = Buffer.from(await flag().png().toBuffer());
+      const definition = Buffer.from(JSON.stringify({ pictures: { sizes: [{ width: 10 }] } }));
+      const urls: string[] = [];
+      for (const name of ["dropped", "kept"]) {
+        await send("PUT", `/-/collections/${name}`, "application/json", definition);
+        const made = await send("POST", `/${name}`, "image/png", picture);
+        urls.push(((await made.json()) as { file: { url: string } }).file.url);
+      }
+      for (const url of urls) await send("GET", `${url}?width=10`);
+      const both = await filesIn(join(folder, "pictures"));
+      assert.equal(both.length, 2);
+      await send("DELETE", "/-/collections/dropped?confirm=dropped");
+      await swept.sweep();
+      const left = await filesIn(join(folder, "pictures"));
+      assert.equal(left.length, 1);
+      await send("GET", `${urls[1]}?width=10`);
+      assert.deepEqual(await filesIn(join(folder, "pictures")), left);
+    } finally {
+      await swept.close();
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it("is made again when what was kept is damaged", async () => {

@@ -14,6 +14,8 @@ export interface CachedPicture {
   readonly sha256: string;
 }
 
+/** The folder of temporary files. */
+const incoming = "incoming";
 /** Uses are noted to the hour, so that few reads write. */
 const useResolutionMs = 60 * 60 * 1000;
 /** What is removed at once, as a part of the limit. */
@@ -86,8 +88,18 @@ export class PictureCache {
     }
   }
 
+  /** Yields the keys of the files that something was rendered from, some at once. */
+  async *keys(): AsyncGenerator<readonly string[]> {
+    for (const directory of (await ignoreMissing(readdir(this.#folder))) ?? []) {
+      if (directory === incoming) continue;
+      const names = (await ignoreMissing(readdir(join(this.#folder, directory)))) ?? [];
+      const keys = new Set(names.map((name) => name.split(".", 1)[0] ?? ""));
+      if (keys.size > 0) yield [...keys];
+    }
+  }
+
   get #incoming(): string {
-    return join(this.#folder, "incoming");
+    return join(this.#folder, incoming);
   }
 
   #pathOf(name: string): string {
@@ -121,7 +133,7 @@ export class PictureCache {
       for (const name of (await ignoreMissing(readdir(join(this.#folder, directory)))) ?? []) {
         const path = join(this.#folder, directory, name);
         const stats = await ignoreMissing(stat(path));
-        const isIncoming = directory === "incoming";
+        const isIncoming = directory === incoming;
         if (stats !== undefined)
           entries.push({ path, size: stats.size, usedAt: stats.mtimeMs, isIncoming });
       }
