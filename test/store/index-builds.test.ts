@@ -247,6 +247,22 @@ describe("a node that stops while it builds", () => {
       assert.deepEqual(kinds(await other.commit([twice])), ["conflict"]);
     }),
   );
+
+  it("leaves one also when the clock of the database was set back", within(120_000), () =>
+    databases.in(async (database) => {
+      const [one, other] = [await database.open(), await database.open()];
+      await fill(one);
+      await one.commit([define(typed({ unique: ["n"] }))]);
+      await one.close();
+      const ahead = Date.now() + 365 * 24 * 3_600_000;
+      await database.admin(async (sql) => {
+        const builder = JSON.stringify({ builder: ["gone", ahead] });
+        await sql`UPDATE builds SET state = (state::jsonb || ${builder}::text::jsonb)::text`;
+      });
+      assert.equal(await ended(other), undefined);
+      assert.deepEqual(await idsOf(other, last), [`id-${count - 1}`, `id-${count - 2}`]);
+    }),
+  );
 });
 
 describe("a process that is killed while it builds", () => {

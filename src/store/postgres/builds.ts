@@ -95,7 +95,8 @@ export class Builder {
     const { part, definition, version, build, now } = running;
     if (phaseOf(build.state) === "none") return false;
     const [node, at] = build.state.builder ?? [this.#node, 0];
-    if (node !== this.#node && now - at < lostAfterMs) return false;
+    // A step in the future was taken before the clock was set back.
+    if (node !== this.#node && Math.abs(now - at) < lostAfterMs) return false;
     if (isFailed(build)) return running;
     const limit = this.#size.rowsFor(`${part} ${phaseOf(build.state)}`);
     const next = await rebuildStep(sql, part, definition, build, limit);
