@@ -31,6 +31,8 @@ export interface IndexBuild {
   /** The names of the indexes whose values have to be compared. */
   readonly unique: readonly string[];
   readonly dropped: readonly string[];
+  /** Indexes of the former definition whose entries are or will be deleted before it can come back. */
+  readonly gone?: readonly string[];
   /** The last resource that is indexed. */
   readonly seq: number;
   /** The last entry that is compared. */
@@ -123,8 +125,7 @@ export function plansOf(definition: string, build: StoredBuild | undefined): Bui
   if (!build || !isOpen(build.state)) return { read: plan, write: plan };
   const { stale, areWordsStale, built, isSearchBuilt } = build.state;
   const { indexes, ...search } = plan;
-  const former = formerPlan(build);
-  const kept = former.indexes.filter(({ name }) => !stale.includes(name) && !built.includes(name));
+  const kept = keptIndexes(formerPlan(build), build.state);
   const written = indexes
     .filter(({ name }) => !stale.includes(name))
     .map((index) => {
@@ -151,6 +152,10 @@ export function requireIndex({ indexes }: IndexPlan, name: string): void {
   if (!indexes.some((index) => index.name === name))
     throw new Outage("busy", `the index of ${name} is not complete yet`);
 }
+
+/** The indexes of the former definition that are complete. */
+const keptIndexes = ({ indexes }: IndexPlan, { stale, built, gone = [] }: IndexBuild) =>
+  indexes.filter(({ name }) => ![stale, built, gone].some((names) => names.includes(name)));
 
 const formerPlan = ({ former }: StoredBuild): IndexPlan =>
   former === "" ? emptyIndexPlan : indexPlanOf(former);
@@ -194,6 +199,7 @@ export function planBuild(
     isBuilt: built.length === 0 && !isSearchBuilt,
     unique: compared,
     dropped: changes.deletedIndexes.filter((name) => !stale.includes(name)),
+    gone: unique([...(open && open.former !== "" ? (open.state.gone ?? []) : []), ...stale]),
     ...startOfCheck,
     ...{ seq: 0, done: 0, total: passes * rows },
     clashes: isReturn ? open.state.clashes : [],
@@ -209,12 +215,11 @@ const startOfCheck = { checked: [minKey, Number.MAX_SAFE_INTEGER] } as const;
  * the definition has others or none: then they were deleted first.
  */
 function completePlan(definition: string, build: StoredBuild): IndexPlan {
-  const { stale, built, isSearchBuilt, areWordsStale } = build.state;
+  const { isSearchBuilt, areWordsStale } = build.state;
   const plan = build.former === "" ? plansOf(definition, build).read : formerPlan(build);
-  const indexes = plan.indexes.filter(({ name }) => !stale.includes(name) && !built.includes(name));
-  const { indexes: _, ...search } = plan;
+  const indexes = keptIndexes(plan, build.state);
   const hasWords = !isSearchBuilt && !areWordsStale && isSameSearch(plan, indexPlanOf(definition));
-  return hasWords ? { ...search, indexes } : { indexes, searchable: [] };
+  return { ...(hasWords ? plan : { searchable: [] }), indexes };
 }
 
 /** Whether an index that is being built is the same in the next definition, so that its rows can stay. */

@@ -21,7 +21,10 @@ export const hasSameIndexes = (one: SourceCollection, other: SourceCollection): 
   indexesOf(one) === indexesOf(other);
 
 const indexesOf = ({ definition, build }: SourceCollection): string =>
-  JSON.stringify([definition, build?.former, build?.state.built, build?.state.unique.length]);
+  JSON.stringify([
+    ...[definition, build?.former, build?.state.unique.length],
+    ...[build?.state.built, build?.state.gone],
+  ]);
 
 export class PartReplica {
   readonly #collection: SourceCollection;
