@@ -24,6 +24,8 @@ interface Description {
   readonly owner: string | null;
   /** Whose number of uploads it counts for. */
   readonly caller: string;
+  /** Whose Idempotency-Key it has: then another token cannot carry out the request once more. */
+  readonly keyOwner?: string | null;
   readonly maxBytes: number;
   /** Null until the client names it. */
   readonly length: number | null;
@@ -91,7 +93,7 @@ export class ResumableUploads {
   async create(
     access: CollectionAccess,
     permission: CollectionPermission,
-    upload: Pick<Description, "request" | "caller" | "maxBytes" | "length">,
+    upload: Pick<Description, "request" | "caller" | "keyOwner" | "maxBytes" | "length">,
   ): Promise<ResumableUpload | Problem> {
     const { caller, length } = upload;
     await this.#noteAll();
@@ -107,11 +109,13 @@ export class ResumableUploads {
 
   /** Returns the upload of this caller, and ends a transfer to it that is in progress. */
   async find(principal: Principal, id: string): Promise<ResumableUpload | Problem> {
-    this.#transfers.get(id)?.abort();
-    const found = await this.#partial.find(id);
-    if (found === undefined) return notFound;
+    const found = await this.#partial.find(id, (description) => {
+      const isOwn = mayContinue(principal, { description });
+      if (isOwn) this.#transfers.get(id)?.abort();
+      return isOwn;
+    });
+    if (found === undefined || !mayContinue(principal, found)) return notFound;
     const upload = this.#read(id, { ...found, description: read(found) });
-    if (upload.owner !== null && upload.owner !== ownerOf(principal)) return notFound;
     if (upload.expiresAt < this.#settings.clock()) return notFound;
     return found.pieces < maxPieces ? upload : manyPieces;
   }
@@ -247,7 +251,14 @@ export interface UploadRoom {
   readonly reason: "length" | "maxBytes" | "budget";
 }
 
-const read = ({ description }: PartialUpload): Description => JSON.parse(description);
+type Described = Pick<PartialUpload, "description">;
+
+const read = ({ description }: Described): Description => JSON.parse(description);
+
+function mayContinue(principal: Principal, upload: Described): boolean {
+  const { owner } = read(upload);
+  return owner === null || owner === ownerOf(principal);
+}
 
 /** A subject may continue with another of its tokens. */
 const ownerOf = ({ subject, token, kind }: Principal): string | null =>

@@ -77,8 +77,14 @@ export interface PartialUploads {
   create(id: string, description: string): Promise<void>;
   /** Replaces the description of an upload, if there is one. */
   describe(id: string, description: string): Promise<void>;
-  /** Ends an append in progress, whose bytes so far are kept, so that the size is final. */
-  find(id: string): Promise<PartialUpload | undefined>;
+  /**
+   * Ends an append in progress, whose bytes so far are kept, so that the size is final. An unfinished upload
+   * whose description is not allowed is not found, and goes on.
+   */
+  find(
+    id: string,
+    isAllowed?: (description: string) => boolean,
+  ): Promise<PartialUpload | undefined>;
   /**
    * Ends an append in progress, and appends bytes at `offset`. Resolves with the new size when they are on
    * disk. When the source fails, what has arrived is kept, and the error is thrown. When `isValid` returns

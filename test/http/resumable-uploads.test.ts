@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -14,7 +14,7 @@ import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { captureLog } from "./captured-log.ts";
 import { Client } from "./client.ts";
-import { assertProblem } from "./expect.ts";
+import { type Answer, assertProblem } from "./expect.ts";
 import { file, form, hashOf, type Shown, text } from "./multipart.ts";
 import { at, last, more, partial, sendPart, UploadClient } from "./upload-client.ts";
 
@@ -525,6 +525,58 @@ describe("the caller", () => {
       assertProblem(await other.send("DELETE", path), "not-found");
     }
     assert.equal((await owner.patch(path, 3, abc, last)).status, 201);
+  });
+
+  it("is not interrupted by others", async () => {
+    const bytes = randomBytes(100_000);
+    const token = await app.token("scans:create");
+    const path = await new UploadClient(app, token).begin("/scans", png);
+    const headers = {
+      ...{ ...partial, ...last, ...at(0), "content-length": "100000" },
+      authorization: `Bearer ${token}`,
+    };
+    const wire = await sendPart(app.port, ["PATCH", path], headers, bytes.subarray(0, 50_000));
+    await untilWritten(path, 50_000);
+    for (const other of [new UploadClient(app, null), uploads]) {
+      assertProblem(await other.send("GET", path), "not-found");
+      assertProblem(await other.patch(path, 50_000, abc), "not-found");
+      assertProblem(await other.send("DELETE", path), "not-found");
+    }
+    wire.write(bytes.subarray(50_000));
+    assert.equal((await wire.response())?.status, 201);
+    wire.destroy();
+  });
+
+  it("creates one resource, also when another of its tokens sends the end once more", async () => {
+    const scopes = ["scans:create"];
+    const tokens = await Promise.all(
+      ["phone", "tablet"].map(async (name) => {
+        const made = await client.post("/-/tokens", { name, subject: "ann", scopes });
+        return JSON.parse(made.body).token as string;
+      }),
+    );
+    const [phone, tablet] = tokens.map((token) => new UploadClient(app, token));
+    assert.ok(phone && tablet);
+    for (const key of [{}, { "idempotency-key": '"own"' }]) {
+      const path = await phone.begin("/scans", { ...png, ...key });
+      const headers = {
+        ...{ ...partial, ...last, ...at(0), "content-length": "3" },
+        authorization: `Bearer ${tokens[0]}`,
+      };
+      const wire = await sendPart(app.port, ["PATCH", path], headers, abc.subarray(0, 2));
+      await untilWritten(path, 2);
+      // The end cannot be noted, as when the server is killed at that moment.
+      const note = join(files, "finished", idOf(path));
+      await mkdir(note, { recursive: true });
+      wire.write(abc.subarray(2));
+      const first = await wire.response();
+      assert.equal(first?.status, 201);
+      await rmdir(note);
+      const again: Answer = await tablet.patch(path, 3, new Uint8Array(), last);
+      assert.equal(again.status, 201, again.body);
+      assert.equal(again.headers.get("location"), first?.headers.location);
+      wire.destroy();
+    }
   });
 
   it("cannot continue with a token that was revoked", async () => {

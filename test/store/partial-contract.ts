@@ -65,6 +65,18 @@ const anyTexts = [
 ];
 
 export function partialContract(test: Test): void {
+  test("goes on when it is not for the one who asks", async ({ files: { partial }, second }) => {
+    const id = await created(partial, "mine");
+    const [first, rest] = [randomBytes(70_000), randomBytes(10)];
+    const { bytes, reached, release } = heldSource(first, rest);
+    const appending = partial.append(id, 0, bytes);
+    await reached;
+    assert.equal(await second().partial.find(id, (text) => text === "other"), undefined);
+    release();
+    assert.equal(await appending, 70_010);
+    assert.equal((await second().partial.find(id, (text) => text === "mine"))?.size, 70_010);
+  });
+
   test("has any text as its description", async ({ files: { partial } }) => {
     for (const text of anyTexts) {
       const id = await created(partial, text);

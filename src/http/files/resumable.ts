@@ -7,7 +7,7 @@ import { Problem } from "../../model/problem.ts";
 import { isFile } from "../body/file-type.ts";
 import { maxUploadBytesOf } from "../body/upload.ts";
 import { readCoding } from "../headers/content-coding.ts";
-import { readKey } from "../headers/idempotency-key.ts";
+import { keyOwnerOf, readKey } from "../headers/idempotency-key.ts";
 import { isCsv, isForm, isNdjson, typeOf } from "../headers/media-type.ts";
 import {
   booleanField,
@@ -72,7 +72,10 @@ async function begin(
   const rejected = [length, readKey(request.headers), readCoding(request.headers)].find(isProblem);
   if (rejected !== undefined) return rejected;
   const caller = context.principal.subject ?? networkOf(addressOf(context));
-  const wanted = { request: requestOf(context), caller, maxBytes, length: length as number | null };
+  const wanted = {
+    ...{ request: requestOf(context), caller, keyOwner: keyOwnerOf(context) },
+    ...{ maxBytes, length: length as number | null },
+  };
   const upload = await services.resumableUploads.create(collection, permission, wanted);
   if (upload instanceof Problem) return upload;
   const location = `${services.base}/-/uploads/${upload.id}`;

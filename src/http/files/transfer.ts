@@ -109,7 +109,8 @@ async function performRequest(
   const { services } = context;
   const request = requestOf(context, upload, bytes);
   const inner = new RequestContext(services, request, context.requestId);
-  Object.assign(inner, { principal, path: upload.request.path, query: upload.request.query });
+  const { path, query } = upload.request;
+  Object.assign(inner, { principal, path, query, keyOwner: upload.keyOwner });
   const { client, clientAddress, inClearText } = context;
   Object.assign(inner, { client, clientAddress, inClearText });
   try {

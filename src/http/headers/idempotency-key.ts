@@ -32,6 +32,7 @@ interface KeyedRequest {
   readonly path: string;
   readonly query: string;
   readonly principal: Principal;
+  readonly keyOwner?: string | null | undefined;
   readonly services: { readonly keyLifetimeMs: number };
 }
 
@@ -49,10 +50,16 @@ export function idempotencyKeyOf(
     .update(`${context.request.method} ${context.path}?${context.query}\n`)
     .update(body)
     .digest("base64url");
-  const { token, subject } = context.principal;
-  const owner = token?.id ?? subject ?? `anonymous:${fingerprint}`;
+  const owner = keyOwnerOf(context) ?? `anonymous:${fingerprint}`;
   return { owner, key, fingerprint, at, expiresAt: at + context.services.keyLifetimeMs };
 }
+
+/** Returns whose keys the caller uses; null for one who is known by what it sends. */
+export const keyOwnerOf = ({
+  principal,
+  keyOwner,
+}: Pick<KeyedRequest, "principal" | "keyOwner">) =>
+  keyOwner === undefined ? (principal.token?.id ?? principal.subject ?? null) : keyOwner;
 
 /** Marks the response as the stored one of an earlier request. */
 export const replayedHeader = "Idempotency-Replayed";

@@ -164,6 +164,8 @@ export class RequestContext {
   /** The kind of the problem that the response is. */
   problem: ProblemKind | undefined = undefined;
   principal: Principal = anonymous;
+  /** Set when another request began this one, with the Idempotency-Key of its caller. */
+  keyOwner: string | null | undefined;
   /** Set when the request has no token but a signature in its URL. */
   signed: Signed | undefined = undefined;
   #collection: CollectionAccess | undefined;

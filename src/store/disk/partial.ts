@@ -53,14 +53,17 @@ export class DiskPartialUploads implements PartialUploads {
       await mapDiskError(ignoreMissing(replaceFile(this.#directoryOf(id), description, text)));
   }
 
-  async find(id: string): Promise<PartialUpload | undefined> {
+  async find(id: string, isAllowed = anyText): Promise<PartialUpload | undefined> {
     if (!isKey(id)) return undefined;
     const findFinished = () => mapDiskError(ignoreMissing(this.#readFinished(id)));
+    const findUnfinished = () => this.#findUnfinished(id, isAllowed);
     // One that is finished meanwhile is found at the end.
-    return (await findFinished()) ?? (await this.#findUnfinished(id)) ?? (await findFinished());
+    return (await findFinished()) ?? (await findUnfinished()) ?? (await findFinished());
   }
 
-  async #findUnfinished(id: string): Promise<PartialUpload | undefined> {
+  async #findUnfinished(id: string, isAllowed: typeof anyText) {
+    const text = await mapDiskError(ignoreMissing(this.#readDescription(id)));
+    if (text === undefined || !isAllowed(text)) return undefined;
     const pieces = await mapDiskError(this.#endAppend(id));
     return pieces && mapDiskError(this.#read(id, pieces));
   }
@@ -205,10 +208,14 @@ export class DiskPartialUploads implements PartialUploads {
     const times = [directory, join(directory, latest)].map((path) => ignoreMissing(stat(path)));
     const changedAt = Math.max(...(await Promise.all(times)).map((each) => each?.mtimeMs ?? 0));
     // Read last: what is removed meanwhile has no time.
-    const text = await ignoreMissing(readFile(join(directory, description), "utf8"));
+    const text = await ignoreMissing(this.#readDescription(id));
     if (text === undefined || endOf(pieces) === "cancelled") return undefined;
     const more = { pieces: pieces.length, changedAt, isFinished: false };
     return { description: text, size: sizeOf(pieces), ...more };
+  }
+
+  #readDescription(id: string): Promise<string> {
+    return readFile(join(this.#directoryOf(id), description), "utf8");
   }
 
   async #readFinished(id: string): Promise<PartialUpload> {
@@ -243,6 +250,8 @@ async function isExpired(
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+const anyText = (_: string): boolean => true;
 
 /** The rename is atomic: a reader finds the former text or the new one. */
 async function replaceFile(directory: string, name: string, text: string): Promise<void> {

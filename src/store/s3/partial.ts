@@ -41,6 +41,7 @@ import {
 import { upload } from "./upload.ts";
 
 const nothing = new Uint8Array();
+const anyText = (_: string): boolean => true;
 
 export class S3PartialUploads implements PartialUploads {
   readonly #client: S3Client;
@@ -64,11 +65,12 @@ export class S3PartialUploads implements PartialUploads {
     if (!(await isThere())) await removeObject(this.#client, changedOf(id));
   }
 
-  async find(id: string): Promise<PartialUpload | undefined> {
+  async find(id: string, isAllowed = anyText): Promise<PartialUpload | undefined> {
     if (!isKey(id)) return undefined;
     const findFinished = () => this.#findFinished(id);
+    const findUnfinished = () => this.#findUnfinished(id, isAllowed);
     // One that is finished meanwhile is found at the end.
-    return (await findFinished()) ?? (await this.#findUnfinished(id)) ?? (await findFinished());
+    return (await findFinished()) ?? (await findUnfinished()) ?? (await findFinished());
   }
 
   async #findFinished(id: string): Promise<PartialUpload | undefined> {
@@ -79,9 +81,11 @@ export class S3PartialUploads implements PartialUploads {
     return { description, size: 0, pieces: 0, changedAt, isFinished: true };
   }
 
-  async #findUnfinished(id: string): Promise<PartialUpload | undefined> {
+  async #findUnfinished(id: string, isAllowed: typeof anyText) {
+    const text = await readText(this.#client, descriptionOf(id));
+    if (text === undefined || !isAllowed(text)) return undefined;
     const state = await this.#endAppend(id);
-    return state && this.#read(id, state);
+    return state && this.#read(id, state, text);
   }
 
   async append(
@@ -254,10 +258,15 @@ export class S3PartialUploads implements PartialUploads {
     return text === undefined ? nothingSent : (JSON.parse(text) as Piece);
   }
 
-  async #read(id: string, { objects, pieces, end }: State): Promise<PartialUpload | undefined> {
+  /** `known` is the description that the upload began with. */
+  async #read(
+    id: string,
+    { objects, pieces, end }: State,
+    known?: string,
+  ): Promise<PartialUpload | undefined> {
     const isChanged = objects.some(({ name }) => name === changedOf(id));
     const name = isChanged ? changedOf(id) : descriptionOf(id);
-    const description = await readText(this.#client, name);
+    const description = (isChanged ? undefined : known) ?? (await readText(this.#client, name));
     if (description === undefined || end === "cancelled") return undefined;
     const changedAt = Date.now() - Math.min(...objects.map(({ ageMs }) => ageMs));
     const more = { pieces: pieces.length, changedAt, isFinished: false };
