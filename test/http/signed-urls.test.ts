@@ -8,6 +8,7 @@ import { captureLog } from "./captured-log.ts";
 import { Client, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
 import { file, form, type Shown } from "./multipart.ts";
+import { sendPart } from "./upload-client.ts";
 
 const realNow = Date.now;
 let ahead = 0;
@@ -194,6 +195,21 @@ describe("a signed URL", () => {
     assert.equal((await read(JSON.parse(answer.body).url)).body, "x");
     await define("open", { signedUrls: true });
     await assertRefused(JSON.parse(answer.body).url, /may no longer read/);
+  });
+
+  it("of a public file is signed without a token, also when the body comes later", async () => {
+    await define("open", { signedUrls: true, access: { read: "public" } });
+    const { url } = await upload("x", "open");
+    const body = Buffer.from(JSON.stringify({ path: url }));
+    const headers = { "content-type": "application/json", "content-length": `${body.length}` };
+    const target = ["POST", "/-/signed-urls"] as const;
+    const wire = await sendPart(app.port, target, headers, body.subarray(0, 1));
+    // A request on another connection is answered, so the head of the first one has been read.
+    assert.equal((await read(url)).status, 200);
+    wire.write(body.subarray(1));
+    const answer = await wire.response();
+    assert.equal(answer?.status, 200, `${answer?.body}`);
+    wire.destroy();
   });
 
   it("is not in the log", async () => {

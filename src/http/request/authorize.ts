@@ -64,7 +64,8 @@ export function authorizeAgain(
   return then(context.services.access.renew(context.principal), (current) => {
     if (current instanceof Problem) return current;
     context.principal = current;
-    return checkPermission(context, permission);
+    const needsNone = permission === "optional-token" && current.kind === "anonymous";
+    return needsNone ? undefined : checkPermission(context, permission);
   });
 }
 
