@@ -72,10 +72,16 @@ export const dataField = "data";
 /** Browsers set it to the name of the encoding (HTML §4.10.22.4), which is always UTF-8 here. */
 const charsetField = "_charset_";
 
-/** Whether the hidden honeypot field is filled in. */
-export function isHoneypotFilled(pairs: readonly Pair[], rules: Rules | undefined): boolean {
+/** Whether the hidden honeypot field is filled in, with a text or a file. */
+export function isHoneypotFilled(
+  pairs: readonly Pair[],
+  rules: Rules | undefined,
+  files: readonly { readonly field: string }[] = [],
+): boolean {
   const honeypot = rules && definitionOf(rules).honeypot;
-  return honeypot !== undefined && pairs.some(([name, text]) => name === honeypot && text !== "");
+  if (honeypot === undefined) return false;
+  const hasText = pairs.some(([name, text]) => name === honeypot && text !== "");
+  return hasText || files.some(({ field }) => field === honeypot);
 }
 
 interface Filled {

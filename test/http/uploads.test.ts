@@ -410,10 +410,12 @@ describe("a rejected upload leaves nothing behind", () => {
   it("when it fills in a honeypot, which looks like success", async () => {
     await define("contact", { honeypot: "url" });
     const before = await filesIn(files);
-    const { status } = await post(form([photo, text("url", "http://spam.test")]), {}, "/contact");
-    assert.equal(status, 201);
-    assert.equal(await app.total("contact"), 0);
-    assert.deepEqual(await filesIn(files), before);
+    for (const filled of [text("url", "http://spam.test"), file("url", "spam.txt", "spam")]) {
+      const { status } = await post(form([photo, filled]), {}, "/contact");
+      assert.equal(status, 201);
+      assert.equal(await app.total("contact"), 0);
+      assert.deepEqual(await filesIn(files), before);
+    }
   });
 });
 

@@ -176,7 +176,7 @@ class Form {
     const metadata = parts.map(({ key: _, ...shown }) => shown);
     const fingerprint = Buffer.from(JSON.stringify([this.#pairs, metadata]));
     if (this.#permission !== "create") return { draft, text, files: parts, fingerprint };
-    const isTrapped = isHoneypotFilled(this.#pairs, this.#rules);
+    const isTrapped = isHoneypotFilled(this.#pairs, this.#rules, this.#files);
     const files = isTrapped || draft.id !== undefined ? [] : parts;
     return { draft, text, files, fingerprint, isHoneypotFilled: isTrapped };
   }
