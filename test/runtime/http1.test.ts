@@ -102,8 +102,8 @@ describe("any bytes", () => {
     request.fields.some(([name]) => name === "content-length" || name === "transfer-encoding");
 
   function checkResponses(reading: Reading, sentBefore: Buffer, sent: Buffer): void {
-    const { requests, end } = reading;
-    const methods = [...requests.map(({ method }) => method)];
+    const { requests, end, lastMethod } = reading;
+    const methods = [...requests.map(({ method }) => method), lastMethod ?? ""];
     const before = readResponses(sentBefore, methods);
     const all = readResponses(sent, methods);
     const errors = all.slice(requests.length);

@@ -1,6 +1,8 @@
 // Requests that are rejected before the application: with a problem.
 
 import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import { send } from "./raw-connection.ts";
 import { maxHeaderBytes, start, type TestServer } from "./test-server.ts";
@@ -325,4 +327,24 @@ describe("rejected with a problem", () => {
       assert.ok(Date.parse(response.headers.date ?? "") > 0);
     });
   }
+
+  it("without a body, when the method is HEAD", async () => {
+    const all = [...hosts, ...framing, ...fields, ...targets, ...methodsAndVersions];
+    const heads = all.flatMap(({ bytes, status, halfClose = false }) =>
+      typeof bytes === "string" && /^(GET|POST) .*HTTP\/1\.1\r\n/.test(bytes)
+        ? [{ bytes: bytes.replace(/^\w+/, "HEAD"), status, halfClose }]
+        : [],
+    );
+    assert.ok(heads.length > 20);
+    for (const { bytes, status, halfClose } of heads) {
+      const socket = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
+      if (halfClose) socket.end(bytes);
+      else socket.write(bytes);
+      const received = await text(socket);
+      socket.destroy();
+      assert.equal(received.slice(0, 13), `HTTP/1.1 ${status} `, bytes.slice(0, 200));
+      assert.match(received, /\r\nContent-Length: [1-9]/);
+      assert.equal(received.indexOf("\r\n\r\n"), received.length - 4, received);
+    }
+  });
 });

@@ -84,6 +84,10 @@ export class ActiveRequest implements Client {
     return this.#state !== "handling";
   }
 
+  get method(): string {
+    return this.#head.method;
+  }
+
   get hasSentResponse(): boolean {
     return this.#state === "responded";
   }

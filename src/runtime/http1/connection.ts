@@ -192,6 +192,7 @@ export class Connection implements ConnectionControls {
       return false;
     }
     if (isError(head)) {
+      this.#input = input.subarray(start);
       this.#reject(head);
       return false;
     }
@@ -224,24 +225,24 @@ export class Connection implements ConnectionControls {
     active.cancel(error.detail);
     if (hasSentResponse) this.#closeSocket();
     else if (hasResponse) this.destroy();
-    else this.#reject(error);
+    else this.#reject(error, active.method);
   }
 
-  /** Answers bytes that are not a valid request, and closes the connection. */
-  #reject(error: HttpError): void {
+  /** Answers bytes that are not a valid request, and closes the connection. The response to HEAD has no body. */
+  #reject(error: HttpError, method = isHead(this.#input) ? "HEAD" : ""): void {
     this.#active = undefined;
     this.#state = "rejecting";
     this.#since = this.serving.now;
     this.#input = nothing;
     this.resume();
-    this.#sendError(error).catch(() => this.destroy());
+    this.#sendError(error, method).catch(() => this.destroy());
   }
 
-  async #sendError({ status, detail }: HttpError): Promise<void> {
+  async #sendError({ status, detail }: HttpError, method: string): Promise<void> {
     const response = this.serving.errorResponse(status, detail);
     const body = plainBody(response) ?? (await response.text());
     const whole = responseOf(body, { status: response.status, headers: response.headers });
-    sendResponse(whole, this.output, { method: "", minor: 1, closes: true });
+    sendResponse(whole, this.output, { method, minor: 1, closes: true });
     this.output.whenDrained(() => this.#linger());
   }
 
@@ -285,3 +286,5 @@ export class Connection implements ConnectionControls {
     this.#socket.resume();
   }
 }
+
+const isHead = (input: Buffer): boolean => input.toString("latin1", 0, 5) === "HEAD ";

@@ -17,6 +17,8 @@ export interface Reading {
   readonly end: "nothing" | "part" | "error" | "closed";
   /** A request whose body is not whole or not valid; the application may see it. */
   readonly cut: ReadRequest | undefined;
+  /** The method of what follows, as far as the response to it depends on that. */
+  readonly lastMethod: "HEAD" | undefined;
 }
 
 /** Thrown where the bytes are no request, and where they end too early. */
@@ -32,6 +34,10 @@ class Rest {
 
   get isEmpty(): boolean {
     return this.#text === "";
+  }
+
+  get isHead(): boolean {
+    return this.#text.startsWith("HEAD ");
   }
 
   get length(): number {
@@ -63,20 +69,22 @@ export function readStream(bytes: Buffer, maxHeaderBytes: number): Reading {
   const rest = new Rest(bytes);
   const requests: ReadRequest[] = [];
   let cut: ReadRequest | undefined;
+  let lastMethod: Reading["lastMethod"];
   try {
     for (;;) {
       rest.skip("\r\n");
-      if (rest.isEmpty) return { requests, end: "nothing", cut: undefined };
+      lastMethod = rest.isHead ? "HEAD" : undefined;
+      if (rest.isEmpty) return { requests, end: "nothing", cut: undefined, lastMethod };
       cut = undefined;
       const head = readHead(takeHead(rest, maxHeaderBytes), maxHeaderBytes);
       cut = head.request;
       const body = Buffer.from(readBody(rest, head), "latin1");
       requests.push({ ...head.request, body });
-      if (head.isLast) return { requests, end: "closed", cut: undefined };
+      if (head.isLast) return { requests, end: "closed", cut: undefined, lastMethod };
     }
   } catch (error) {
-    if (error instanceof Bad) return { requests, end: "error", cut };
-    if (error instanceof Short) return { requests, end: "part", cut };
+    if (error instanceof Bad) return { requests, end: "error", cut, lastMethod };
+    if (error instanceof Short) return { requests, end: "part", cut, lastMethod };
     throw error;
   }
 }
