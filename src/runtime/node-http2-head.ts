@@ -86,10 +86,14 @@ function findSizeError(
   return sectionBytes > maxBytes ? sectionTooLarge(maxBytes) : undefined;
 }
 
+const visible = /^[!-~]+$/;
+
 function findTargetError(path: string, method: string): HttpError | undefined {
   if (method === "CONNECT") return proxyNotSupported;
   if (!path.startsWith("/") && path !== "*")
     return malformed("The path must begin with a slash (RFC 9113 §8.3.1).");
+  if (!visible.test(path))
+    return malformed("The path has characters that must be percent-encoded (RFC 3986 §2.1).");
   const target = readTarget(path, method);
   return "status" in target ? target : undefined;
 }

@@ -262,6 +262,7 @@ describe("answers over HTTP/2", () => {
   const rejected: Readonly<Record<string, readonly [number, Record<string, string>]>> = {
     "/a/../b": [400, {}],
     "/a\\b": [400, {}],
+    "/\u00e4": [400, {}],
     "/expects": [417, { expect: "200-ok" }],
     "/large": [431, { "x-large": "x".repeat(17_000) }],
   };
