@@ -87,3 +87,8 @@ export interface Ready {
 export interface List<Item> {
   readonly data: readonly Item[];
 }
+
+export interface Page<Item> extends List<Item> {
+  readonly total: number;
+  readonly pages: number;
+}

@@ -46,9 +46,9 @@ const namesIn = (texts: readonly string[]): readonly string[] =>
 export const listTokens = (config: Config): Promise<void> =>
   withStoreToRead(config, async ({ tokens }) => {
     const now = Date.now();
-    const list = await tokens.list(system);
+    const list = await tokens.list(system, { offset: 0, limit: Number.MAX_SAFE_INTEGER });
     if (list instanceof Problem) throw new CliError(1, list.detail);
-    const rows = list.map((token) => row(token, now));
+    const rows = list.tokens.map((token) => row(token, now));
     console.log(
       table([
         ["id", "name", "subject", "scopes", "roles", "created", "expires", "last used", "state"],

@@ -1,13 +1,12 @@
 // Creates, lists and revokes tokens.
 
 import { createHash } from "node:crypto";
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { newId } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import { type CheckedTokenRequest, readTokenRequest } from "../model/schemas/token.ts";
 import { hashSecret, newSecret, type Token } from "../model/token.ts";
-import type { Store } from "../store/store.ts";
+import type { Store, TokenRange } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
 import { TokenUses } from "./token-uses.ts";
 
@@ -15,6 +14,11 @@ import { TokenUses } from "./token-uses.ts";
 export interface TokenKey {
   readonly owner: string;
   readonly key: string;
+}
+
+export interface TokenList {
+  readonly tokens: readonly Token[];
+  readonly total: number;
 }
 
 export interface IssuedToken {
@@ -34,16 +38,19 @@ export class Tokens {
     this.#uses = uses;
   }
 
-  list(principal: Principal): MaybePromise<readonly Token[] | Problem> {
+  /** Returns a part of the tokens in the order of their ids, and how many there are. */
+  async list(principal: Principal, range: TokenRange): Promise<TokenList | Problem> {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
-    return then(this.#store.tokens(), (tokens) => tokens.map((each) => this.#uses.latest(each)));
+    const total = await this.#store.countTokens();
+    const tokens = await this.#store.tokens(range);
+    return { tokens: tokens.map((each) => this.#uses.latest(each)), total };
   }
 
   async find(principal: Principal, id: string): Promise<Token | Problem> {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
-    const token = (await this.#store.tokens()).find((each) => each.id === id);
+    const token = await this.#store.findToken(id);
     return token === undefined ? tokenNotFound : this.#uses.latest(token);
   }
 
@@ -87,7 +94,7 @@ export class Tokens {
   async createFirstAdmin(principal: Principal, secret: string): Promise<boolean | Problem> {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
-    if ((await this.#store.tokens()).length > 0) return false;
+    if ((await this.#store.countTokens()) > 0) return false;
     const request = { name: "first admin", scopes: ["admin"], roles: [], expiresAt: null };
     const token = tokenOf(firstId, secret, request, this.#clock());
     const [outcome] = await this.#store.commit([{ kind: "create-token", token }]);

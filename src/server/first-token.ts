@@ -22,8 +22,8 @@ export async function makeFirstToken(tokens: Tokens, given?: string): Promise<st
  * before it stores the token. Returns the path of the file.
  */
 export async function writeFirstToken(tokens: Tokens, folder: string): Promise<string | undefined> {
-  const existing = await tokens.list(system);
-  if (existing instanceof Problem || existing.length > 0) return undefined;
+  const existing = await tokens.list(system, { offset: 0, limit: 1 });
+  if (existing instanceof Problem || existing.total > 0) return undefined;
   const secret = newSecret();
   const path = join(folder, "admin-token");
   // The name is temporary until the token is valid: another node may create it at the same time.

@@ -75,7 +75,10 @@ export interface Store extends Erasing {
   fileBytes(owner?: string): MaybePromise<number>;
   /** Returns the token with this hash, even if it is expired or revoked. */
   token(hash: string): MaybePromise<Token | undefined>;
-  tokens(): MaybePromise<readonly Token[]>;
+  findToken(id: string): MaybePromise<Token | undefined>;
+  /** Returns tokens in the order of their ids; without a range all of them. */
+  tokens(range?: TokenRange): MaybePromise<readonly Token[]>;
+  countTokens(): MaybePromise<number>;
 
   /**
    * Applies all changes in one transaction, in order; each succeeds or fails on its own. Resolves with
@@ -106,6 +109,11 @@ export interface BuildProgress {
   readonly total: number;
   /** The first values that are not unique. */
   readonly clashes: readonly Clash[];
+}
+
+export interface TokenRange {
+  readonly offset: number;
+  readonly limit: number;
 }
 
 export interface Range {

@@ -58,10 +58,11 @@ describe("the last use of a token", () => {
     for (let now = 1_000_000; now < 1_010_000; now += 100)
       for (const token of tokens) uses.add(token, now);
     assert.deepEqual(commits, []);
-    const list = await all.list(system);
-    assert.ok(Array.isArray(list));
+    const list = await all.list(system, { offset: 0, limit: 10 });
+    assert.ok("tokens" in list);
+    assert.equal(list.total, 2);
     assert.deepEqual(
-      list.map(({ usedAt }) => usedAt),
+      list.tokens.map(({ usedAt }) => usedAt),
       [1_000_000, 1_000_000],
     );
     assert.deepEqual(await storedUses(), [null, null]);

@@ -7,7 +7,7 @@ import { routes } from "../../src/http/routes.ts";
 import { hashSecret, newSecret } from "../../src/model/token.ts";
 import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { type Answer, answerOf, assertProblem, expectProblem } from "./expect.ts";
+import { type Answer, answerOf, assertProblem, expectProblem, readLinks } from "./expect.ts";
 
 const json = { "content-type": "application/json" };
 const missing = 'Bearer realm="restante"';
@@ -346,6 +346,19 @@ async function expiredToken(): Promise<string> {
   return token;
 }
 
+interface TokenPage {
+  readonly data: readonly TokenBody[];
+  readonly page: number;
+  readonly limit: number;
+  readonly pages: number;
+}
+
+async function tokenPage(path: string) {
+  const { status, headers, body } = await answerOf(app.request(path));
+  assert.equal(status, 200, body);
+  return { body: JSON.parse(body) as TokenPage, links: readLinks(headers.get("link")) };
+}
+
 describe("tokens over HTTP", () => {
   it("are created with a secret that is shown once", async () => {
     const answer = await postToken({ name: "backup", scopes: ["people:read", "people:read"] });
@@ -479,8 +492,33 @@ describe("tokens over HTTP", () => {
     }
   });
 
-  it("accept no parameters", async () => {
-    await expectProblem(app.request("/-/tokens?limit=5"), "invalid-parameter");
+  it("are listed page by page", async () => {
+    for (let made = 0; made < 3; made++) await makeToken({ name: "paged", scopes: ["*:read"] });
+    const whole = await tokenPage("/-/tokens");
+    const { data, ...rest } = whole.body;
+    const total = data.length;
+    assert.deepEqual(rest, { page: 1, limit: 1_000, total, pages: 1 });
+    const found: unknown[] = [];
+    let count = 0;
+    for (let next: string | undefined = "/-/tokens?limit=2"; next !== undefined; count++) {
+      const { body, links } = await tokenPage(next);
+      found.push(...body.data);
+      const pages = Math.ceil(total / 2);
+      assert.deepEqual([body.page, body.limit, body.pages], [count + 1, 2, pages]);
+      assert.equal(links.first, "/-/tokens?page=1&limit=2");
+      assert.equal(links.last, `/-/tokens?page=${pages}&limit=2`);
+      assert.equal(links.prev, count === 0 ? undefined : `/-/tokens?page=${count}&limit=2`);
+      next = links.next;
+    }
+    assert.equal(count, Math.ceil(total / 2));
+    assert.deepEqual(found, data);
+    const beyond = await tokenPage("/-/tokens?page=999999999999999&limit=1000");
+    assert.deepEqual([beyond.body.data, beyond.links.prev], [[], "/-/tokens?page=1&limit=1000"]);
+  });
+
+  it("reject parameters that are wrong", async () => {
+    for (const query of ["limit=0", "limit=1001", "limit=x", "page=0", "page=-1", "page=1e3", "a"])
+      await expectProblem(app.request(`/-/tokens?${query}`), "invalid-parameter");
     await expectProblem(app.request("/-/tokens/x?a", { method: "DELETE" }), "invalid-parameter");
   });
 });

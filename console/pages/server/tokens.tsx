@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { get, send } from "../../api/client.ts";
-import type { List, Token } from "../../api/server-types.ts";
+import type { Page, Token } from "../../api/server-types.ts";
 import { useCommands } from "../../state/commands.ts";
 import { useCurrentRequest } from "../../state/current-request.ts";
 import { useLoad } from "../../state/load.ts";
@@ -16,8 +16,10 @@ import { Time } from "../../ui/time.tsx";
 import { NewToken } from "./new-token.tsx";
 
 export function Tokens() {
-  useCurrentRequest({ method: "GET", path: "/-/tokens" });
-  const loaded = useLoad("tokens", (signal) => get<List<Token>>("/-/tokens", signal));
+  const page = Number(paramOf("page") || 1);
+  const path = page === 1 ? "/-/tokens" : `/-/tokens?page=${page}`;
+  useCurrentRequest({ method: "GET", path });
+  const loaded = useLoad(path, (signal) => get<Page<Token>>(path, signal));
   const [revoked, setRevoked] = useState<Token>();
   const isNew = paramOf("new") !== "";
   const open = () => setParam("new", "token");
@@ -31,7 +33,12 @@ export function Tokens() {
         </Button>
       </header>
       <Shown loaded={loaded} what="tokens">
-        {({ data }) => <TokenList all={data} onRevoke={setRevoked} />}
+        {({ data, total, pages }) => (
+          <>
+            <TokenList all={data} onRevoke={setRevoked} />
+            {pages > 1 && <Pages page={page} pages={pages} total={total} />}
+          </>
+        )}
       </Shown>
       {isNew && <NewToken onClose={() => setParam("new", "")} onMade={loaded.reload} />}
       {revoked && (
@@ -44,6 +51,21 @@ export function Tokens() {
     </section>
   );
 }
+
+/** The filter is about the tokens of one page. */
+const Pages = ({ page, pages, total }: { page: number; pages: number; total: number }) => (
+  <nav class="tool-row" aria-label="Pages of tokens">
+    <Button isDisabled={page <= 1} onClick={() => setParam("page", `${page - 1}`)}>
+      Previous
+    </Button>
+    <span>
+      Page {page} of {pages}, {total.toLocaleString("en")} tokens
+    </span>
+    <Button isDisabled={page >= pages} onClick={() => setParam("page", `${page + 1}`)}>
+      Next
+    </Button>
+  </nav>
+);
 
 type State = "valid" | "expired" | "revoked";
 

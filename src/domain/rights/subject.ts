@@ -1,5 +1,6 @@
 // Finds what a subject may do with its tokens, for those who ask on its behalf.
 
+import { nextTurn } from "../../lib/turns.ts";
 import { anonymous, type Principal } from "../../model/principal.ts";
 import { accessDocumentOf, accessName, withRoleScopes } from "../../model/schemas/access.ts";
 import { isAlive, type Token } from "../../model/token.ts";
@@ -19,11 +20,28 @@ export async function principalOfSubject(
 ): Promise<Principal> {
   const isGiven = roles !== undefined || scopes !== undefined;
   if (subject === undefined && !isGiven) return anonymous;
-  const tokens = isGiven ? [] : await store.tokens();
-  const own = tokens.filter((token) => token.subject === subject && isAlive(token, now));
-  const held = isGiven ? { roles: roles ?? [], scopes: scopes ?? [] } : joined(own);
+  const held = isGiven
+    ? { roles: roles ?? [], scopes: scopes ?? [] }
+    : joined(await tokensOf(store, subject, now));
   const document = accessDocumentOf(await store.rules(accessName));
   return { kind: "token", subject, token: undefined, ...withRoleScopes(held, document) };
+}
+
+const tokensRead = 1_000;
+
+/** Reads all tokens, in turns of the event loop, because there can be very many. */
+async function tokensOf(
+  store: Store,
+  subject: string | undefined,
+  now: number,
+): Promise<readonly Token[]> {
+  const found: Token[] = [];
+  for (let offset = 0; ; offset += tokensRead) {
+    const tokens = await store.tokens({ offset, limit: tokensRead });
+    found.push(...tokens.filter((token) => token.subject === subject && isAlive(token, now)));
+    if (tokens.length < tokensRead) return found;
+    await nextTurn();
+  }
 }
 
 const joined = (tokens: readonly Token[]): Pick<Token, "roles" | "scopes"> => ({

@@ -1,5 +1,6 @@
 // Lists the routes of administrators: collections, access, queries, metrics, backups, settings and tokens.
 
+import { pageLimits } from "../../model/query/list-request.ts";
 import { backupListSchema } from "../../model/schemas/backup.ts";
 import { collectionListSchema } from "../../model/schemas/collection.ts";
 import { reloadedSchema, settingListSchema } from "../../model/schemas/setting.ts";
@@ -112,8 +113,12 @@ export const adminRoutes: Routes = {
   }),
 
   listTokens: route("GET /-/tokens", "admin", listTokens, {
-    summary: "List all tokens, revoked and expired ones included",
-    responses: { 200: json("Without their secrets.", tokenListSchema) },
+    summary: "List tokens, revoked and expired ones included",
+    description: `In the order of their ids. A page has up to ${pageLimits.maxLimit}, which is also the default.`,
+    parameters: [parameters.page, parameters.tokenLimit],
+    responses: {
+      200: json("Without their secrets.", tokenListSchema, { Link: headers.link }),
+    },
   }),
   createToken: route("POST /-/tokens", "admin", createToken, {
     summary: "Create a token",

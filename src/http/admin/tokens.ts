@@ -8,15 +8,21 @@ import { readKey } from "../headers/idempotency-key.ts";
 import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
 import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
+import { describePage, readPageParameters } from "../request/page-parameters.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { json } from "../response/response.ts";
 
 export async function listTokens(context: RequestContext): Promise<Response | Problem> {
-  const rejected = checkRequest(context);
+  const requested = readPageParameters(context);
+  if (requested instanceof Problem) return requested;
+  const rejected = checkAccept(context.request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
-  const tokens = await context.services.tokens.list(context.principal);
-  if (tokens instanceof Problem) return tokens;
-  return json(context, 200, { data: tokens.map(tokenView) });
+  const list = await context.services.tokens.list(context.principal, requested);
+  if (list instanceof Problem) return list;
+  const { members, link } = describePage(context, requested, list.total);
+  const response = json(context, 200, { data: list.tokens.map(tokenView), ...members });
+  response.headers.set("Link", link);
+  return response;
 }
 
 export async function getToken(context: RequestContext): Promise<Response | Problem> {

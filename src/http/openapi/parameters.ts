@@ -52,6 +52,12 @@ export const parameters = {
       maximum: pageLimits.maxLimit,
     },
   ),
+  tokenLimit: inQuery("limit", `Tokens per page, ${pageLimits.maxLimit} by default.`, {
+    type: "integer",
+    format: "int64",
+    minimum: 1,
+    maximum: pageLimits.maxLimit,
+  }),
   sort: inQuery(
     "sort",
     "Field names separated by commas, each with `-` before it for descending order. `-createdAt`: newest first.",

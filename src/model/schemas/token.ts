@@ -5,6 +5,7 @@ import { checkValue } from "../../lib/schema/check-value.ts";
 import type { FromSchema } from "../../lib/schema/from-schema.ts";
 import { invalidMessage, isObjectSchema } from "../../lib/schema/subschemas.ts";
 import type { FieldError } from "../problem.ts";
+import { pageLimits } from "../query/list-request.ts";
 import { subjectMessage, subjectPattern, type Token } from "../token.ts";
 import { roleNameSchema, scopeSchema } from "./access.ts";
 import { exampleId, exampleTime } from "./examples.ts";
@@ -123,10 +124,16 @@ export const issuedTokenSchema = {
 
 export const tokenListSchema = {
   type: "object",
-  required: ["data"],
-  properties: { data: { type: "array", items: tokenSchema } },
+  required: ["data", "page", "limit", "total", "pages"],
+  properties: {
+    data: { type: "array", items: tokenSchema, maxItems: pageLimits.maxLimit },
+    page: { type: "integer", minimum: 1 },
+    limit: { type: "integer", minimum: 1, maximum: pageLimits.maxLimit },
+    total: { type: "integer", minimum: 0 },
+    pages: { type: "integer", minimum: 0 },
+  },
   additionalProperties: false,
-  examples: [{ data: [example] }],
+  examples: [{ data: [example], page: 1, limit: pageLimits.maxLimit, total: 1, pages: 1 }],
 } as const;
 
 /** A token to create, as a client sends it. */

@@ -23,6 +23,7 @@ import {
   type ReadOptions,
   type Slice,
   type Store,
+  type TokenRange,
 } from "../store.ts";
 import { Background } from "./background.ts";
 import { BatchWriter } from "./batch.ts";
@@ -51,7 +52,7 @@ import { readSlice } from "./resource.ts";
 import { ResourceFinder } from "./resource-finder.ts";
 import { readWrittenBy } from "./schema.ts";
 import { SchemaGuard } from "./schema-guard.ts";
-import { findTokens, listTokens } from "./token.ts";
+import { countTokens, findToken, findTokens, listTokens } from "./token.ts";
 import { TtlCache } from "./ttl-cache.ts";
 
 /** Opens the store, and creates the tables when needed. Rejects with a readable message when it cannot. */
@@ -198,21 +199,17 @@ class PostgresStore implements Store {
     return this.#secret;
   }
 
-  findReferencedFiles(keys: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#pool.read((sql) => findReferencedFiles(sql, keys));
-  }
-
-  fileBytes(owner?: string): Promise<number> {
-    return this.#pool.read((sql) => readFileBytes(sql, owner));
-  }
+  findReferencedFiles = (keys: readonly string[]) =>
+    this.#pool.read((sql) => findReferencedFiles(sql, keys));
+  fileBytes = (owner?: string) => this.#pool.read((sql) => readFileBytes(sql, owner));
 
   token(hash: string): MaybePromise<Token | undefined> {
     return this.#tokens.find(hash);
   }
 
-  tokens(): Promise<readonly Token[]> {
-    return this.#pool.read(listTokens);
-  }
+  findToken = (id: string) => this.#pool.read((sql) => findToken(sql, id));
+  tokens = (range?: TokenRange) => this.#pool.read((sql) => listTokens(sql, range));
+  countTokens = () => this.#pool.read(countTokens);
 
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (this.#isClosed) throw new Outage("unavailable", closed);

@@ -2,6 +2,7 @@
 
 import type { Token } from "../../model/token.ts";
 import type { TokenTime } from "../core/writes.ts";
+import type { TokenRange } from "../store.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
 
 type TokenRow = readonly [
@@ -40,10 +41,24 @@ export async function findTokens(
   return hashes.map((hash) => byHash.get(hash));
 }
 
-export async function listTokens(sql: Sql): Promise<readonly Token[]> {
+export async function findToken(sql: Sql, id: string): Promise<Token | undefined> {
+  const [row] = await rows<TokenRow>(sql`SELECT ${tokenColumns(sql)} WHERE tokens.id = ${id}`);
+  return row && toToken(row);
+}
+
+/** The tokens before a page are counted in the index alone. */
+export async function listTokens(sql: Sql, range?: TokenRange): Promise<readonly Token[]> {
+  const { offset = 0, limit = null } = range ?? {};
   const found = await rows<TokenRow>(sql`
-    SELECT ${tokenColumns(sql)} ORDER BY created, tokens.id`);
+    SELECT ${tokenColumns(sql)} WHERE tokens.id IN (
+      SELECT id FROM tokens ORDER BY id LIMIT ${limit}::bigint OFFSET ${offset}::bigint
+    ) ORDER BY tokens.id`);
   return found.map(toToken);
+}
+
+export async function countTokens(sql: Sql): Promise<number> {
+  const [row] = await rows<readonly [number]>(sql`SELECT count(*) FROM tokens`);
+  return row?.[0] ?? 0;
 }
 
 /** When another node has created the same token in the meantime, the conflict restarts the whole batch. */

@@ -8,7 +8,7 @@ import type { Query as Question } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import type { StoredBuild } from "../core/index-build.ts";
-import { maxCounted, type QueryResult, type Range, type Slice } from "../store.ts";
+import { maxCounted, type QueryResult, type Range, type Slice, type TokenRange } from "../store.ts";
 import { CachedResources } from "./cached-resources.ts";
 import { CachedCollection, CollectionRows, HeadReader, toCollection } from "./collections.ts";
 import type { CommitCounter } from "./commit-counter.ts";
@@ -164,9 +164,19 @@ export class Reader {
     return this.#tokenReader.find(hash);
   }
 
-  tokens(): readonly Token[] {
+  findToken(id: string): Token | undefined {
     this.#commits.refresh();
-    return this.#tokenReader.all();
+    return this.#tokenReader.findById(id);
+  }
+
+  tokens(range?: TokenRange): readonly Token[] {
+    this.#commits.refresh();
+    return range === undefined ? this.#tokenReader.all() : this.#tokenReader.page(range);
+  }
+
+  countTokens(): number {
+    this.#commits.refresh();
+    return this.#tokenReader.count();
   }
 
   close(): void {

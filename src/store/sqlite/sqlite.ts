@@ -26,6 +26,7 @@ import type {
   ReadOptions,
   Slice,
   Store,
+  TokenRange,
 } from "../store.ts";
 import { checkWrites, requireNewestTables } from "./check-writes.ts";
 import { isSameState } from "./collections.ts";
@@ -214,9 +215,9 @@ class SqliteStore implements Store {
     return this.#read((reader) => reader.token(hash));
   }
 
-  tokens(): readonly Token[] {
-    return this.#read((reader) => reader.tokens());
-  }
+  findToken = (id: string) => this.#read((reader) => reader.findToken(id));
+  tokens = (range?: TokenRange) => this.#read((reader) => reader.tokens(range));
+  countTokens = () => this.#read((reader) => reader.countTokens());
 
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (this.#isClosed) throw closed();

@@ -3,6 +3,7 @@
 import { RecentMap } from "../../lib/recent-map.ts";
 import type { Token } from "../../model/token.ts";
 import type { Writes } from "../core/writes.ts";
+import type { TokenRange } from "../store.ts";
 import type { Connection, Query } from "./connection.ts";
 
 type TokenRow = readonly [
@@ -45,11 +46,18 @@ function listOf(text: string): readonly string[] {
 
 export class TokenReader {
   readonly #byHash: Query<TokenRow>;
-  readonly #all: Query<TokenRow>;
+  readonly #byId: Query<TokenRow>;
+  readonly #page: Query<TokenRow>;
+  readonly #count: Query<readonly [number]>;
 
   constructor(connection: Connection) {
     this.#byHash = connection.query(`${select} WHERE hash = ?`);
-    this.#all = connection.query(`${select} ORDER BY created, id`);
+    this.#byId = connection.query(`${select} WHERE id = ?`);
+    // The tokens before the page are counted in the index alone.
+    this.#page = connection.query(
+      `${select} WHERE id IN (SELECT id FROM tokens ORDER BY id LIMIT ? OFFSET ?) ORDER BY id`,
+    );
+    this.#count = connection.query("SELECT count(*) FROM tokens");
   }
 
   find(hash: string): Token | undefined {
@@ -57,8 +65,21 @@ export class TokenReader {
     return row && toToken(row);
   }
 
+  findById(id: string): Token | undefined {
+    const row = this.#byId.one(id);
+    return row && toToken(row);
+  }
+
+  page({ offset, limit }: TokenRange): readonly Token[] {
+    return this.#page.all(limit, offset).map(toToken);
+  }
+
   all(): readonly Token[] {
-    return this.#all.all().map(toToken);
+    return this.page({ offset: 0, limit: -1 });
+  }
+
+  count(): number {
+    return this.#count.one()?.[0] ?? 0;
   }
 }
 

@@ -26,8 +26,27 @@ export function tokens(contractTest: ContractTest): void {
     assert.deepEqual(await store.token("hash of a"), late);
     assert.deepEqual(await store.token("hash of b"), early);
     assert.equal(await store.token("hash of c"), undefined);
-    assert.deepEqual(await store.tokens(), [early, late]);
+    assert.deepEqual(await store.findToken("a"), late);
+    assert.equal(await store.findToken("hash of a"), undefined);
+    assert.deepEqual(await store.tokens(), [late, early]);
   });
+
+  contractTest(
+    "are counted and read page by page, in the order of their ids",
+    async ({ store }) => {
+      const all = ["d", "a", "e", "c", "b"].map((id) => token(id));
+      const others = await store.countTokens();
+      await store.commit(all.map((each) => ({ kind: "create-token", token: each })));
+      assert.equal(await store.countTokens(), others + 5);
+      const idsOf = async (offset: number, limit: number) =>
+        (await store.tokens({ offset, limit })).map(({ id }) => id);
+      assert.deepEqual(await idsOf(others, 2), ["a", "b"]);
+      assert.deepEqual(await idsOf(others + 2, 2), ["c", "d"]);
+      assert.deepEqual(await idsOf(others + 4, 2), ["e"]);
+      assert.deepEqual(await idsOf(others + 5, 2), []);
+      assert.deepEqual(await idsOf(Number.MAX_SAFE_INTEGER, 1_000), []);
+    },
+  );
 
   contractTest("have unique ids and hashes", async ({ store }) => {
     const outcomes = await store.commit([
