@@ -121,10 +121,11 @@ export class Pictures {
     try {
       const reason = await this.#renderer.run({ input, output, task });
       if (reason !== undefined) return this.#fail(name, reason);
-      await this.#cache.add(output, name);
+      const made = await this.#cache.add(output, name);
       // Somebody may have removed the file, and what was rendered from it before.
-      if ((await this.#files.size(file.key)) === undefined) await this.forget([file.key]);
-      const made = await this.#cache.read(name);
+      const isGone = (await this.#files.size(file.key)) === undefined;
+      if (isGone) await this.forget([file.key]);
+      if (isGone) return undefined;
       if (made === undefined) throw new Outage("unavailable", "a rendered picture is gone at once");
       return made;
     } finally {

@@ -68,14 +68,16 @@ export class PictureCache {
     await unlink(path).catch(() => undefined);
   }
 
-  /** Moves a complete temporary file to its name. */
-  async add(path: string, name: string): Promise<void> {
+  /** Moves a complete temporary file to its name, and returns it: a small cache may not keep it. */
+  async add(path: string, name: string): Promise<CachedPicture | undefined> {
     const target = this.#pathOf(name);
     const { size } = await mapDiskError(stat(path));
     await mapDiskError(mkdir(dirname(target), { recursive: true, mode: 0o700 }));
     await mapDiskError(rename(path, target));
+    const picture = await this.read(name);
     this.#added += size;
     if (this.#added > this.maxBytes * slack) await this.#trim();
+    return picture;
   }
 
   /** Removes what was rendered from files. */
@@ -118,11 +120,12 @@ export class PictureCache {
     const entries = await this.#measure();
     this.#added = 0;
     const before = Date.now() - useResolutionMs;
-    let sum = entries.reduce((total, { size }) => total + size, 0);
+    const kept = entries.filter(({ isIncoming }) => !isIncoming);
+    let sum = kept.reduce((total, { size }) => total + size, 0);
     for (const { path, size, usedAt, isIncoming } of entries) {
       if (isIncoming ? usedAt > before : sum <= this.maxBytes * (1 - slack)) continue;
       await this.discard(path);
-      sum -= size;
+      if (!isIncoming) sum -= size;
     }
   }
 

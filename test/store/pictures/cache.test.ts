@@ -17,11 +17,11 @@ after(() => rm(folder, { recursive: true }));
 
 const keyOf = (n: number): string => createHash("md5").update(`${n}`).digest("hex");
 
-async function add(cache: PictureCache, name: string, size: number): Promise<void> {
+async function add(cache: PictureCache, name: string, size: number) {
   const bytes = Buffer.alloc(size - 32, name);
   const path = await cache.newPath();
   await writeFile(path, Buffer.concat([createHash("sha256").update(bytes).digest(), bytes]));
-  await cache.add(path, name);
+  return cache.add(path, name);
 }
 
 describe("the cache", () => {
@@ -38,6 +38,16 @@ describe("the cache", () => {
     const kept = await filesIn(folder);
     assert.ok(kept.length <= 11 && kept.length >= 8, `${kept.length}`);
     assert.equal(await caches[1]?.read(names[5] ?? ""), undefined);
+  });
+
+  it("returns what it does not keep, and does not count what is being rendered", async () => {
+    const place = join(folder, "small");
+    const cache = new PictureCache(place, 1_000);
+    await writeFile(await cache.newPath(), Buffer.alloc(5_000));
+    assert.equal((await add(cache, `${keyOf(1)}.1.a`, 400))?.bytes.length, 368);
+    assert.equal((await cache.read(`${keyOf(1)}.1.a`))?.bytes.length, 368);
+    assert.equal((await add(cache, `${keyOf(2)}.1.a`, 2_000))?.bytes.length, 1_968);
+    assert.equal(await cache.read(`${keyOf(2)}.1.a`), undefined);
   });
 
   it("removes what was made from a file, and nothing else", async () => {
