@@ -14,8 +14,10 @@ import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import {
   changedPaths,
   type FieldMask,
+  isInMask,
   maskOf,
   outsideOf,
+  reaches,
   valueAt,
   withUnseen,
 } from "../../model/access/field-mask.ts";
@@ -29,14 +31,14 @@ import { addressesIn, referencesOf } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
-import type { WriteTarget } from "../../model/write/accept.ts";
+import { acceptFields, type WriteTarget } from "../../model/write/accept.ts";
 import type { BoundRules } from "../bound-rules.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { type BoundGrant, isNamed } from "../view.ts";
 import { seenDraft, seenFields } from "./seen.ts";
 import { plannedState } from "./states.ts";
 import { type Accepted, accept } from "./validate.ts";
-import { storedError } from "./without-read.ts";
+import { concealed } from "./without-read.ts";
 
 /** Where and when a representation is written. */
 export interface Place extends Omit<WriteTarget, "set"> {
@@ -138,7 +140,7 @@ class RuledWrite {
     const { set, check } = grant;
     const target = set === undefined ? this.#place : { ...this.#place, set };
     const accepted = accept(this.#access, this.#complete(), target);
-    if (accepted instanceof Problem) return this.#conceal(accepted);
+    if (accepted instanceof Problem) return this.#conceal(accepted, target);
     const { id, current, at } = this.#place;
     const after = plannedState(this.#access, id, accepted, current, at);
     const content = new IndexedContent(after, this.#access.facts);
@@ -233,22 +235,19 @@ class RuledWrite {
     );
   }
 
-  /** Removes the errors about values that the caller neither sees nor sends. */
-  #conceal(problem: Problem): Problem {
-    const { kind, detail, errors } = problem;
-    if (this.#seesAll || errors === undefined) return problem;
-    const shown = errors.filter((error) => !("pointer" in error) || this.#isShown(error.pointer));
-    if (shown.length === errors.length) return problem;
-    return new Problem(kind, detail, { errors: [...shown, storedError] });
-  }
-
-  #isShown(pointer: string): boolean {
-    const path = pathOfPointer(pointer);
-    return path.every((_, index) => {
-      const part = path.slice(0, index + 1);
-      const isKnown = [this.#seen, this.#sent].some((tree) => valueAt(tree, part) !== undefined);
-      return isKnown || valueAt(this.#before, part) === undefined;
-    });
+  /** Shows the errors that there would be without the values that the caller does not see. */
+  #conceal(problem: Problem, { address, set }: WriteTarget): Problem {
+    const { current } = this.#place;
+    if (this.#seesAll || current === undefined || problem.errors === undefined) return problem;
+    const seen = { fields: writeTree(this.#seen) };
+    const target = { address, current: seen, ...(set && { set }) };
+    const alone = acceptFields(this.#rules, this.#fields, false, target);
+    const mask = maskOf(seenFields(this.#access, current));
+    const isShown = ({ pointer }: FieldError) => {
+      const path = pathOfPointer(pointer);
+      return reaches(this.#sent, path) || isInMask(mask, path);
+    };
+    return concealed(problem, "errors" in alone ? alone.errors.filter(isShown) : []);
   }
 }
 

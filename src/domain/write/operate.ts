@@ -141,22 +141,28 @@ export function acceptOperations(
 ): Accepted | Problem {
   const request = requestOf(access, current.id, operations, context);
   const result = operateOn(access.rules, current, request);
-  if ("errors" in result) return operationsProblem(seenFailure(access, current, result));
+  if ("errors" in result) return operationsProblem(seenFailure(access, current, request, result));
   return access.bound === undefined
     ? result
     : acceptRuled(access, current, operations, { ...context, ...request });
 }
 
-/** Removes the errors about values that the caller does not see. */
+/** Shows the errors that there would be without the values that the caller does not see. */
 function seenFailure(
   access: CollectionAccess,
   current: Resource,
+  request: OperationsRequest,
   failed: FailedOperations,
 ): FailedOperations {
   const mask = failed.kind === "invalid" ? maskOf(seenFields(access, current)) : undefined;
-  const errors = failed.errors.filter(({ pointer }) => isInMask(mask, pathOfPointer(pointer)));
-  if (errors.length === failed.errors.length) return failed;
-  return { ...failed, errors: [...errors, storedError] };
+  if (mask === undefined) return failed;
+  const { id, revision, createdAt, updatedAt } = current;
+  const fields = seenDraft(access, current, request.address);
+  const seen = { id, revision, createdAt, updatedAt, fields };
+  const alone = operateOn(access.rules, seen, request);
+  const all = "errors" in alone ? alone.errors : [];
+  const errors = all.filter(({ pointer }) => isInMask(mask, pathOfPointer(pointer)));
+  return { ...failed, errors: errors.length > 0 ? errors : [storedError] };
 }
 
 /** Applies the operations to what the caller sees, and lets the grants decide about the result. */

@@ -54,6 +54,10 @@ export function hideStoredErrors(problem: Problem, { kind, text }: SentPatch): P
   });
 }
 
+/** Returns a problem with errors that do not depend on hidden values, or the one that says nothing of them. */
+export const concealed = ({ kind, detail }: Problem, errors: readonly FieldError[]): Problem =>
+  new Problem(kind, detail, { errors: errors.length > 0 ? errors : [storedError] });
+
 export const storedError: FieldError = {
   pointer: "",
   detail: "the resource would not be valid together with its stored values",

@@ -90,3 +90,10 @@ const memberIn = (tree: Tree | undefined, name: string): Tree | undefined =>
 
 const isOptionalObject = (tree: Tree | undefined): tree is ObjectTree | undefined =>
   tree === undefined || isObject(tree);
+
+/** Whether a document has a value at a path, or one in which an object would have to be. */
+export const reaches = (tree: Tree, path: Steps): boolean =>
+  path.every((_, length) => {
+    const outer = valueAt(tree, path.slice(0, length));
+    return !isObject(outer) || outer.members.has(path[length] ?? "");
+  });
