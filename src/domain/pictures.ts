@@ -15,11 +15,12 @@ import {
 } from "../model/picture.ts";
 import { Problem } from "../model/problem.ts";
 import { bytesOf, type Files, type FindReferenced, MissingFile } from "../store/files.ts";
-import type { CachedPicture, PictureCache } from "../store/pictures/cache.ts";
+import type { CachedPicture, HasRoom, PictureCache } from "../store/pictures/cache.ts";
 import { type PictureTask, pictureLimits } from "../store/pictures/job.ts";
 import { NoRenderer, type Renderer } from "../store/pictures/renderer.ts";
 import { QueryQueue } from "../store/query-queue.ts";
 import type { CollectionAccess } from "./collection-access.ts";
+import { overloaded } from "./problems.ts";
 
 /** A rendered picture; undefined when the bytes of its original are missing. */
 type Made = CachedPicture | Problem | undefined;
@@ -48,18 +49,20 @@ export class Pictures {
     this.#renderer = renderer;
   }
 
+  /** `hasRoom` is asked before a picture is read into memory. */
   async render(
     access: CollectionAccess,
     file: StoredFile,
     request: PictureRequest,
     caller: string,
+    hasRoom: HasRoom = () => true,
   ): Promise<(CachedPicture & { readonly format: PictureFormat }) | Problem | undefined> {
     const forbidden = access.require("read") ?? checkSize(access, request);
     if (forbidden !== undefined) return forbidden;
     const format = formatOf(file.type);
     if (format === undefined) return notPicture(request.width ? "width" : "height", file);
     const task = { kind: "render", ...request, format: request.format ?? format } as const;
-    const made = await this.#get(file, task, caller);
+    const made = await this.#get(file, task, caller, hasRoom);
     return made === undefined || made instanceof Problem ? made : { ...made, format: task.format };
   }
 
@@ -89,12 +92,23 @@ export class Pictures {
     await this.#queue.close();
   }
 
-  async #get(file: StoredFile, task: PictureTask, caller: string): Promise<Made> {
+  async #get(
+    file: StoredFile,
+    task: PictureTask,
+    caller: string,
+    hasRoom: HasRoom = () => true,
+  ): Promise<Made> {
     const name = nameOf(file, task);
-    const cached = await this.#cache.read(name);
-    if (cached !== undefined) return cached;
-    const known = this.#failures.get(name) ?? this.#making.get(name);
-    if (known !== undefined) return known;
+    const cached = await this.#cache.read(name, hasRoom);
+    if (cached !== undefined) return cached === "no-room" ? overloaded : cached;
+    const made = await (this.#failures.get(name) ??
+      this.#making.get(name) ??
+      this.#begin(name, file, task, caller));
+    const isPicture = made !== undefined && !(made instanceof Problem);
+    return isPicture && !hasRoom(made.bytes.length) ? overloaded : made;
+  }
+
+  #begin(name: string, file: StoredFile, task: PictureTask, caller: string): Promise<Made> {
     const made = this.#queue
       .run({ caller }, () => this.#makeOrMiss(name, file, task))
       .catch(explain)

@@ -272,6 +272,7 @@ const others: Readonly<Record<string, string>> = {
   "Access.identify": "finds the principal of a secret",
   "Access.use": "records a use of a principal's own token",
   "Pictures.forget": "removes what was rendered from files that are removed",
+  "Pictures.sweep": "run by the server itself",
   "Pictures.close": "run by the server itself",
   "Access.holder": "finds the principal of a token that has signed a URL",
   "SignedUrls.open": "reads a signature; the signer's access is checked after it",

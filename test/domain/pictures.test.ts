@@ -118,6 +118,20 @@ describe("pictures", () => {
     assert.ok(order.indexOf("few") >= 0 && order.indexOf("few") < 25, `${order.indexOf("few")}`);
   });
 
+  it("are read only where there is room for them in memory", async () => {
+    const renderer = new SlowRenderer();
+    const pictures = open(renderer);
+    renderer.release();
+    const file = await upload();
+    for (const room of [3, 3, 1_000]) {
+      const hasRoom = (bytes: number) => bytes <= room;
+      const made = await pictures.render(access, file, request, "", hasRoom);
+      if (room === 3) assert.equal(made instanceof Problem && made.kind, "unavailable");
+      else assert.ok(made && "bytes" in made);
+    }
+    await pictures.close();
+  });
+
   it("of a file that is removed meanwhile are missing, as the file is", async () => {
     const renderer = new SlowRenderer();
     const pictures = open(renderer);

@@ -146,7 +146,7 @@ async function answerBytes(
     headers.set("Content-Digest", writeDigest(part.sha256));
   const { bytes: made } = found;
   if (made !== undefined)
-    return answerMade(context, made.subarray(range.start, range.end), { status, headers });
+    return createResponse(context, made.subarray(range.start, range.end), { status, headers });
   const { services, collection } = context;
   // A server that sends any stream with its length frees what it has sent; a Blob is read by the runtime.
   const method = canBePlain(request) ? "read" : "send";
@@ -154,17 +154,6 @@ async function answerBytes(
   if (bytes instanceof Problem) return bytes;
   if (bytes === undefined) return findAgain(context, part);
   return new Response(releasedBody(context, bytes), { status, headers });
-}
-
-/** A picture is in memory, so it counts until it is sent, as other large responses do. */
-function answerMade(
-  context: RequestContext,
-  bytes: Uint8Array<ArrayBuffer>,
-  init: { readonly status: number; readonly headers: Headers },
-): Response | Problem {
-  const isCounted = bytes.length > smallResponseBytes;
-  if (isCounted && !context.memory.take(bytes.length)) return overloaded;
-  return createResponse(context, bytes, init);
 }
 
 /** The chunks of a download are freed as they are sent, where the runtime can. */
@@ -195,8 +184,10 @@ async function answerRanges(
   headers.set("Content-Type", type);
   headers.set("Content-Length", String(length));
   const init = { status: 206, headers };
-  if (found.bytes !== undefined)
-    return answerMade(context, new Uint8Array(await new Response(body).arrayBuffer()), init);
+  if (found.bytes !== undefined) {
+    if (length > smallResponseBytes && !context.memory.take(length)) return overloaded;
+    return createResponse(context, new Uint8Array(await new Response(body).arrayBuffer()), init);
+  }
   return new Response(releasedBody(context, body), init);
 }
 

@@ -8,6 +8,7 @@ import type { PictureFormat, PictureRequest } from "../../model/picture.ts";
 import { Problem } from "../../model/problem.ts";
 import { validatorOf } from "../../model/validator.ts";
 import type { RequestContext } from "../request/context.ts";
+import { smallResponseBytes } from "../response/response.ts";
 
 /** What is sent instead of the file: its type, name, size and hash, and its bytes. */
 export interface MadeFile {
@@ -17,11 +18,14 @@ export interface MadeFile {
 
 /** Returns undefined when the bytes of the file are missing. */
 export async function renderPicture(
-  { services, collection, caller }: RequestContext,
+  context: RequestContext,
   part: StoredFile,
   request: PictureRequest,
 ): Promise<MadeFile | Problem | undefined> {
-  const made = await services.pictures.render(collection, part, request, caller);
+  const { services, collection, caller } = context;
+  // A picture is in memory, so it counts until it is sent, as other large responses do.
+  const hasRoom = (bytes: number) => bytes <= smallResponseBytes || context.memory.take(bytes);
+  const made = await services.pictures.render(collection, part, request, caller, hasRoom);
   if (made === undefined || made instanceof Problem) return made;
   const { bytes, sha256, format } = made;
   const [type, name] = [`image/${format}`, withExtension(part.name, format)];

@@ -14,6 +14,9 @@ export interface CachedPicture {
   readonly sha256: string;
 }
 
+/** Whether so many bytes may be in memory. */
+export type HasRoom = (bytes: number) => boolean;
+
 /** The folder of temporary files. */
 const incoming = "incoming";
 /** Uses are noted to the hour, so that few reads write. */
@@ -34,12 +37,24 @@ export class PictureCache {
     this.maxBytes = maxBytes;
   }
 
-  /** Returns undefined when there is none, or when it is damaged, as after a power cut. */
-  async read(name: string): Promise<CachedPicture | undefined> {
+  /**
+   * Returns undefined when there is none, or when it is damaged, as after a power cut. `hasRoom` is asked
+   * before its bytes are read.
+   */
+  async read(name: string): Promise<CachedPicture | undefined>;
+  async read(name: string, hasRoom: HasRoom): Promise<CachedPicture | "no-room" | undefined>;
+  async read(
+    name: string,
+    hasRoom: HasRoom = () => true,
+  ): Promise<CachedPicture | "no-room" | undefined> {
     const path = this.#pathOf(name);
+    const { size = 0 } = (await mapDiskError(ignoreMissing(stat(path)))) ?? {};
+    if (size < digestBytes) return undefined;
+    if (!hasRoom(size)) return "no-room";
     const entry = await mapDiskError(ignoreMissing(readFile(path)));
-    if (entry === undefined) return undefined;
-    const bytes = new Uint8Array(entry.subarray(digestBytes));
+    if (entry === undefined || entry.length < digestBytes) return undefined;
+    const { buffer, byteOffset, length } = entry;
+    const bytes = new Uint8Array(buffer, byteOffset + digestBytes, length - digestBytes);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     if (entry.subarray(0, digestBytes).toString("hex") !== sha256) return undefined;
     await noteUse(path);

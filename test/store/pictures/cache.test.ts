@@ -50,6 +50,21 @@ describe("the cache", () => {
     assert.equal(await cache.read(`${keyOf(2)}.1.a`), undefined);
   });
 
+  it("reads nothing for which there is no room", async () => {
+    const cache = new PictureCache(join(folder, "room"), 1_000_000);
+    const name = `${keyOf(1)}.1.a`;
+    await add(cache, name, 400);
+    const asked: number[] = [];
+    const ask = (isThere: boolean) => (bytes: number) => {
+      asked.push(bytes);
+      return isThere;
+    };
+    assert.equal(await cache.read(name, ask(false)), "no-room");
+    const read = await cache.read(name, ask(true));
+    assert.equal(read === "no-room" ? 0 : read?.bytes.length, 368);
+    assert.deepEqual(asked, [400, 400]);
+  });
+
   it("removes what was made from a file, and nothing else", async () => {
     const cache = new PictureCache(join(folder, "other"), 1_000_000);
     const [one, other] = [keyOf(1), keyOf(2)];
