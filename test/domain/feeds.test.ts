@@ -57,8 +57,8 @@ const put = (id: string, n: number, more: Partial<Put> = {}): Put => ({
   ...{ kind: "put", collection: "notes", id, fields: JSON.stringify({ n }) },
   ...{ at: Date.now(), expect: "anything", ...more },
 });
-const remove = (id: string): Change => ({
-  ...{ kind: "remove", collection: "notes", id, at: Date.now(), expect: "anything" },
+const remove = (id: string, at = Date.now()): Change => ({
+  ...{ kind: "remove", collection: "notes", id, at, expect: "anything" },
 });
 
 const principal = (subject: string, scope: string): Principal =>
@@ -226,6 +226,20 @@ for (const [name, open] of Object.entries(engines))
           assert.deepEqual(await fresh.follow(), [], "and be up to date");
           const other = new Copy(store, reader("ann"));
           assert.deepEqual(await other.follow(), []);
+        },
+        { removalsMs: 0, pauseMs: 20 },
+      ),
+    );
+
+    it("are gone also when a clock that was ahead has removed something", within(60_000), () =>
+      open(
+        async (store) => {
+          await store.commit([start, put("a", 1), put("b", 1)]);
+          const copy = new Copy(store, admin);
+          await copy.follow();
+          const ahead = Date.now() + 365 * 24 * 3_600_000;
+          await store.commit([remove("a", ahead), remove("b")]);
+          while (!((await copy.read(copy.next)) instanceof Problem)) await sleep(20);
         },
         { removalsMs: 0, pauseMs: 20 },
       ),

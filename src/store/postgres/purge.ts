@@ -1,7 +1,14 @@
 // Deletes removals and Idempotency-Keys that have expired, in short steps.
 
 import { advanceClock } from "../core/key-clock.ts";
-import { expiredUpTo, type Retention, rowsPerStep } from "../core/retention.ts";
+import {
+  type Expiry,
+  expiredUpTo,
+  expiryOf,
+  mayBeExpired,
+  type Retention,
+  rowsPerStep,
+} from "../core/retention.ts";
 import { listCollectionRows } from "./collections.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import type { RunWriter } from "./deleted-parts.ts";
@@ -13,15 +20,15 @@ const partsPerRoundTrip = 200;
 export async function purge(
   run: RunWriter,
   isStopped: () => boolean,
-  { removalsMs }: Retention,
+  retention: Retention,
 ): Promise<void> {
   const all = await run((connection) => connection.run(listCollectionRows));
   const parts = all.map(({ part }) => part);
   for (let first = 0; first < parts.length; first += partsPerRoundTrip) {
     const some = parts.slice(first, first + partsPerRoundTrip);
-    const before = Date.now() - removalsMs;
+    const expiry = expiryOf(retention);
     for (const { part, work } of await run((connection) =>
-      connection.run((sql) => findExpired(sql, some, before)),
+      connection.run((sql) => findExpired(sql, some, expiry)),
     ))
       while (!isStopped() && (await run((connection) => connection.run((sql) => work(sql, part)))));
     if (isStopped()) return;
@@ -37,7 +44,7 @@ interface Expired {
 async function findExpired(
   sql: Sql,
   parts: readonly number[],
-  before: number,
+  expiry: Expiry,
 ): Promise<readonly Expired[]> {
   const found = await allOrFirstError(
     parts.map(async (part): Promise<readonly Expired[]> => {
@@ -49,8 +56,10 @@ async function findExpired(
           (SELECT count(*) FROM (
             SELECT FROM idempotency_keys WHERE part = ${part}::bigint LIMIT 1) AS any_key)`);
       const expired = removalTables.flatMap(({ table, time }, index) => {
-        const oldest = row?.[index] ?? Number.POSITIVE_INFINITY;
-        return oldest <= before ? [{ part, work: purgeRemovals(table, time, before) }] : [];
+        const oldest = row?.[index];
+        return typeof oldest === "number" && mayBeExpired(oldest, expiry)
+          ? [{ part, work: purgeRemovals(table, time, expiry) }]
+          : [];
       });
       const hasKeys = row?.[removalTables.length] === 1;
       return [...expired, ...(hasKeys ? [{ part, work: purgeKeys }] : [])];
@@ -68,12 +77,12 @@ const removalTables = [
 
 /** One statement, so that feeds that miss the removals also know it. */
 const purgeRemovals =
-  (table: (typeof removalTables)[number]["table"], time: string, before: number) =>
+  (table: (typeof removalTables)[number]["table"], time: string, expiry: Expiry) =>
   async (sql: Sql, part: number): Promise<boolean> => {
     const oldest = await rows<readonly [revision: number, removedAt: number]>(sql`
       SELECT revision, ${sql(time)} FROM ${sql(table)} WHERE part = ${part}::bigint
       ORDER BY revision LIMIT ${rowsPerStep}::bigint`);
-    const last = expiredUpTo(oldest, before);
+    const last = expiredUpTo(oldest, expiry);
     if (last === undefined) return false;
     await rows(sql`
       WITH purged AS (

@@ -1,7 +1,14 @@
 // Deletes removals and Idempotency-Keys that have expired, in small steps.
 
 import { advanceClock } from "../core/key-clock.ts";
-import { defaultPauseMs, expiredUpTo, type Retention, rowsPerStep } from "../core/retention.ts";
+import {
+  defaultPauseMs,
+  type Expiry,
+  expiredUpTo,
+  expiryOf,
+  type Retention,
+  rowsPerStep,
+} from "../core/retention.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
 import type { Connection, Query } from "./connection.ts";
 
@@ -38,10 +45,10 @@ export class Purger {
 
 function* purge(
   connection: Connection,
-  { removalsMs }: Retention,
+  retention: Retention,
   onDelete: () => void,
 ): Generator<void> {
-  const removals = new RemovalPurger(connection, Date.now() - removalsMs);
+  const removals = new RemovalPurger(connection, expiryOf(retention));
   const keys = new KeyPurger(connection);
   const parts = new CollectionRows(connection).all().map(({ part }) => part);
   for (const [index, part] of parts.entries()) {
@@ -58,16 +65,16 @@ type RemovalRow = readonly [revision: number, removedAt: number];
 
 class RemovalPurger {
   readonly #connection: Connection;
-  readonly #before: number;
+  readonly #expiry: Expiry;
   readonly #tables: readonly {
     readonly oldest: Query<RemovalRow>;
     readonly delete: Query<never>;
   }[];
   readonly #save: Query<never>;
 
-  constructor(connection: Connection, before: number) {
+  constructor(connection: Connection, expiry: Expiry) {
     this.#connection = connection;
-    this.#before = before;
+    this.#expiry = expiry;
     const table = (name: string, time: string) => ({
       oldest: connection.query<RemovalRow>(
         `SELECT revision, ${time} FROM ${name} WHERE part = ? ORDER BY revision LIMIT ${rowsPerStep}`,
@@ -85,7 +92,7 @@ class RemovalPurger {
   /** Returns whether it deleted removals. */
   deleteSome(part: number): boolean {
     const expired = this.#tables.flatMap((table) => {
-      const revision = expiredUpTo(table.oldest.all(part), this.#before);
+      const revision = expiredUpTo(table.oldest.all(part), this.#expiry);
       return revision === undefined ? [] : [{ table, revision }];
     });
     if (expired.length === 0) return false;
