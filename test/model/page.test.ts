@@ -2,7 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { pageCount, pageLimits, pageOffset } from "../../src/model/query/list-request.ts";
+import {
+  largePageBytes,
+  pageCount,
+  pageLimits,
+  pageOffset,
+} from "../../src/model/query/list-request.ts";
 import fc from "../fast-check.ts";
 
 describe("pages", () => {
@@ -31,6 +36,14 @@ describe("pages", () => {
         assert.ok(next >= total && next < total + limit);
       }),
     );
+  });
+
+  it("are of whole bytes, so that the bytes in flight are 0 in the end", () => {
+    const collection = { bytes: 10_000_001, total: 60 };
+    for (const limit of [7, 11, 1000]) {
+      const bytes = largePageBytes(collection, { limit });
+      assert.ok(bytes > 0 && Number.isInteger(bytes), `${bytes}`);
+    }
   });
 
   it("start where the page before ends", () => {

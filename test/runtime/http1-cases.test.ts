@@ -345,3 +345,30 @@ describe("a server that stops", () => {
     assert.ok(socket.isClosed);
   });
 });
+
+describe("a client that has left without a word", () => {
+  for (const [title, takes] of [
+    ["before the response", [-1]],
+    ["in the middle of it", [3, -1]],
+  ] as const)
+    it(`is noticed when the socket takes nothing: ${title}`, async () => {
+      let isAborted = false;
+      const results = [...takes];
+      const socket = open(
+        async (request) => {
+          request.signal.addEventListener("abort", () => {
+            isAborted = true;
+          });
+          await turn();
+          return responseOf("x".repeat(100), {});
+        },
+        { take: () => results.shift() ?? -1 },
+      );
+      socket.connection.receive(Buffer.from("GET /a HTTP/1.1\r\nHost: a\r\n\r\n"));
+      for (let turns = 0; turns < 5; turns++) await turn();
+      socket.drain();
+      for (let turns = 0; turns < 5; turns++) await turn();
+      assert.equal(socket.isTerminated, true);
+      assert.equal(isAborted, true);
+    });
+});

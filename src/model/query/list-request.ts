@@ -52,7 +52,8 @@ export function largePageBytes(
   { limit, maxBytes = pageLimits.maxBytes }: { limit: number; maxBytes?: number | undefined },
 ): number {
   const average = bytes / total;
-  const expected = Math.min(average * Math.min(limit, total), maxBytes + average);
+  // Whole bytes, because fractions would not add up to nothing again.
+  const expected = Math.ceil(Math.min(average * Math.min(limit, total), maxBytes + average));
   return limit > 1 && expected > shortPageBytes ? expected : 0;
 }
 

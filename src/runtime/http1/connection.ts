@@ -46,7 +46,7 @@ export class Connection implements ConnectionControls {
   constructor(socket: Socket, serving: Serving) {
     this.#socket = socket;
     this.serving = serving;
-    this.output = new Output(socket);
+    this.output = new Output(socket, () => queueMicrotask(() => this.#lose()));
     this.#since = serving.now;
     this.#activeAt = serving.now;
   }
@@ -125,6 +125,11 @@ export class Connection implements ConnectionControls {
   destroy(): void {
     if (this.#state === "closing") this.#socket.close();
     else this.#socket.terminate();
+  }
+
+  /** Bun does not always say that a client has left whose data was not read. */
+  #lose(): void {
+    if (this.#state !== "closed") this.#socket.terminate();
   }
 
   /** Gives up the request. The client gets the responses to those before it. */

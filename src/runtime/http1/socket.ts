@@ -25,12 +25,15 @@ export interface Socket extends Writer {
 /** Sends in order, and says when everything was taken. What a closed socket does not take waits for `abandon`. */
 export class Output {
   readonly #socket: Writer;
+  readonly #lost: () => void;
   readonly #waiting: Uint8Array[] = [];
   #isAbandoned = false;
   #drained: (() => void)[] = [];
 
-  constructor(socket: Writer) {
+  /** `lost` is called when the socket is found to be closed, which it may not say itself. */
+  constructor(socket: Writer, lost: () => void = () => undefined) {
     this.#socket = socket;
+    this.#lost = lost;
   }
 
   /** Whether bytes wait for the client to read. */
@@ -45,6 +48,7 @@ export class Output {
     if (written >= byteLength) return;
     const bytes = typeof data === "string" ? Buffer.from(data) : data;
     this.#waiting.push(bytes.subarray(Math.max(0, written)));
+    if (written < 0) this.#lost();
   }
 
   /** The socket takes bytes again. */
@@ -56,6 +60,7 @@ export class Output {
       const written = this.#socket.write(bytes, bytes.byteLength);
       if (written < bytes.byteLength) {
         this.#waiting[0] = bytes.subarray(Math.max(0, written));
+        if (written < 0) this.#lost();
         return;
       }
       this.#waiting.shift();
