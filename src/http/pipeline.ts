@@ -157,7 +157,8 @@ function run(context: RequestContext, route: Route): MaybePromise<Response | Pro
 /** Handlers compare the tags of what has one. */
 function checkMatch(headers: Headers, result: Response | Problem): Response | Problem {
   if (result instanceof Problem || result.status >= 300) return result;
-  if (result.headers.has("etag") || headers.get("if-match")?.trim() === "*") return result;
+  const { headers: responseHeaders } = result;
+  if (responseHeaders.has("etag") || headers.get("if-match")?.trim() === "*") return result;
   const failed = checkWithoutValidators(headers, "is shown");
   if (failed !== undefined) result.body?.cancel().catch(() => undefined);
   return failed ?? result;

@@ -166,7 +166,7 @@ describe("conditions", () => {
       { "list[].n": 1 },
       { list: 7 },
       { list: { some: { n: { gte: 1 } } } },
-      { "lines[0]": 2 },
+      { "lines[0]": { eq: 2 } },
     ];
     for (const where of wheres)
       assert.deepEqual(idsOf(await asker.queryList("open", { where })), ["a"]);

@@ -73,6 +73,8 @@ const explained = [
   /__proto__ is not accepted as a name/,
   /at most 100 conditions are allowed/,
   /this is not a cursor/,
+  // A declared field can have any name.
+  /is no field(?: with an operator)?; write/,
   /a search ordered by rank has no cursor/,
   /send 1 to 20 words of letters or digits/,
   /"title":"The body is not valid".*"detail":"\w+ is required"/,
