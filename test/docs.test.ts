@@ -6,7 +6,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { maxFiles } from "../src/http/body/multipart.ts";
-import type { Permission } from "../src/http/request/authorize.ts";
+import type { Permission } from "../src/http/request/permission.ts";
 import { problemStatus } from "../src/http/response/problem.ts";
 import { routes } from "../src/http/routes.ts";
 import { definitionSchema } from "../src/model/definition-schema.ts";

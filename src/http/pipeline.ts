@@ -147,11 +147,9 @@ function run(context: RequestContext, route: Route): MaybePromise<Response | Pro
   if (route.method === "GET" && headers.has("if-match"))
     return then(route.handler(context), (result) => checkMatch(headers, result));
   if (method !== "DELETE" || !isChunked(headers)) return route.handler(context);
-  return skipBody(context).then(async (rejected) => {
-    const { permission } = route;
-    const refused = permission === "anyone" ? undefined : authorizeAgain(context, permission);
-    return rejected ?? (await refused) ?? route.handler(context);
-  });
+  return skipBody(context).then(
+    async (rejected) => rejected ?? (await authorizeAgain(context)) ?? route.handler(context),
+  );
 }
 
 /** Handlers compare the tags of what has one. */

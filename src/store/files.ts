@@ -81,10 +81,7 @@ export interface PartialUploads {
    * Ends an append in progress, whose bytes so far are kept, so that the size is final. An unfinished upload
    * whose description is not allowed is not found, and goes on.
    */
-  find(
-    id: string,
-    isAllowed?: (description: string) => boolean,
-  ): Promise<PartialUpload | undefined>;
+  find(id: string, isAllowed?: IsAllowed): Promise<PartialUpload | undefined>;
   /**
    * Ends an append in progress, and appends bytes at `offset`. Resolves with the new size when they are on
    * disk. When the source fails, what has arrived is kept, and the error is thrown. When `isValid` returns
@@ -121,6 +118,9 @@ export interface PartialUploads {
    */
   sweep(unfinishedMs: number, finishedMs: number): Promise<number>;
 }
+
+/** Whether an upload with this description may be found. */
+export type IsAllowed = (description: string) => boolean;
 
 export interface PartialUpload {
   readonly description: string;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { wholeDocument } from "../../src/http/openapi/document.ts";
-import type { Permission } from "../../src/http/request/authorize.ts";
+import type { Permission } from "../../src/http/request/permission.ts";
 import { reservedParameters } from "../../src/http/resources/list-request.ts";
 import { problemStatus } from "../../src/http/response/problem.ts";
 import { routes } from "../../src/http/routes.ts";

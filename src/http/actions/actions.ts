@@ -72,7 +72,7 @@ async function readInput(context: RequestContext): Promise<string | Problem> {
   const rejected = isEmpty ? checkAccept(headers, jsonTypes) : checkJsonBody(context, postTypes);
   const failed = rejected ?? checkWithoutValidators(headers, "is not shown");
   if (failed !== undefined || isEmpty) return failed ?? "{}";
-  const bytes = await readAuthorizedBody(context, "action");
+  const bytes = await readAuthorizedBody(context);
   if (bytes instanceof Problem) return bytes;
   if (bytes.byteLength === 0) return "{}";
   const text = decodeUtf8(bytes);

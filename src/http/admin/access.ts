@@ -28,7 +28,7 @@ export async function putAccessDocument(context: RequestContext): Promise<Respon
   if (rejected !== undefined) return rejected;
   const condition = readDocumentCondition(context);
   if (condition instanceof Problem) return condition;
-  const text = readText(await readAuthorizedBody(context, "admin"));
+  const text = readText(await readAuthorizedBody(context));
   if (text instanceof Problem) return text;
   const document = await services.accessDocuments.replace(
     context.principal,

@@ -96,7 +96,7 @@ async function define(context: RequestContext, render: Render): Promise<Response
   if (rejected !== undefined) return rejected;
   const condition = readCollectionCondition(context, render);
   if (condition instanceof Problem) return condition;
-  const text = readText(await readAuthorizedBody(context, "admin"));
+  const text = readText(await readAuthorizedBody(context));
   if (text instanceof Problem) return text;
   if (dryRun !== undefined) return tryDefinition(context, text, { ...dryRun, condition });
 

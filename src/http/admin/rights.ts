@@ -19,7 +19,7 @@ export async function explainAccess(context: RequestContext): Promise<Response |
     requireContentType(request.headers) ??
     checkJsonBody(context, queryTypes);
   if (rejected !== undefined) return rejected;
-  const text = readText(await readAuthorizedBody(context, "admin"));
+  const text = readText(await readAuthorizedBody(context));
   if (text instanceof Problem) return text;
   const query = readAccessQuery(JSON.parse(text));
   if (!("verb" in query)) return invalidBody(query);

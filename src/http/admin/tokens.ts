@@ -40,7 +40,7 @@ export async function createToken(context: RequestContext): Promise<Response | P
   if (key instanceof Problem) return key;
   const failed = checkWithoutValidators(context.request.headers, "is shown");
   if (failed !== undefined) return failed;
-  const text = readText(await readAuthorizedBody(context, "admin"));
+  const text = readText(await readAuthorizedBody(context));
   if (text instanceof Problem) return text;
 
   const { principal } = context;

@@ -2,20 +2,17 @@
 
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
-import { authorizeAgain, type Permission } from "../request/authorize.ts";
+import { authorizeAgain } from "../request/authorize.ts";
 import type { RequestContext } from "../request/context.ts";
 import { readBody } from "./content.ts";
 
 /** Reads the whole body. When it has to be waited for, the caller must still have the permission then. */
-export function readAuthorizedBody(
-  context: RequestContext,
-  permission: Exclude<Permission, "anyone">,
-): MaybePromise<Uint8Array | Problem> {
+export function readAuthorizedBody(context: RequestContext): MaybePromise<Uint8Array | Problem> {
   const body = readBody(context);
   if (!(body instanceof Promise)) return body;
   return body.then((bytes) =>
     bytes instanceof Problem
       ? bytes
-      : then(authorizeAgain(context, permission), (rejected) => rejected ?? bytes),
+      : then(authorizeAgain(context), (rejected) => rejected ?? bytes),
   );
 }

@@ -28,7 +28,7 @@ export async function signUrl(context: RequestContext): Promise<Response | Probl
     checkJsonBody(context, postTypes) ??
     checkWithoutValidators(context.request.headers, "is not shown");
   if (rejected !== undefined) return rejected;
-  const text = readText(await readAuthorizedBody(context, "optional-token"));
+  const text = readText(await readAuthorizedBody(context));
   if (text instanceof Problem) return text;
   const request = readSignedUrlRequest(JSON.parse(text));
   if (!("path" in request)) return invalidBody(request);

@@ -1,7 +1,7 @@
 // Turns routes into the paths of the OpenAPI document.
 
 import { actionScope, type Verb } from "../../model/token.ts";
-import type { Permission } from "../request/authorize.ts";
+import type { Permission } from "../request/permission.ts";
 import type { Route } from "../request/route.ts";
 import { commonHeaders } from "./headers.ts";
 import { otherProblem, problemStatuses } from "./problems.ts";

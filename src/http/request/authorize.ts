@@ -6,7 +6,6 @@ import {
   requireMetrics,
   requireToken,
 } from "../../domain/access.ts";
-import type { CollectionPermission } from "../../domain/collection-access.ts";
 import { unauthenticated } from "../../domain/problems.ts";
 import { requireSignedUrls, signerLostAccess, wrongSignature } from "../../domain/signed-urls.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
@@ -15,29 +14,17 @@ import { holdsSecret } from "../../model/token.ts";
 import { challenge, HttpProblem } from "../headers/http-problem.ts";
 import { isCsv, isNdjson } from "../headers/media-type.ts";
 import type { RequestContext } from "./context.ts";
+import type { Permission } from "./permission.ts";
 import { limitToken, limitWrongTokens } from "./rate-limit.ts";
 import { findCredential } from "./request-target.ts";
 import { signatureName, splitSignature, withQuery } from "./signature.ts";
 
-/**
- * `anyone` needs no token and `token` a valid one; with `optional-token` a token that is sent must be
- * valid. A verb needs its scope on the collection in the path, unless the collection is public for it;
- * `action` needs the scope of the action in the path, `metrics` the scope of that name.
- */
-export type Permission =
-  | "anyone"
-  | "optional-token"
-  | "token"
-  | "admin"
-  | "metrics"
-  | "action"
-  | CollectionPermission;
-
-/** Returns a problem when the caller may not use the route; sets `principal` and `collection`. */
+/** Returns a problem when the caller may not use the route; sets `permission`, `principal` and `collection`. */
 export function authorize(
   context: RequestContext,
   permission: Permission,
 ): MaybePromise<Problem | undefined> {
+  context.permission = permission;
   const rejected = rejectCredentialInUrl(context);
   if (rejected !== undefined || permission === "anyone") return rejected;
   if (permission === "read" && isSigned(context)) return authorizeSigned(context);
@@ -57,10 +44,9 @@ export function authorize(
 }
 
 /** Does so again after the body was waited for: sets `principal` and `collection` as they are now. */
-export function authorizeAgain(
-  context: RequestContext,
-  permission: Exclude<Permission, "anyone">,
-): MaybePromise<Problem | undefined> {
+export function authorizeAgain(context: RequestContext): MaybePromise<Problem | undefined> {
+  const { permission } = context;
+  if (permission === "anyone") return undefined;
   return then(context.services.access.renew(context.principal), (current) => {
     if (current instanceof Problem) return current;
     context.principal = current;

@@ -30,6 +30,7 @@ import { anonymous, type Principal } from "../../model/principal.ts";
 import type { Problem, ProblemKind } from "../../model/problem.ts";
 import type { Proxies } from "../headers/forwarded.ts";
 import type { AllowedHosts } from "../headers/host.ts";
+import type { Permission } from "./permission.ts";
 import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
 import { readSearchParams, type SearchParams } from "./request-target.ts";
 
@@ -163,6 +164,8 @@ export class RequestContext {
   route: RouteName | undefined = undefined;
   /** The kind of the problem that the response is. */
   problem: ProblemKind | undefined = undefined;
+  /** What the route asks of the caller. */
+  permission: Permission = "anyone";
   principal: Principal = anonymous;
   /** Set when another request began this one, with the Idempotency-Key of its caller. */
   keyOwner: string | null | undefined;

@@ -1,4 +1,4 @@
-// Reads `page` and `limit` of a list of administrators, and links its pages.
+// Reads `page` and `limit` of a list of administrators, and links the pages of a list.
 
 import { type ParameterError, Problem } from "../../model/problem.ts";
 import { pageCount, pageLimits } from "../../model/query/list-request.ts";
@@ -38,12 +38,29 @@ export function describePage(
   total: number,
 ) {
   const pages = pageCount(total, limit);
-  const targets: (readonly [rel: string, page: number])[] = [["first", 1]];
-  if (page > 1) targets.push(["prev", Math.min(page - 1, Math.max(1, pages))]);
-  if (page < pages) targets.push(["next", page + 1]);
-  targets.push(["last", Math.max(1, pages)]);
-  const link = targets
-    .map(([rel, to]) => `<${services.base}${path}?page=${to}&limit=${limit}>; rel="${rel}"`)
+  const link = pageLinks({ page, limit, total, hasMore: page < pages })
+    .map(([rel, place]) => `<${services.base}${path}?${place}&limit=${limit}>; rel="${rel}"`)
     .join(", ");
   return { members: { page, limit, total, pages }, link };
+}
+
+interface LinkedPage {
+  readonly page: number;
+  readonly limit: number;
+  /** Undefined when it is not known. */
+  readonly total: number | undefined;
+  readonly hasMore: boolean;
+}
+
+/** The relation to another page, and its parameter. */
+export type PageLink = readonly [rel: string, place: string];
+
+/** Returns the pages that a page links to. */
+export function pageLinks({ page, limit, total, hasMore }: LinkedPage): readonly PageLink[] {
+  const last = total === undefined ? undefined : Math.max(1, pageCount(total, limit));
+  const found: PageLink[] = [["first", "page=1"]];
+  if (page > 1) found.push(["prev", `page=${Math.min(page - 1, last ?? page)}`]);
+  if (hasMore) found.push(["next", `page=${page + 1}`]);
+  if (last !== undefined) found.push(["last", `page=${last}`]);
+  return found;
 }

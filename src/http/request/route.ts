@@ -2,8 +2,8 @@
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Problem } from "../../model/problem.ts";
-import type { Permission } from "./authorize.ts";
 import type { RequestContext } from "./context.ts";
+import type { Permission } from "./permission.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "QUERY";
 

@@ -5,6 +5,7 @@ import { pageCount } from "../../model/query/list-request.ts";
 import { withText } from "../../model/render.ts";
 import { expandedMember } from "../../model/resource.ts";
 import type { RequestContext } from "../request/context.ts";
+import { type PageLink, pageLinks } from "../request/page-parameters.ts";
 import type { SearchParams } from "../request/request-target.ts";
 import type { ResponseHead } from "../response/response.ts";
 import { exportHead, type ListType } from "./export.ts";
@@ -61,11 +62,13 @@ export const hasPaging = (searchParams: SearchParams): boolean =>
 
 /** Returns the Link header (RFC 8288) with all other parameters unchanged. */
 function links(context: RequestContext, listed: TimedPage): string {
-  const { limit, cursor } = listed.listRequest;
+  const { page, limit, cursor } = listed.listRequest;
+  const { total, hasMore } = listed;
   const others = context.searchParams.filter(([name]) => !pagingNames.includes(name));
   const otherParams = others.map(([name, value]) => `&${encoded(name)}=${encoded(value)}`).join("");
   const address = `${context.services.base}${context.path}`;
-  const targets = cursor === undefined ? pageLinks(listed) : cursorLinks(listed);
+  const targets =
+    cursor === undefined ? pageLinks({ page, limit, total, hasMore }) : cursorLinks(listed);
   return targets
     .map(([rel, place]) => `<${address}?${place}&limit=${limit}${otherParams}>; rel="${rel}"`)
     .join(", ");
@@ -74,19 +77,7 @@ function links(context: RequestContext, listed: TimedPage): string {
 /** Text decoded from a URL is well-formed, so this cannot throw. */
 const encoded = encodeURIComponent;
 
-type Relation = readonly [name: string, place: string];
-
-function pageLinks({ listRequest, total, hasMore: isMore }: TimedPage): readonly Relation[] {
-  const { page, limit } = listRequest;
-  const last = total === undefined ? undefined : Math.max(1, pageCount(total, limit));
-  const found: Relation[] = [["first", "page=1"]];
-  if (page > 1) found.push(["prev", `page=${Math.min(page - 1, last ?? page)}`]);
-  if (isMore) found.push(["next", `page=${page + 1}`]);
-  if (last !== undefined) found.push(["last", `page=${last}`]);
-  return found;
-}
-
-const cursorLinks = ({ next }: TimedPage): readonly Relation[] => [
+const cursorLinks = ({ next }: TimedPage): readonly PageLink[] => [
   ["first", "cursor="],
   ...(next === undefined ? [] : [["next", `cursor=${next}`] as const]),
 ];

@@ -187,7 +187,7 @@ export async function queryResources(context: RequestContext): Promise<Response 
   const rejected =
     requireContentType(context.request.headers) ?? checkJsonBody(context, queryTypes);
   if (rejected !== undefined) return rejected;
-  const text = readText(await readAuthorizedBody(context, "read"));
+  const text = readText(await readAuthorizedBody(context));
   if (text instanceof Problem) return text;
   const listRequest = readQueryBody(text);
   if (listRequest instanceof Problem) return listRequest;

@@ -6,6 +6,7 @@ import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
 import { isKey, newKey } from "../file-key.ts";
 import {
+  type IsAllowed,
   type NotAppended,
   type OpenedFile,
   type PartialUpload,
@@ -53,7 +54,7 @@ export class DiskPartialUploads implements PartialUploads {
       await mapDiskError(ignoreMissing(replaceFile(this.#directoryOf(id), description, text)));
   }
 
-  async find(id: string, isAllowed = anyText): Promise<PartialUpload | undefined> {
+  async find(id: string, isAllowed?: IsAllowed): Promise<PartialUpload | undefined> {
     if (!isKey(id)) return undefined;
     const findFinished = () => mapDiskError(ignoreMissing(this.#readFinished(id)));
     const findUnfinished = () => this.#findUnfinished(id, isAllowed);
@@ -61,7 +62,7 @@ export class DiskPartialUploads implements PartialUploads {
     return (await findFinished()) ?? (await findUnfinished()) ?? (await findFinished());
   }
 
-  async #findUnfinished(id: string, isAllowed: typeof anyText) {
+  async #findUnfinished(id: string, isAllowed: IsAllowed = () => true) {
     const text = await mapDiskError(ignoreMissing(this.#readDescription(id)));
     if (text === undefined || !isAllowed(text)) return undefined;
     const pieces = await mapDiskError(this.#endAppend(id));
@@ -250,8 +251,6 @@ async function isExpired(
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
-
-const anyText = (_: string): boolean => true;
 
 /** The rename is atomic: a reader finds the former text or the new one. */
 async function replaceFile(directory: string, name: string, text: string): Promise<void> {

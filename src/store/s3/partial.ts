@@ -3,6 +3,7 @@
 import { FileOutage } from "../../model/outage.ts";
 import { isKey, newKey } from "../file-key.ts";
 import {
+  type IsAllowed,
   type NotAppended,
   type OpenedFile,
   type PartialUpload,
@@ -41,8 +42,6 @@ import {
 import { upload } from "./upload.ts";
 
 const nothing = new Uint8Array();
-const anyText = (_: string): boolean => true;
-
 export class S3PartialUploads implements PartialUploads {
   readonly #client: S3Client;
   readonly #owner: Owner;
@@ -65,7 +64,7 @@ export class S3PartialUploads implements PartialUploads {
     if (!(await isThere())) await removeObject(this.#client, changedOf(id));
   }
 
-  async find(id: string, isAllowed = anyText): Promise<PartialUpload | undefined> {
+  async find(id: string, isAllowed?: IsAllowed): Promise<PartialUpload | undefined> {
     if (!isKey(id)) return undefined;
     const findFinished = () => this.#findFinished(id);
     const findUnfinished = () => this.#findUnfinished(id, isAllowed);
@@ -81,7 +80,7 @@ export class S3PartialUploads implements PartialUploads {
     return { description, size: 0, pieces: 0, changedAt, isFinished: true };
   }
 
-  async #findUnfinished(id: string, isAllowed: typeof anyText) {
+  async #findUnfinished(id: string, isAllowed: IsAllowed = () => true) {
     const text = await readText(this.#client, descriptionOf(id));
     if (text === undefined || !isAllowed(text)) return undefined;
     const state = await this.#endAppend(id);
