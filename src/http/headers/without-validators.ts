@@ -13,8 +13,13 @@ export function checkWithoutValidators(headers: Headers, target: Target): Proble
   if (condition instanceof Problem) return condition;
   const isShown = target === "is shown";
   const match = headers.get("if-match");
-  if (match !== null && !(isShown && isAny(match))) return preconditionFailed;
+  if (match !== null && !(isShown && isAny(match))) return noTag;
   return isShown && isAny(headers.get("if-none-match")) ? preconditionFailed : undefined;
 }
+
+const noTag = new Problem(
+  "precondition-failed",
+  "There is no ETag at this address, so this If-Match cannot hold. Leave it out. Nothing was changed.",
+);
 
 const isAny = (field: string | null): boolean => field?.trim() === "*";
