@@ -1,6 +1,7 @@
 // Random writes of files, with lost connections, restarts and kill -9: what is acknowledged stays, and nothing else.
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +35,8 @@ async function onDisk(home: string): Promise<Place> {
     environment: {},
     async age() {
       const old = new Date(Date.now() - 2 * dayMs);
-      const entries = await readdir(folder, { recursive: true });
+      // A server that is killed early has stored nothing.
+      const entries = existsSync(folder) ? await readdir(folder, { recursive: true }) : [];
       for (const entry of entries.toReversed()) await utimes(join(folder, entry), old, old);
     },
     stored: () => filesIn(folder),
