@@ -77,10 +77,13 @@ function decidedChange(
   if (!current) {
     if (kind === "remove" && !patch) return change;
     const mine = draftOf(applied(undefined, change, write) ?? change.base ?? {});
-    return { kind: "create", collection, id, body: mergePatch(mine, patch ?? {}) as object };
+    const body = mergePatch(mine, patch ?? {}) as object;
+    // With its base it is known as one that others can create again, too.
+    return { kind: "create", collection, id, body, ...(change.base && { base: change.base }) };
   }
   const from = { base: current, seen: etagOf(current) ?? "" };
-  return { ...change, ...(patch && { kind: "update", body: patch }), ...from };
+  if (patch) return { ...change, kind: "update", body: patch, ...from };
+  return { ...change, kind: kind === "create" ? "replace" : kind, ...from };
 }
 
 /** A write, and those that wait behind it on the same resources. */

@@ -43,9 +43,7 @@ export class Feed {
   drop(key: string): Promise<void> {
     return this.#journal.commit((state) => [
       [key, undefined],
-      ...[...state.rows(state.copies.get(key)?.collection ?? "").values()]
-        .filter((row) => row.in[key] !== undefined)
-        .map((row) => rowRecord(state, without(row, key), new Set())),
+      ...rowsIn(state, key, state.copies.get(key)?.collection ?? ""),
     ]);
   }
 
@@ -68,11 +66,28 @@ export class Feed {
     // The collection does not exist, or this caller does not see it.
     if (page.status === 404) await save(copy.complete && !since ? copy : again(copy), nothing);
     else if (isAgain) await this.#journal.commit(() => [[key, again(copy)]]);
+    else if (page.status === 403) await this.#forbid(key, copy, page);
     else if (copy.problem?.message !== page.message)
       await this.#journal.commit(() => [[key, { ...copy, problem: toldProblem(page) }]]);
     return isAgain;
   }
+
+  /** What the copy has shown is no longer for this caller. */
+  #forbid(key: string, copy: CopyRecord, problem: Problem): Promise<void> {
+    return this.#journal.commit((state) => {
+      const rows = rowsIn(state, key, copy.collection);
+      if (rows.length === 0 && copy.problem?.message === problem.message) return [];
+      const after = { ...again(copy), complete: 0, problem: toldProblem(problem) };
+      return [[key, after], ...rows];
+    });
+  }
 }
+
+/** The records of its rows after it has lost them. */
+const rowsIn = (state: State, key: string, collection: string): readonly StoredRecord[] =>
+  [...state.rows(collection).values()]
+    .filter((row) => row.in[key] !== undefined)
+    .map((row) => rowRecord(state, without(row, key), new Set()));
 
 const newCopy = ({ collection, where }: CopyQuery): CopyRecord => ({
   ...{ collection, ...(where && { where }), round: 1, complete: 0, readAt: 0 },

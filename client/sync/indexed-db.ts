@@ -48,7 +48,10 @@ export function indexedDb(name: string): SyncStorage {
       if (!opened) throw new Error("The browser has closed or deleted the database.");
       await save(opened, records);
     },
-    close: () => opened?.close(),
+    close: () => {
+      opened?.close();
+      opened = undefined;
+    },
   };
 }
 

@@ -199,8 +199,8 @@ function isDone(
   current: Identified | undefined,
 ): boolean {
   if (status !== 412) return false;
-  // Nobody else makes this id.
-  if (change.kind === "create") return true;
+  // Nobody else makes a new id.
+  if (change.kind === "create" && !change.base) return true;
   const { triedAt = Number.POSITIVE_INFINITY, isWithOtherToken } = write;
   const isUnsure = isWithOtherToken || Date.now() - triedAt > keyLifeMs;
   return isUnsure && current !== undefined && isOutcome(write, change, current);
@@ -224,8 +224,11 @@ export const toldProblem = ({
   ...{ status, kind, message, errors, requestId },
 });
 
-export const isPassing = ({ status }: Problem): boolean =>
-  status === 0 || status === 401 || status === 408 || status === 429 || status >= 500;
+/** A proxy whose server is away may answer 404 or 410 itself, which says nothing of the data. */
+export const isPassing = ({ status, kind }: Problem): boolean =>
+  [0, 401, 408, 429].includes(status) ||
+  status >= 500 ||
+  ([404, 410].includes(status) && kind === "unknown");
 
 /** Returns the problem instead of throwing it. An answer that breaks off is none. */
 export const attempt = <T>(signal: AbortSignal, request: () => Promise<T>): Promise<T | Problem> =>

@@ -22,7 +22,19 @@ const shop = new Client(${JSON.stringify(url)}, { token: ${JSON.stringify(token)
 const sync = await Sync.open(shop, { storage: indexedDb("shop"), everyMs: 200 });
 const copy = sync.copy("customers");
 const names = () => copy.all().map(({ name }) => name).join();
-Object.assign(globalThis, { sync, copy, names });
+/** A storage that is closed and opened again, as a component that is mounted twice does. */
+const openTwice = async () => {
+  const storage = indexedDb("twice");
+  const first = await Sync.open(shop, { storage });
+  await first.create("customers", { name: "Fay" });
+  await first.close();
+  const second = await Sync.open(shop, { storage });
+  await second.now();
+  const { status } = second;
+  await second.close();
+  return status;
+};
+Object.assign(globalThis, { sync, copy, names, openTwice });
 `;
 
 describe("in a browser", { skip }, () => {
@@ -108,5 +120,13 @@ describe("in a browser", { skip }, () => {
     assert.equal(await app.total("customers"), 4);
     await page.close();
     assert.equal(await (await openTab()).evaluate("names()"), "Eve,Bob,Cid,Dan");
+  });
+
+  it("a storage that was closed can be opened again", async () => {
+    const page = await openTab();
+    const before = await app.total("customers");
+    assert.equal(await page.evaluate("openTwice()"), "idle");
+    assert.equal(await app.total("customers"), before + 1);
+    await page.close();
   });
 });
