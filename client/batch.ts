@@ -32,6 +32,8 @@ export async function runBatch<const O extends readonly Operation<unknown>[]>(
   options: RequestOptions = {},
 ): Promise<Results<O>> {
   const request = { method: "POST", path: "/-/batch", body: { operations }, ...options };
-  const { results } = await sender.json<BatchAnswer>(request);
-  return results.map(({ body, etag }) => body && remember(body, etag)) as Results<O>;
+  return sender.read(request, async (response) => {
+    const { results } = (await response.json()) as BatchAnswer;
+    return results.map(({ body, etag }) => body && remember(body, etag)) as Results<O>;
+  });
 }

@@ -33,14 +33,15 @@ export async function readChanges<T>(
 ): Promise<ChangePage<T>> {
   const query = { limit: 1000, ...rest, since, fields: ["*", "_etag"] };
   const request = listRequest(name, query, { signal, headers });
-  const { changes, next, more } = await sender.json<FeedAnswer>(request);
-  return {
-    ...{ next: `${next}`, more },
-    changes: changes.map(({ resource, removed = "" }) =>
-      resource ? { resource: remember<T>(resource) } : { removed },
-    ),
-  };
+  return sender.read(request, async (response) => pageOf<T>((await response.json()) as FeedAnswer));
 }
+
+const pageOf = <T>({ changes, next, more }: FeedAnswer): ChangePage<T> => ({
+  ...{ next: `${next}`, more },
+  changes: changes.map(({ resource, removed = "" }) =>
+    resource ? { resource: remember<T>(resource) } : { removed },
+  ),
+});
 
 /** Empty pages are left out, but for the first: it says that everything is there. */
 export async function* follow<T>(
@@ -50,7 +51,11 @@ export async function* follow<T>(
 ): AsyncGenerator<ChangePage<T>, void> {
   let { since } = query;
   for (let isFirst = true; !query.signal?.aborted; isFirst = false) {
-    const page = await readChanges<T>(sender, name, { ...query, ...(since && { since }) });
+    const asked = { ...query, ...(since && { since }) };
+    const page = await readChanges<T>(sender, name, asked).catch((error: unknown) => {
+      if (!query.signal?.aborted) throw error;
+    });
+    if (!page) return;
     since = page.next;
     if (isFirst || page.changes.length > 0) yield page;
     if (!page.more) await sleep(everyMs, query.signal).catch(() => undefined);

@@ -3,6 +3,7 @@
 import type { Operation } from "./batch.ts";
 import { type ChangePage, type ChangesQuery, follow, readChanges } from "./changes.ts";
 import { CollectionFile } from "./file.ts";
+import { segmentOf } from "./path.ts";
 import { Conflict, Problem } from "./problem.ts";
 import { type AggregateQuery, type ListQuery, listRequest, type Selection } from "./query.ts";
 import type { RequestOptions, Sender } from "./send.ts";
@@ -29,8 +30,8 @@ export interface Page<T> {
   readonly more?: boolean;
 }
 
-interface CursorPage {
-  readonly data: readonly object[];
+interface CursorPage<T> {
+  readonly data: readonly T[];
   readonly next: string | null;
 }
 
@@ -64,16 +65,20 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
   /** Creates a resource. It is on disk when this returns; a repetition after a failure creates no second one. */
   async create(draft: C["draft"], options: RequestOptions = {}): Promise<C["resource"]> {
     const path = `/${this.name}?${withTags}`;
-    return remember(await this.#sender.json({ method: "POST", path, body: draft, ...options }));
+    return this.#sender.read(
+      { method: "POST", path, body: draft, ...options },
+      resourceOf<C["resource"]>,
+    );
   }
 
   /** Throws a `Problem` of the kind `not-found` when there is none. */
   async get(id: string, options: ReadOptions<C["resource"]> = {}): Promise<C["resource"]> {
     const { fields, expand, ...rest } = options;
     const query = { fields: fieldsWithTag(fields, expand), expand };
-    const { path } = listRequest(`${this.name}/${encodeURIComponent(id)}`, query, {});
-    const response = await this.#sender.send({ method: "GET", path, ...rest });
-    return remember(await response.json(), fields ? null : response.headers.get("etag"));
+    const { path } = listRequest(`${this.name}/${segmentOf(id)}`, query, {});
+    return this.#sender.read({ method: "GET", path, ...rest }, async (response) =>
+      remember(await response.json(), fields ? null : response.headers.get("etag")),
+    );
   }
 
   /** Undefined when there is none. */
@@ -87,11 +92,12 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
   /** Returns the same object when nothing has changed. */
   async refresh(resource: C["resource"], options: RequestOptions = {}): Promise<C["resource"]> {
     const headers = { ...options.headers, "If-None-Match": etagOf(resource) };
-    const response = await this.#sender.send({
-      ...{ method: "GET", path: this.#path(resource.id), signal: options.signal, headers },
+    const { signal } = options;
+    const request = { method: "GET", path: this.#path(resource.id), signal, headers };
+    return this.#sender.read(request, async (response) => {
+      if (response.status === 304) return resource;
+      return remember(await response.json(), response.headers.get("etag"));
     });
-    if (response.status === 304) return resource;
-    return remember(await response.json(), response.headers.get("etag"));
   }
 
   /** Changes the members of a merge patch. Throws a `Conflict` when someone else was faster. */
@@ -119,7 +125,7 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
     options: RequestOptions = {},
   ): Promise<C["resource"]> {
     try {
-      return remember(await (await this.#write("PUT", target, draft, options)).json());
+      return await this.#write("PUT", target, draft, options, resourceOf<C["resource"]>);
     } catch (error) {
       // The first answer was lost, and it was sent again.
       const current = error instanceof Conflict ? error.current : undefined;
@@ -131,8 +137,7 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
   /** Returns false when there was nothing to delete. */
   async remove(target: Target<C["resource"]>, options: RequestOptions = {}): Promise<boolean> {
     try {
-      await this.#write("DELETE", target, undefined, options);
-      return true;
+      return await this.#write("DELETE", target, undefined, options, async () => true);
     } catch (error) {
       if (error instanceof Problem && error.status === 404) return false;
       throw error;
@@ -140,8 +145,7 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
   }
 
   async list(query: ListQuery<C["resource"]> = {}): Promise<Page<C["resource"]>> {
-    const page = await this.#list<Page<object>>(query);
-    return { ...page, data: page.data.map((one) => remember<C["resource"]>(one)) };
+    return this.#list<Page<C["resource"]>>(query);
   }
 
   /** All that match, read in pages of a cursor: each once, whatever is written meanwhile. */
@@ -151,8 +155,9 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
     const { pageSize: limit = 200, ...rest } = query;
     let cursor: string | null = "";
     while (cursor !== null) {
-      const page: CursorPage = await this.#list({ ...rest, limit, cursor, total: "none" });
-      for (const one of page.data) yield remember<C["resource"]>(one);
+      const next = { ...rest, limit, cursor, total: "none" } as const;
+      const page: CursorPage<C["resource"]> = await this.#list(next);
+      yield* page.data;
       cursor = page.next;
     }
   }
@@ -166,7 +171,8 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
   async aggregate(query: AggregateQuery<C["resource"]>): Promise<readonly Group[]> {
     const { signal, headers, ...rest } = query;
     const request = listRequest(this.name, rest, { signal, headers });
-    return (await this.#sender.json<{ data: readonly Group[] }>(request)).data;
+    type Answer = { readonly data: readonly Group[] };
+    return this.#sender.read(request, async (response) => ((await response.json()) as Answer).data);
   }
 
   /** One page of what has changed since a position; `0` is the beginning. */
@@ -183,10 +189,7 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
 
   /** A file of a resource, by the name of its field, such as `photo`. */
   file(target: Target<C["resource"]>, field: string): CollectionFile {
-    return new CollectionFile(
-      this.#sender,
-      `${this.#path(idOf(target))}/${encodeURIComponent(field)}`,
-    );
+    return new CollectionFile(this.#sender, `${this.#path(idOf(target))}/${segmentOf(field)}`);
   }
 
   /** Operations for `batch`, which happen together or not at all. */
@@ -219,10 +222,12 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
   };
 
   #path(id: string): string {
-    return `/${this.name}/${encodeURIComponent(id)}`;
+    return `/${this.name}/${segmentOf(id)}`;
   }
 
-  #list<P>(query: ListQuery<C["resource"]> & { readonly cursor?: string }): Promise<P> {
+  #list<P extends { readonly data: readonly object[] }>(
+    query: ListQuery<C["resource"]> & { readonly cursor?: string },
+  ): Promise<P> {
     const { signal, headers, ...rest } = query;
     const { fields } = rest as { fields?: readonly string[] };
     const request = listRequest(
@@ -232,32 +237,41 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
         ...{ signal, headers },
       },
     );
-    return this.#sender.json(request);
+    return this.#sender.read(request, async (response) => {
+      const page = (await response.json()) as P;
+      return { ...page, data: page.data.map((one) => remember(one)) };
+    });
   }
 
-  async #patch(
+  #patch(
     target: Target<C["resource"]>,
     body: unknown,
     type: string,
     { signal, headers }: RequestOptions,
   ): Promise<C["resource"]> {
     const fields = { "Content-Type": type, ...headers };
-    const response = await this.#write("PATCH", target, body, { signal, headers: fields });
-    return remember(await response.json());
+    return this.#write(
+      "PATCH",
+      target,
+      body,
+      { signal, headers: fields },
+      resourceOf<C["resource"]>,
+    );
   }
 
   /** Sends If-Match for a resource that was read. */
-  async #write(
+  async #write<T>(
     method: string,
     target: Target<C["resource"]>,
     body: unknown,
     { signal, headers }: RequestOptions,
-  ): Promise<Response> {
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
     const etag = typeof target === "string" ? undefined : etagOf(target);
     const path = `${this.#path(idOf(target))}${method === "DELETE" ? "" : `?${withTags}`}`;
     const fields = { ...(etag && { "If-Match": etag }), ...headers };
     try {
-      return await this.#sender.send({ method, path, body, headers: fields, signal });
+      return await this.#sender.read({ method, path, body, headers: fields, signal }, read);
     } catch (error) {
       const isConflict = error instanceof Problem && error.status === 412;
       if (!isConflict || typeof target === "string") throw error;
@@ -265,6 +279,8 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
     }
   }
 }
+
+const resourceOf = async <T>(response: Response): Promise<T> => remember<T>(await response.json());
 
 const idOf = (target: Target<{ readonly id: string }>): string =>
   typeof target === "string" ? target : target.id;

@@ -29,7 +29,8 @@ export class CollectionFile {
   }
 
   async get(options: RequestOptions = {}): Promise<Blob> {
-    return (await this.#sender.send({ method: "GET", path: this.path, ...options })).blob();
+    const request = { method: "GET", path: this.path, ...options };
+    return this.#sender.read(request, (response) => response.blob());
   }
 
   async remove(options: RequestOptions = {}): Promise<void> {

@@ -2,6 +2,7 @@
 
 import { type Operation, type Results, runBatch } from "./batch.ts";
 import { Collection } from "./collection.ts";
+import { segmentOf } from "./path.ts";
 import { type ApiRequest, type ClientOptions, type RequestOptions, Sender } from "./send.ts";
 import type { AnyCollections, CollectionTypes } from "./types.ts";
 
@@ -48,9 +49,11 @@ export class Client<C extends { readonly [K in keyof C]: CollectionTypes } = Any
     options: RequestOptions = {},
   ): Promise<Output> {
     const headers = { "Idempotency-Key": undefined, ...options.headers };
-    const path = `/-/actions/${encodeURIComponent(name)}`;
-    const response = await this.send({ method: "POST", path, body: input, ...options, headers });
-    return (response.status === 204 ? undefined : await response.json()) as Output;
+    const path = `/-/actions/${segmentOf(name)}`;
+    const request = { method: "POST", path, body: input, ...options, headers };
+    return this.#sender.read(request, async (response) =>
+      response.status === 204 ? undefined : await response.json(),
+    ) as Promise<Output>;
   }
 
   /** Any request, with the token, retries and problems of the client. */

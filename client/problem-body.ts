@@ -16,6 +16,25 @@ export interface ProblemBody {
   readonly errors?: readonly ProblemDetail[];
 }
 
+const isDetail = (value: unknown): value is ProblemDetail => {
+  const {
+    pointer = "",
+    parameter = "",
+    detail,
+  } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return [pointer, parameter, detail].every((text) => typeof text === "string");
+};
+
+/** What of a body is as the server has it: what is between may answer with something else. */
+export function problemBodyOf(body: unknown): ProblemBody {
+  const { errors, ...others } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const texts = Object.entries(others).filter(([, value]) => typeof value === "string");
+  return {
+    ...Object.fromEntries(texts),
+    ...(Array.isArray(errors) && { errors: errors.filter(isDetail) }),
+  };
+}
+
 /** The last part of its type, such as `not-found`; types of the IANA registry have it after a `#`. */
 export const kindOf = ({ type }: ProblemBody): string => type?.split(/[/#]/).at(-1) ?? "unknown";
 

@@ -1,6 +1,12 @@
 // What a request throws that did not succeed.
 
-import { errorsAt, kindOf, type ProblemBody, type ProblemDetail } from "./problem-body.ts";
+import {
+  errorsAt,
+  kindOf,
+  type ProblemBody,
+  type ProblemDetail,
+  problemBodyOf,
+} from "./problem-body.ts";
 
 export type { ProblemDetail } from "./problem-body.ts";
 
@@ -61,18 +67,28 @@ export class Conflict<T = unknown> extends Problem {
   }
 }
 
-/** There was no answer: the network failed, or the server does not run. What was sent may have arrived. */
+/** There was no answer: the network failed, the server does not run, or what came is none of its answers. What was sent may have arrived. */
 export class NoAnswer extends Problem {
   override readonly name = "NoAnswer";
 
   constructor(cause: unknown) {
     const title = "The server does not answer";
-    super(0, { type: "no-answer", title, detail: `${title}.` });
+    const isRead = cause instanceof SyntaxError;
+    const detail = isRead ? `${title} with JSON: ${cause.message}` : `${title}.`;
+    super(0, { type: "no-answer", title, detail });
     this.cause = cause;
   }
 }
 
 export async function readProblem(response: Response): Promise<Problem> {
-  const body = await response.json().catch(() => ({}));
-  return new Problem(response.status, body as ProblemBody, response.headers);
+  const { status, headers, type } = response;
+  // A browser does not tell the status of a redirect.
+  if (type === "opaqueredirect" || (status >= 300 && status < 400))
+    return new Problem(status || 302, { title: movedTitle, detail: movedDetail(headers) }, headers);
+  const body = await response.json().catch(() => undefined);
+  return new Problem(status, problemBodyOf(body), headers);
 }
+
+const movedTitle = "The server is at another address";
+const movedDetail = (headers: Headers): string =>
+  `${movedTitle}: ${headers.get("location") ?? "it redirects"}. Nothing was written.`;

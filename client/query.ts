@@ -44,17 +44,21 @@ const longestUrl = 4_000;
 
 type Members = Readonly<Record<string, unknown>>;
 
+/** An empty list asks for nothing. */
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || (Array.isArray(value) && value.length === 0);
+
 /** A GET, or a QUERY where the URL would be too long. */
 export function listRequest(name: string, query: object, options: RequestOptions): ApiRequest {
   const members = query as Members;
   const params = new URLSearchParams();
   for (const key of joined)
-    if (members[key] !== undefined) params.set(key, [members[key]].flat().join(","));
+    if (!isEmpty(members[key])) params.set(key, [members[key]].flat().join(","));
   for (const key of single) if (members[key] !== undefined) params.set(key, `${members[key]}`);
   if (members.where !== undefined) params.set("where", JSON.stringify(members.where));
   const text = params.size === 0 ? "" : `?${params}`;
   if (text.length <= longestUrl) return { method: "GET", path: `/${name}${text}`, ...options };
-  const names = [...joined, ...single, "where"].filter((key) => members[key] !== undefined);
+  const names = [...joined, ...single, "where"].filter((key) => !isEmpty(members[key]));
   const body = Object.fromEntries(names.map((key) => [key, members[key]]));
   return { method: "QUERY", path: `/${name}`, body, ...options };
 }

@@ -33,6 +33,8 @@ interface Sent extends RequestInit {
 }
 
 const longestWaitMs = 10_000;
+/** A longer timer ends at once. */
+const longestTimerMs = 2 ** 31 - 1;
 /** Answers after which the same request can succeed. */
 const passing = new Set([429, 502, 503, 504]);
 const withKey = new Set(["POST", "PATCH"]);
@@ -47,26 +49,36 @@ export class Sender {
   }
 
   /** Returns the response of a request that succeeded, or 304; throws a `Problem` otherwise. */
-  async send(request: ApiRequest): Promise<Response> {
+  send(request: ApiRequest): Promise<Response> {
+    return this.read(request, async (response) => response);
+  }
+
+  json<T>(request: ApiRequest): Promise<T> {
+    return this.read(request, async (response) => (await response.json()) as T);
+  }
+
+  /** Returns what `read` makes of the response. An answer that it cannot read is none: it broke off, or is not ours. */
+  async read<T>(request: ApiRequest, read: (response: Response) => Promise<T>): Promise<T> {
     const { retries = 4, waitMs = 200 } = this.#options;
     const sent = await this.#prepare(request);
     for (let attempt = 0; ; attempt++) {
-      const failure = await this.#attempt(request, sent);
-      if (!(failure instanceof Problem)) return failure;
-      if (attempt >= retries || !canRepeat(failure, sent)) throw failure;
-      await sleep(pauseMs(failure, waitMs * 2 ** attempt), request.signal);
+      const answer = await this.#attempt(request, sent, read);
+      if (!(answer instanceof Problem)) return answer;
+      if (attempt >= retries || !canRepeat(answer, sent)) throw answer;
+      await sleep(pauseMs(answer, waitMs * 2 ** attempt), request.signal);
     }
   }
 
-  async json<T>(request: ApiRequest): Promise<T> {
-    return (await (await this.send(request)).json()) as T;
-  }
-
-  async #attempt({ path, signal }: ApiRequest, init: RequestInit): Promise<Response | Problem> {
+  async #attempt<T>(
+    { path, signal }: ApiRequest,
+    init: RequestInit,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T | Problem> {
     const { fetch = globalThis.fetch } = this.#options;
     try {
       const response = await fetch(this.base + path, init);
-      return response.ok || response.status === 304 ? response : await readProblem(response);
+      const isRead = response.ok || response.status === 304;
+      return isRead ? await read(response) : await readProblem(response);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       return new NoAnswer(error);
@@ -86,6 +98,8 @@ export class Sender {
       else fields.set(name, value);
     return {
       ...{ method, headers: fields },
+      // A redirect can make a GET of a POST, which would succeed and write nothing.
+      ...(method === "POST" && { redirect: "manual" }),
       ...(body !== undefined && {
         body: isJson ? JSON.stringify(body) : (body as NonNullable<RequestInit["body"]>),
       }),
@@ -118,9 +132,16 @@ const isRaw = (body: unknown): boolean =>
 
 /** As long as the server says, or a little longer each time, and never all clients at once. */
 export function pauseMs(problem: Problem, longMs: number): number {
-  const seconds = Number(problem.headers.get("retry-after") ?? Number.NaN);
   const wait = Math.min(longMs, longestWaitMs) * (0.5 + Math.random() / 2);
-  return Number.isNaN(seconds) ? wait : Math.max(seconds * 1000, wait);
+  return Math.min(Math.max(retryAfterMs(problem.headers), wait), longestTimerMs);
+}
+
+/** In seconds, or a date by the clock of the server. */
+function retryAfterMs(headers: Headers): number {
+  const text = headers.get("retry-after") ?? "";
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const now = Date.parse(headers.get("date") ?? "") || Date.now();
+  return Date.parse(text) - now || 0;
 }
 
 export const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>

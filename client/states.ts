@@ -7,7 +7,7 @@ export const draftOf = (resource: object): object =>
   Object.fromEntries(Object.entries(resource).filter(([name]) => !serverMembers.has(name)));
 
 export const isStateOf = (current: object, draft: unknown): boolean =>
-  canonical(draftOf(current)) === canonical(draft);
+  canonical(draftOf(current)) === canonical(draftOf(Object(draft)));
 
 /** JSON with the members of each object in order. */
 const canonical = (value: unknown): string =>

@@ -5,6 +5,7 @@ import {
   kindOf,
   type ProblemBody,
   type ProblemDetail,
+  problemBodyOf,
 } from "../../client/problem-body.ts";
 
 export type { ProblemDetail } from "../../client/problem-body.ts";
@@ -59,11 +60,8 @@ export const offline = (): Problem =>
 
 /** Reads the problem of a response that is not a success. */
 export async function readProblem(response: Response): Promise<Problem> {
-  try {
-    return new Problem(response.status, (await response.json()) as ProblemBody);
-  } catch {
-    return new Problem(response.status, {});
-  }
+  const body: unknown = await response.json().catch(() => undefined);
+  return new Problem(response.status, problemBodyOf(body));
 }
 
 /** A failure of the console itself is shown as a problem, too. */
