@@ -45,12 +45,12 @@ export async function serve(
   setLogFormat(log, config.logFormat);
   const listening = Promise.withResolvers<Reloader>();
   reloadOnHangUp(listening.promise);
+  logUncaughtErrors(config, log);
   // Loads the actions here even when only workers run them, so that errors are reported once.
   const actions = await loadActions(config);
   // Workers read it themselves. Its faults are reported once, before anything is opened.
   readCertificate(config);
   const app = await openApp(config, log, undefined, actions);
-  logUncaughtErrors(config, app, log);
   await prepare(config, app, log);
   void sweepFiles(app, log);
   sweepUploads(app, log);

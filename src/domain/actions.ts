@@ -36,6 +36,9 @@ interface RegisteredAction {
 /** Of all actions, because they can be replaced while one runs. */
 const runs = new AsyncLocalStorage<ActionRun>();
 
+/** The run that the current code belongs to, if it is an action's. */
+export const currentRun = (): ActionRun | undefined => runs.getStore();
+
 export class Actions {
   readonly #registered: ReadonlyMap<string, RegisteredAction>;
   readonly #logLateError: (run: ActionRun, thrown: unknown) => void;
@@ -122,11 +125,6 @@ export class Actions {
   /** Logs an error after the timeout. The abort reason itself is expected. */
   #reportIfLate(run: ActionRun, { aborted, reason }: AbortSignal, thrown: unknown): void {
     if (aborted && thrown !== reason) this.#logLateError(run, thrown);
-  }
-
-  /** The run that the current code belongs to, if it is an action's. */
-  get currentRun(): ActionRun | undefined {
-    return runs.getStore();
   }
 }
 

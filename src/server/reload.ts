@@ -76,6 +76,7 @@ export class Reloader {
     if (Array.isArray(read)) throw new CliError(2, read.map(faultText).join("\n"));
     this.#wanted = read as Config;
     const next = { ...this.#config, ...only(read as Config, isReloadable) };
+    logUncaughtErrors(next, log);
     const actions = await check(next);
     const defined = await applyDefinitions(next, app, log);
     const values = this.#describe(read as Config);
@@ -83,7 +84,6 @@ export class Reloader {
     app.reload(next, actions);
     setLogFormat(log, next.logFormat);
     app.settings.update(values);
-    logUncaughtErrors(next, app, log);
     const changed = differences(this.#config, next);
     const needRestart = differences(next, read as Config);
     this.#config = next;

@@ -7,7 +7,7 @@ import { RemoteCommitter } from "../store/remote-committer.ts";
 import { loadActions, reloadActions } from "./actions-folder.ts";
 import type { App } from "./app.ts";
 import { drain, listenFor, openApp } from "./lifecycle.ts";
-import { createLog } from "./log.ts";
+import { createLog, type Log } from "./log.ts";
 import type { SupervisorMessage, WorkerMessage } from "./supervisor.ts";
 import { logUncaughtErrors } from "./uncaught-errors.ts";
 
@@ -26,14 +26,15 @@ export async function work(): Promise<void> {
   const committer = new RemoteCommitter(send);
   // A service manager may signal every process. Only the supervisor reloads.
   process.on("SIGHUP", () => undefined);
-  const opened = Promise.withResolvers<App>();
+  const opened = Promise.withResolvers<{ readonly app: App; readonly log: Log }>();
   let app: App | undefined;
   const { config, settings } = await new Promise<Extract<SupervisorMessage, { kind: "work" }>>(
     (resolve) => {
       process.on("message", (message: SupervisorMessage) => {
         if (message.kind === "work") resolve(message);
         else if (message.kind === "backups") app?.showBackups(message.status);
-        else if (message.kind === "reload") void opened.promise.then((app) => reload(app, message));
+        else if (message.kind === "reload")
+          void opened.promise.then(({ app, log }) => reload(app, log, message));
         else if (message.kind === "reload-result") reloads.get(message.id)?.(message.result);
         else if (message.kind === "send-metrics") sendMetrics(app);
         else if (message.kind === "all-metrics") collected.get(message.id)?.(message.families);
@@ -43,14 +44,14 @@ export async function work(): Promise<void> {
   );
   try {
     const log = createLog(config.logLevel);
+    logUncaughtErrors(config, log);
     const own = await openApp(config, log, committer, await loadActions(config));
     app = own;
     own.showMetrics(collectMetrics);
     own.settings.update(settings);
     own.settings.reloadBy(askReload);
-    opened.resolve(own);
+    opened.resolve({ app: own, log });
     setInterval(() => sendMetrics(own), sendMetricsMs).unref();
-    logUncaughtErrors(config, own, log);
     const server = await listenFor(config, own, log);
     process.once("SIGTERM", () => void drain(server, own, log).then(() => process.exit(0)));
     // A service manager signals every process, and the supervisor signals again: that is no second request.
@@ -65,9 +66,11 @@ export async function work(): Promise<void> {
 /** Keeps the former actions if the new ones, which the supervisor could load, have changed since. */
 async function reload(
   app: App,
+  log: Log,
   { id, config, settings }: Extract<SupervisorMessage, { kind: "reload" }>,
 ): Promise<void> {
   let fault: string | undefined;
+  logUncaughtErrors(config, log);
   const actions = await reloadActions(config).catch((error) => {
     fault = messageOf(error);
     return app.actions.all;
