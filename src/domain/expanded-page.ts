@@ -99,7 +99,7 @@ export class ExpandedPage {
     const texts: string[] = [];
     for (const resource of resources) {
       const text = this.#expanded(expansions, resource);
-      bytes += text.length + sizeOf(resource);
+      bytes += text.length + sizeOf(this.#maskOf(resource).shownOf(resource));
       if (bytes > this.#maxBytes) this.#isTooLarge = true;
       if (this.#isTooLarge) return undefined;
       texts.push(text);
@@ -159,11 +159,13 @@ export class ExpandedPage {
     });
   }
 
+  /** Only what is shown is kept, and counts for the size. */
   #add(target: Target, resource: Resource | undefined, mask: Mask | undefined): void {
     if (resource === undefined || mask === undefined) return;
-    target.resource = resource;
-    this.#masks.set(resource, mask);
-    this.#bytes += sizeOf(resource);
+    const shown = mask.shownOf(resource);
+    target.resource = shown;
+    this.#masks.set(shown, mask);
+    this.#bytes += sizeOf(shown);
     if (this.#bytes > this.#maxBytes) this.#isTooLarge = true;
   }
 

@@ -125,8 +125,10 @@ export class Lists {
       if (readAgain !== undefined) return readAgain;
       const tooMany = answer.groups && tooManyGroups(listRequest, answer.groups);
       if (tooMany !== undefined) return tooMany;
-      if (isPage && needsShown(target.access, answer.resources, answer.isCut))
-        return this.#shownQuery(planned, asked, answer, options);
+      // The ETag and the columns of an export show where its first part ends.
+      const isShown = isPage || query.start === 0;
+      if (isShown && needsShown(target.access, answer.resources, answer.isCut))
+        return this.#shownQuery(planned, asked, answer, options, exportBytes);
       return answer.isCut && (listRequest.cursor === undefined || answer.last === undefined)
         ? pageTooLargeProblem(listRequest, answer.resources.length)
         : withMasks(queryResult(planned, query, answer));
@@ -153,13 +155,14 @@ export class Lists {
     asked: Query,
     first: QueryResult,
     options: ReadOptions | undefined,
+    exportBytes: number | undefined,
   ): Promise<ListResult | Problem> {
     const { listRequest, query = asked } = planned;
-    const page = new ShownPage(planned.target.access);
+    const page = new ShownPage(planned.target.access, exportBytes);
     const answer = await page.readQuery(this.#store, asked, first, options);
-    if (answer === undefined) return this.read(planned, options);
+    if (answer === undefined) return this.read(planned, options, exportBytes);
     if (page.isTooLarge && listRequest.cursor !== undefined)
-      return this.read({ ...planned, query: { ...query, limit: page.fits } }, options);
+      return this.read({ ...planned, query: { ...query, limit: page.fits } }, options, exportBytes);
     if (page.isTooLarge || answer.isCut) return pageTooLargeProblem(listRequest, page.fits);
     const { last } = answer;
     const { resources, maskOf } = page;

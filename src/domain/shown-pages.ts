@@ -23,11 +23,13 @@ export class ShownPage {
   /** How many of the resources are within the limit of a page, at least one. */
   fits = 0;
   readonly #access: CollectionAccess;
+  readonly #maxBytes: number;
   readonly #masks = new Map<Resource, Mask>();
   #bytes = 0;
 
-  constructor(access: CollectionAccess) {
+  constructor(access: CollectionAccess, maxBytes: number = pageLimits.maxBytes) {
     this.#access = access;
+    this.#maxBytes = maxBytes;
   }
 
   get isTooLarge(): boolean {
@@ -46,7 +48,7 @@ export class ShownPage {
       const mask = maskOf(resource);
       const shown = mask.shownOf(resource);
       this.#bytes += sizeOf(shown);
-      if (this.resources.length === 0 || this.#bytes <= pageLimits.maxBytes) this.fits++;
+      if (this.resources.length === 0 || this.#bytes <= this.#maxBytes) this.fits++;
       this.resources.push(shown);
       this.#masks.set(shown, mask);
     });

@@ -182,6 +182,86 @@ for (const store of storesHere("postgres", [undefined, "postgres"]))
       assert.deepEqual([await look("/shorts"), await look("/shorts/1")], before);
     });
 
+    it("hidden bytes change neither the ETag of an export nor its columns", async () => {
+      const open = { name: "titles", to: "everyone", fields: ["t", "late", "to"] };
+      await client.put("/-/collections/targets", { access: { read: [open] } });
+      await client.put("/-/collections/sources", {
+        access: { read: [open] },
+        references: { to: { collection: "targets" } },
+      });
+      const fill = async (ofSources: string, ofTargets: string) => {
+        for (const id of ["1", "2", "3"]) {
+          await client.put(`/targets/${id}`, { t: "a", hidden: ofTargets });
+          const late = id === "3" ? { late: 1 } : {};
+          await client.put(`/sources/${id}`, { t: "a", to: id, ...late, hidden: ofSources });
+        }
+      };
+      const anyone = new Client(app, null);
+      const exported = async (path: string, accept: string) => {
+        const { status, headers, body } = await anyone.get(path, { accept });
+        return { status, etag: headers.get("etag"), body };
+      };
+      const look = () =>
+        Promise.all([
+          exported("/sources", "text/csv"),
+          exported("/sources?sort=-t", "text/csv"),
+          exported("/sources", "application/x-ndjson"),
+          exported("/sources?expand=to", "application/x-ndjson"),
+        ]);
+      await fill("", "");
+      const before = await look();
+      for (const { etag } of before) assert.notEqual(etag, null);
+      await fill("x".repeat(mebibyte / 4), "");
+      assert.deepEqual(await look(), before);
+      await fill("", "x".repeat(mebibyte / 2));
+      assert.deepEqual(await look(), before);
+    });
+
+    it("what is shown ends the first part of an export", async () => {
+      const open = { name: "titles", to: "everyone", fields: ["t", "late"] };
+      await client.put("/-/collections/parts", { access: { read: [open] } });
+      const fill = async (hidden: string) => {
+        for (let n = 1; n <= 9; n++)
+          await client.put(`/parts/${n}`, {
+            t: "x".repeat(mebibyte / 16),
+            ...(n === 9 ? { late: 1 } : {}),
+            hidden,
+          });
+      };
+      const anyone = new Client(app, null);
+      const look = async () => {
+        const { headers, body } = await anyone.get("/parts", { accept: "text/csv" });
+        const [columns, ...rows] = body.trimEnd().split("\r\n");
+        return { etag: headers.get("etag"), columns, ids: rows.map((row) => row.slice(0, 3)) };
+      };
+      await fill("");
+      const before = await look();
+      assert.equal(before.etag, null);
+      assert.equal(before.columns, "id,t,createdAt");
+      assert.equal(before.ids.length, 9);
+      await fill("x".repeat(mebibyte / 8));
+      assert.deepEqual(await look(), before);
+    });
+
+    it("hidden bytes of what is expanded do not count for the size of a page", async () => {
+      const open = { name: "titles", to: "everyone", fields: ["t"] };
+      await client.put("/-/collections/heavy", { access: { read: [open] } });
+      await client.put("/-/collections/light", {
+        access: { read: "public" },
+        references: { "to[]": { collection: "heavy" } },
+      });
+      const targets = Array.from({ length: 9 }, (_, n) => `${n}`);
+      const hidden = "x".repeat(pageBytes / 8);
+      for (const id of targets) await client.put(`/heavy/${id}`, { t: id, hidden });
+      await client.put("/light/1", { to: targets });
+      const anyone = new Client(app, null);
+      for (const path of ["/light?expand=to[]", "/light/1?expand=to[]"]) {
+        const { status, body } = await anyone.get(path);
+        assert.equal(status, 200, body.slice(0, 300));
+        assert.match(body, /"id":"8","t":"8"/);
+      }
+    });
+
     it("an export contains everything", async () => {
       const { body } = await read("/large", { accept: "application/x-ndjson" });
       const seen = body.trimEnd().split("\n");
