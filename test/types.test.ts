@@ -147,6 +147,22 @@ describe("the types of a collection", { skip }, () => {
     assert.equal(await compile(typesOf("constructor", schema), program), "");
   });
 
+  it("have members that are required and not declared", async () => {
+    const schema = {
+      properties: { name: { type: "string" }, size: { required: ["width"], properties: {} } },
+      required: ["name", "code"],
+      additionalProperties: { type: "number" },
+    };
+    const program = `
+      import type { ThingsDraft } from "./types.ts";
+      export const draft: ThingsDraft = { name: "a", code: 1, size: { width: "any" } };
+      export const wrong: ThingsDraft = { name: "a" };
+    `;
+    const found = await compile(typesOf("things", schema), program);
+    assert.match(found, /^[^\n]*program\.ts\(4,[^\n]*\n/);
+    assert.doesNotMatch(found, /program\.ts\(3,|types\.ts\(/);
+  });
+
   it("are a union for oneOf and anyOf", async () => {
     const branch = (kind: string) => ({
       properties: { kind: { const: kind }, [kind]: { type: "number" } },

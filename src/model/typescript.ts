@@ -163,10 +163,10 @@ function arrayType({ prefixItems, items, minItems = 0 }: ObjectSchema, indent: s
 type Schemas = Readonly<Record<string, Schema>>;
 
 function objectType(schema: ObjectSchema, indent: string): Type {
-  const { properties = {}, required = [] } = schema;
+  const required = new Set(schema.required as readonly string[] | undefined);
   const inner = `${indent}  `;
-  const members = Object.entries(properties as Schemas).map(([name, member]) => {
-    const mark = (required as readonly string[]).includes(name) ? "" : "?";
+  const members = Object.entries(declaredMembers(schema, required)).map(([name, member]) => {
+    const mark = required.has(name) ? "" : "?";
     const about = isObjectSchema(member) ? comment(member, inner) : "";
     return `${about}${inner}readonly ${keyOf(name)}${mark}: ${typeOf(member, inner).text};`;
   });
@@ -176,6 +176,14 @@ function objectType(schema: ObjectSchema, indent: string): Type {
       ? members
       : [...members, `${inner}readonly [name: string]: ${others.text};`];
   return { text: `{\n${lines.join("\n")}\n${indent}}`, form: "object" };
+}
+
+/** Those that are only required are members, too, or an object that has them would not compile. */
+function declaredMembers(schema: ObjectSchema, required: ReadonlySet<string>): Schemas {
+  const { properties = {}, additionalProperties = true } = schema;
+  const rest = schema.patternProperties ? true : (additionalProperties as Schema);
+  const others = [...required].map((name) => [name, rest] as const);
+  return { ...(properties as Schemas), ...Object.fromEntries(others), ...(properties as Schemas) };
 }
 
 /** The type of undeclared members, or undefined when the type needs no index signature. */
