@@ -25,9 +25,12 @@ export const valueAtPointer = (value: Json | undefined, pointer: string): Json |
     );
 
 /** The object that a text stands for; undefined when it is no JSON, or something else. */
-export function parseObject(text: string): JsonObject | undefined {
+export function parseObject(
+  text: string,
+  parse: (text: string) => unknown = JSON.parse,
+): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parse(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

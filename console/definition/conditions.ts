@@ -1,5 +1,6 @@
 // The conditions of a grant as filters, as far as filters can say them; the rest stays JSON.
 
+import { isExact } from "../api/exact.ts";
 import { isEqual, isObject, type Json, type JsonObject } from "../api/json.ts";
 import type { FilterField } from "../grid/operators.ts";
 import { isOperator } from "../grid/operators.ts";
@@ -71,6 +72,6 @@ function jsonOf({ field, operator, value }: Filter, fields: readonly FilterField
 const plainValue = (text: string): Json =>
   text === "true" || text === "false"
     ? text === "true"
-    : /^-?\d+(\.\d+)?$/.test(text)
+    : /^-?\d+(\.\d+)?$/.test(text) && isExact(text)
       ? Number(text)
       : text;

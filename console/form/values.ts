@@ -1,5 +1,6 @@
 // Turns what people type into values, and values into what inputs show.
 
+import { parseStrictly } from "../api/exact.ts";
 import type { Json } from "../api/json.ts";
 
 /** The value of an input of the type `datetime-local`, in the time zone of the person. */
@@ -30,7 +31,7 @@ export function summaryOf(value: Json | undefined, length = 80): string {
 /** Parses JSON; a failure is its message. */
 export function parseJson(text: string): { value: Json } | { error: string } {
   try {
-    return { value: JSON.parse(text) as Json };
+    return { value: parseStrictly(text) };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }

@@ -47,6 +47,12 @@ export function localInput(time: string): string {
   return local.toISOString().slice(0, 19);
 }
 
+/** Undefined for a text that is no time, or one that is too far away. */
+export function timeIn(text: string): string | undefined {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
 /** Undefined for a text that is no number. */
 export function numberIn(text: string): number | undefined {
   const value = parseNumber(text);
@@ -58,5 +64,5 @@ export function readInput(kind: Kind, text: string, former: Json | undefined): J
   if (text === "") return kind === "text" && typeof former === "string" ? "" : null;
   if (kind === "number") return numberIn(text);
   if (kind === "choice" || kind === "boolean") return JSON.parse(text) as Json;
-  return kind === "time" ? new Date(text).toISOString() : text;
+  return kind === "time" ? timeIn(text) : text;
 }

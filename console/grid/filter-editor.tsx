@@ -5,7 +5,7 @@ import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 import { numberHint } from "../ui/number-text.ts";
 import type { Kind } from "./columns.ts";
-import { localInput, numberIn } from "./edit.ts";
+import { localInput, numberIn, timeIn } from "./edit.ts";
 import { type FilterField, type Operator, operatorLabel, operatorsFor } from "./operators.ts";
 import { ValueInput } from "./value-input.tsx";
 import { type Filter, makeFilter } from "./view.ts";
@@ -124,7 +124,7 @@ function finalValue(value: string, operator: Operator, kind: Kind): string {
   if (operator === "exists") return value === "false" ? "false" : "true";
   if (isNumber(value, operator, kind)) return String(numberIn(value));
   const isTime = valueKind(kind, operator) === "time" && !value.endsWith("Z") && value !== "";
-  return isTime ? new Date(value).toISOString() : value;
+  return isTime ? (timeIn(value) ?? value) : value;
 }
 
 interface FilterValueProps {

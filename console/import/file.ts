@@ -1,9 +1,14 @@
 // Reads a file of resources in pieces: CSV, NDJSON, or a JSON array.
 
+import { parseToSend } from "../api/exact.ts";
 import { type Json, memberOf, parseObject } from "../api/json.ts";
+import { Problem } from "../api/problem.ts";
 import { CsvSplitter, cellText, findSeparator, type Separator } from "./csv.ts";
 
 export type Format = "csv" | "ndjson" | "json";
+
+/** `windows-1252` and UTF-16 are for files of older programs. */
+type Encoding = "utf-8" | "windows-1252" | "utf-16le" | "utf-16be";
 
 /** One resource of a file. */
 export interface FileRecord {
@@ -17,8 +22,7 @@ export interface Source {
   readonly file: File;
   readonly format: Format;
   readonly separator: Separator;
-  /** `utf-8`, or `windows-1252` for files of older programs. */
-  readonly encoding: "utf-8" | "windows-1252";
+  readonly encoding: Encoding;
   /** The names of the columns, or the members of the first records. */
   readonly columns: readonly string[];
   /** The first records, as texts by column. */
@@ -32,7 +36,7 @@ const maxJsonBytes = 100_000_000;
 /** Throws an `Error` that says what to do when the file cannot be read. */
 export async function openSource(file: File): Promise<Source> {
   const bytes = new Uint8Array(await file.slice(0, sampleBytes).arrayBuffer());
-  const encoding = isUtf8(bytes, file.size > sampleBytes) ? "utf-8" : "windows-1252";
+  const encoding = encodingOf(bytes, file.size > sampleBytes);
   const text = new TextDecoder(encoding).decode(bytes);
   if (text.trim() === "") throw new Error(`${file.name} is empty.`);
   const format = findFormat(file.name, text);
@@ -43,6 +47,13 @@ export async function openSource(file: File): Promise<Source> {
   const separator = findSeparator(text);
   const source: Source = { file, format, separator, encoding, columns: [], preview: [] };
   return format === "csv" ? withCsvPreview(source) : withJsonPreview(source);
+}
+
+function encodingOf(bytes: Uint8Array, isCut: boolean): Encoding {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  if (first === 0xfe && second === 0xff) return "utf-16be";
+  return isUtf8(bytes, isCut) ? "utf-8" : "windows-1252";
 }
 
 /** A cut at the end may split a character. */
@@ -98,12 +109,22 @@ export function recordsOf(source: Source): AsyncGenerator<FileRecord> {
   return source.format === "csv" ? csvRecords(source) : lineRecords(source);
 }
 
+/** Only the beginning was looked at before. */
+const wrongText = ({ name }: File): Problem =>
+  new Problem(-1, {
+    title: "The file cannot be read",
+    detail: `${name} begins in UTF-8, but a later part of it is not. Save it as UTF-8.`,
+  });
+
 async function* textOf({ file, encoding }: Source): AsyncGenerator<string> {
-  const reader = file.stream().pipeThrough(new TextDecoderStream(encoding)).getReader();
+  const decoder = new TextDecoderStream(encoding, { fatal: true });
+  const reader = file.stream().pipeThrough(decoder).getReader();
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } catch (error) {
+    throw error instanceof TypeError ? wrongText(file) : error;
   } finally {
-    await reader.cancel();
+    await reader.cancel().catch(() => undefined);
   }
 }
 
@@ -131,8 +152,10 @@ async function* lineRecords(source: Source): AsyncGenerator<FileRecord> {
   if (rest.trim() !== "") yield { line: line + 1, content: rest };
 }
 
-async function* arrayRecords({ file }: Source): AsyncGenerator<FileRecord> {
-  const value = JSON.parse(await file.text()) as Json;
+async function* arrayRecords(source: Source): AsyncGenerator<FileRecord> {
+  let text = "";
+  for await (const part of textOf(source)) text += part;
+  const value = parseToSend(text);
   const items = Array.isArray(value) ? value : [value];
   for (const [index, item] of items.entries())
     yield { line: index + 1, content: JSON.stringify(item) };

@@ -1,5 +1,6 @@
 // Which columns of a file become which fields, and the records with their new names.
 
+import { parseToSend } from "../api/exact.ts";
 import { type Json, parseObject } from "../api/json.ts";
 import { asCell } from "./csv.ts";
 import type { FileRecord, Source } from "./file.ts";
@@ -26,7 +27,7 @@ function isKept({ columns }: Source, index: number, mapping: Mapping): boolean {
 
 /** Text that is no object is sent as it is: the server says what is wrong with it. */
 function mapObject(text: string, mapping: Mapping): string {
-  const object = parseObject(text);
+  const object = parseObject(text, parseToSend);
   if (object === undefined) return text;
   const members = Object.entries(object)
     .map(([name, value]) => [mapping.has(name) ? mapping.get(name) : name, value] as const)

@@ -83,6 +83,39 @@ describe("a file", () => {
     assert.deepEqual(source.preview, [["ü"]]);
   });
 
+  it("is read in each encoding to its end, as an array too, and never with other characters", async () => {
+    const texts = async (...parts: Parameters<typeof fileOf>) =>
+      (await all(recordsOf(await openSource(fileOf(...parts))))).map(({ content }) => content);
+    const array = new TextEncoder().encode('[{"a":"x"}]').with(7, 252);
+    assert.deepEqual(await texts("a.json", array), ['{"a":"ü"}']);
+    for (const [mark, at] of [
+      [[0xff, 0xfe], 0],
+      [[0xfe, 0xff], 1],
+    ] as const) {
+      const bytes = [..."n\nü\n"].flatMap((one) =>
+        at === 0 ? [one.charCodeAt(0), 0] : [0, one.charCodeAt(0)],
+      );
+      assert.deepEqual(await texts("a.csv", new Uint8Array([...mark, ...bytes])), [["n"], ["ü"]]);
+    }
+    const late = texts("late.csv", `n\n${"a\n".repeat(200_000)}`, new Uint8Array([252, 10]));
+    await assert.rejects(late, /late\.csv begins in UTF-8, but a later part of it is not/);
+  });
+
+  it("keeps the digits of every number, so that the server can name what it cannot store", async () => {
+    const number = "12345678901234567890";
+    const renamed = new Map([["n", "m"]]);
+    for (const [name, text] of [
+      ["a.json", `[{"n":${number}},\n{"n":[1.5,1e400]}]`],
+      ["a.ndjson", `{"n":${number}}\n{"n":[1.5,1e400]}`],
+    ] as const) {
+      const source = await openSource(fileOf(name, text));
+      const records = await all(recordsOf(source));
+      const sent = (mapping: Mapping) => records.map((one) => mapRecord(source, one, mapping));
+      assert.deepEqual(sent(new Map()), [`{"n":${number}}`, '{"n":[1.5,1e400]}']);
+      assert.deepEqual(sent(renamed), [`{"m":${number}}`, '{"m":[1.5,1e400]}']);
+    }
+  });
+
   it("loses no record and no column that is kept", async () => {
     const source = await openSource(fileOf("a.csv", 'First Name,age,"x,y"\n"A\nB",1,2\nC,3,4\n'));
     const mapping = new Map([...suggestMapping(source.columns, ["firstName"]), ["age", undefined]]);

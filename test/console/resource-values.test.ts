@@ -5,7 +5,8 @@ import { describe, it } from "node:test";
 import { conflictsOf, fieldsOf, patchOf, rebase } from "../../console/api/patch.ts";
 import { resolveSchema, schemaOf } from "../../console/api/schema.ts";
 import { isFileSchema, kindOf, limitsOf, plainError } from "../../console/form/schema.ts";
-import { fromLocalInput, toLocalInput } from "../../console/form/values.ts";
+import { fromLocalInput, parseJson, toLocalInput } from "../../console/form/values.ts";
+import { readInput } from "../../console/grid/edit.ts";
 import {
   dispositionOf,
   fieldProblem,
@@ -114,6 +115,14 @@ describe("the fields of a form", () => {
     assert.deepEqual(grouped, [1200, 1200.5, 0.125, 1234.5, 1234567.8]);
     assert.equal(parseNumber("1,200"), "1,200");
     assert.equal(numberHint("1,200"), "Write 1200 or 1.2.");
+    const exact = ["+5", ".5", "-.5", "5.", "007", "9007199254740993", "12345678901234567890"];
+    assert.deepEqual(exact.map(parseNumber), [5, 0.5, -0.5, 5, 7, ...exact.slice(5)]);
+    assert.match(numberHint("12345678901234567890"), /more digits than a number keeps/);
+    for (const text of ['{"a":[9007199254740993]}', "0.12345678901234567890", "1e400"])
+      assert.match(JSON.stringify(parseJson(text)), /"error":"[^"]*: It has more digits/);
+    const kept = '{"a":[1.50,9007199254740992,"9007199254740993",1e300,-0.1]}';
+    assert.deepEqual(parseJson(kept), { value: JSON.parse(kept) });
+    assert.equal(readInput("time", "275760-12-31T00:00", undefined), undefined);
     for (const time of ["2026-11-15T02:39:07.000Z", "0042-01-02T03:04:05.006Z"])
       assert.equal(fromLocalInput(toLocalInput(time) ?? ""), time);
     assert.equal(toLocalInput("yesterday"), undefined);
