@@ -13,7 +13,7 @@ import { defineAction, ProblemError, restante } from "../src/index.ts";
 import { CliError } from "../src/lib/cli-error.ts";
 import { actionLimits } from "../src/model/action-schema.ts";
 import { newSecret } from "../src/model/token.ts";
-import { loadActions } from "../src/server/actions-folder.ts";
+import { loadActions, reloadActions } from "../src/server/actions-folder.ts";
 import { defaultConfig } from "../src/server/config.ts";
 import { childrenOf, commandLine, run, type ServerProcess, start } from "./process.ts";
 import { isLong } from "./seeds.ts";
@@ -42,6 +42,23 @@ const load = () => loadActions({ ...defaultConfig, actions: folder });
 const sound = "export const description = 'x', input = {}, run = () => 1;";
 
 describe("a folder of actions", () => {
+  it("reports a module that does not end to load, and loads it when it is repaired", async () => {
+    const config = { ...defaultConfig, actions: folder };
+    write("stuck.ts", `await new Promise(() => {}); ${sound}`);
+    write("broken.ts", "export const = 1;");
+    await assert.rejects(loadActions(config, 200), ({ message }: Error) => {
+      assert.match(message, /stuck\.ts: cannot be loaded: it was not loaded within 0\.2 seconds/);
+      assert.match(message, /broken\.ts/);
+      return true;
+    });
+    write("broken.ts", sound);
+    for (const word of ["repaired", "changed"]) {
+      write("stuck.ts", sound.replace("'x'", `'${word}'`));
+      const described = (await reloadActions(config)).map(({ description }) => description);
+      assert.deepEqual(described, ["x", word]);
+    }
+  });
+
   it("has one action per module, as default or named export, in TypeScript or JavaScript", async () => {
     write(
       "a.ts",

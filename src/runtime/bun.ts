@@ -2,6 +2,8 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { serveHttp2 } from "./bun-http2.ts";
 import { claimPort, mayChange, releaseChunk } from "./bun-listener.ts";
 import type { Connection } from "./http1/connection.ts";
@@ -11,6 +13,7 @@ import type {
   FindSyntaxError,
   ForgetModules,
   MapFile,
+  ModuleSpecifier,
   PrepareModules,
   SendFile,
   Serve,
@@ -84,6 +87,7 @@ export const sendFile: SendFile = (path, start, end) => Bun.file(path).slice(sta
 export const mapFile: MapFile = (path) => Bun.mmap(path, { shared: true });
 
 const registered = new Set<string>();
+const runAgainMs = 5_000;
 
 /** Applies to every folder, because Bun does not tell which module imports. */
 export const prepareModules: PrepareModules = (_folder, name, url) => {
@@ -97,15 +101,22 @@ export const prepareModules: PrepareModules = (_folder, name, url) => {
   });
 };
 
+/** Bun waits for ever for a module that is not loaded, but not for its path with a query, which a URL would lose. */
+export const moduleSpecifier: ModuleSpecifier = (path, timesStuck) =>
+  timesStuck === 0 ? pathToFileURL(path).href : `${path}?again=${timesStuck}`;
+
 export const forgetModules: ForgetModules = async (folder, hasFailed) => {
   const paths = modulesIn(folder);
   const forget = () => {
-    for (const path of paths) delete require.cache[path];
+    for (const key of Object.keys(require.cache))
+      if (paths.includes(key.split("?again=")[0] ?? key)) delete require.cache[key];
   };
   forget();
   if (!hasFailed) return;
   // Bun keeps a module that was read for an import that failed, until the module is run.
-  await Promise.allSettled(paths.map((path) => import(path)));
+  const runAgain = Promise.allSettled(paths.map((path) => import(path)));
+  // One of them may never be loaded.
+  await Promise.race([runAgain, sleep(runAgainMs, undefined, { ref: false })]);
   forget();
 };
 

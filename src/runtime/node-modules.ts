@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { registerHooks, stripTypeScriptTypes } from "node:module";
 import { sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { FindSyntaxError, ForgetModules, PrepareModules } from "./runtime.ts";
+import type { FindSyntaxError, ForgetModules, ModuleSpecifier, PrepareModules } from "./runtime.ts";
 
 /** The modules that were loaded from each folder. One of them may have a syntax error. */
 const loaded = new Map<string, Set<string>>();
@@ -17,6 +17,9 @@ export const forgetModules: ForgetModules = async (folder) => {
   generation++;
   loaded.get(folder)?.clear();
 };
+
+/** Each time it has another generation. */
+export const moduleSpecifier: ModuleSpecifier = (path) => pathToFileURL(path).href;
 
 const withGeneration = (url: string): string =>
   generation === 0 ? url : `${url}?again=${generation}`;

@@ -76,4 +76,4 @@ export const sendFile: SendFile = undefined;
 /** Node has no memory-mapped files. */
 export const mapFile: MapFile = undefined;
 
-export { findSyntaxError, forgetModules, prepareModules } from "./node-modules.ts";
+export { findSyntaxError, forgetModules, moduleSpecifier, prepareModules } from "./node-modules.ts";

@@ -58,6 +58,9 @@ export type PrepareModules = (folder: string, name: string, url: string) => void
 /** Forgets the modules of a prepared folder, so that the next import reads their files again. */
 export type ForgetModules = (folder: string, hasFailed: boolean) => Promise<void>;
 
+/** What to import for a module that was not loaded in time so often. */
+export type ModuleSpecifier = (path: string, timesStuck: number) => string;
+
 export interface SyntaxErrorLocation {
   readonly file: string;
   readonly line: number;

@@ -2,8 +2,7 @@
 
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { basename, extname, join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { findSyntaxError, forgetModules, prepareModules } from "#runtime";
+import { findSyntaxError, forgetModules, moduleSpecifier, prepareModules } from "#runtime";
 import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
 import { scriptUrl } from "../lib/program.ts";
 import type { Action, ActionDefinition } from "../model/action.ts";
@@ -24,6 +23,12 @@ interface LoadedModule {
 /** Whether a module could not be loaded. */
 let hasFailed = false;
 
+/** A module that connects to something has this long. */
+const loadMs = 30_000;
+
+/** How often each module was not loaded in time. */
+const timesStuck = new Map<string, number>();
+
 /** Reads the modules again that are loaded. */
 export async function reloadActions(config: Config): Promise<readonly Action[]> {
   if (config.actions !== undefined && existsSync(config.actions))
@@ -33,13 +38,16 @@ export async function reloadActions(config: Config): Promise<readonly Action[]> 
 }
 
 /** Returns the actions of all modules. Throws a CliError with all errors. */
-export async function loadActions({ actions: folder }: Config): Promise<readonly Action[]> {
+export async function loadActions(
+  { actions: folder }: Config,
+  limitMs = loadMs,
+): Promise<readonly Action[]> {
   if (folder === undefined) return [];
   const files = modulesIn(folder);
   // The runtimes report the real path, also when the folder is a symbolic link.
   const path = realpathSync(folder);
   prepareModules(path, "restante", ownUrl);
-  return checkAll(await Promise.all(files.map((file) => load(path, file))));
+  return checkAll(await Promise.all(files.map((file) => load(path, file, limitMs))));
 }
 
 /** Does the same for actions that an embedding program passes in. */
@@ -71,11 +79,12 @@ function modulesIn(folder: string): readonly string[] {
 
 type Failed = { readonly where: string; readonly detail: string };
 
-async function load(folder: string, file: string): Promise<LoadedModule | Failed> {
+async function load(folder: string, file: string, limitMs: number): Promise<LoadedModule | Failed> {
   const path = join(folder, file);
   const name = basename(path, extname(path));
   try {
-    const module: Readonly<Record<string, unknown>> = await import(pathToFileURL(path).href);
+    const module = await importInTime(path, limitMs);
+    if (module === undefined) return { where: path, detail: notInTime(limitMs) };
     return { where: path, name, definition: module.default ?? exported(module) };
   } catch (thrown) {
     hasFailed = true;
@@ -83,6 +92,26 @@ async function load(folder: string, file: string): Promise<LoadedModule | Failed
     return { where: path, detail: `cannot be loaded: ${detail}` };
   }
 }
+
+type Module = Readonly<Record<string, unknown>>;
+
+/** Returns undefined for a module that is not loaded in time: its top-level await may never end. */
+async function importInTime(path: string, limitMs: number): Promise<Module | undefined> {
+  const stuck = timesStuck.get(path) ?? 0;
+  const late = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => {
+    timesStuck.set(path, stuck + 1);
+    late.resolve(undefined);
+  }, limitMs);
+  try {
+    return await Promise.race([import(moduleSpecifier(path, stuck)), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const notInTime = (limitMs: number): string =>
+  `cannot be loaded: it was not loaded within ${limitMs / 1000} seconds; what does its top-level await wait for?`;
 
 /** Returns the members of an action that a module exports by name. */
 const exported = ({

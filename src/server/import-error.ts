@@ -28,7 +28,7 @@ export function describeImportError(
 }
 
 const format = ({ file, line, column, detail }: Location): string =>
-  `${file.replace(/\?again=\d+$/, "")}:${line}${column === undefined ? "" : `:${column}`}: ${detail}`;
+  `${file.split("?again=")[0]}:${line}${column === undefined ? "" : `:${column}`}: ${detail}`;
 
 /** Bun has the location in `position`, Node in the first line of the stack, an exception in a frame. */
 function locationOf(thrown: unknown, folder: string): Location | undefined {
