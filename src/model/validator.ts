@@ -17,6 +17,7 @@ import type { ObjectSchema } from "../lib/schema/subschemas.ts";
 import { CompiledSchema } from "../lib/schema/validator.ts";
 import type { Definition } from "./definition.ts";
 import type { FieldError } from "./problem.ts";
+import { hide } from "./write-only.ts";
 
 export interface ResourceValidator {
   /** Whether there are write-only fields. */
@@ -221,18 +222,6 @@ class Completion {
     }
     return isChanged;
   }
-}
-
-function hide(fields: Fields, tree: ObjectTree): boolean {
-  let isChanged = false;
-  for (const [name, { isWriteOnly, inner }] of fields.members) {
-    const value = tree.members.get(name);
-    const isRemoved = isWriteOnly
-      ? tree.members.delete(name)
-      : isObject(value) && hide(inner, value);
-    isChanged ||= isRemoved;
-  }
-  return isChanged;
 }
 
 function restore(fields: Fields, tree: ObjectTree, old: ObjectTree): boolean {

@@ -229,6 +229,49 @@ for (const store of ["sqlite", "postgres"]) {
       assert.ok(!first.body.includes("pay") && !first.body.includes("updatedAt"));
     });
 
+    it("show no writes of what is hidden in an object or a file that they show", async () => {
+      const hidden = { type: "string", writeOnly: true };
+      const grant = {
+        name: "part",
+        to: "everyone",
+        fields: ["title", "account", "photo.name", "scan"],
+      };
+      const [, , openCopy] = await begin({
+        schema: {
+          type: "object",
+          properties: {
+            title: { type: "string" },
+            account: { type: "object", properties: { holder: { type: "string" }, pin: hidden } },
+            photo: { type: "object", properties: { name: { type: "string" } } },
+            scan: { type: "object", properties: { name: hidden } },
+          },
+        },
+        access: { read: [grant] },
+      });
+      const upload = (path: string, name: string, text: string) =>
+        done(
+          admin.put(path, text, {
+            "content-type": "text/plain",
+            "content-disposition": `inline; filename="${name}"`,
+          }),
+        );
+      for (const id of ["a", "b", "c"]) await put(id, { title: id });
+      await put("a", { title: "a", account: { holder: "Ann", pin: "1" } });
+      await upload("/posts/b/photo", "b.txt", "one");
+      await upload("/posts/c/scan", "c.txt", "one");
+      await openCopy.follow();
+      await done(admin.patch("/posts/a", { account: { pin: "2" } }));
+      await upload("/posts/b/photo", "b.txt", "other");
+      await upload("/posts/c/scan", "d.txt", "one");
+      assert.deepEqual(await openCopy.follow(), []);
+      await openCopy.assertSame();
+      await done(admin.patch("/posts/a", { account: { holder: "Bob" } }));
+      await upload("/posts/b/photo", "e.txt", "other");
+      await upload("/posts/c/scan", "d.txt", "other");
+      assert.deepEqual(await openCopy.follow(), ["a", "b", "c"]);
+      await openCopy.assertSame();
+    });
+
     it("miss nothing when resources change while pages are read", async () => {
       const [annCopy] = await begin();
       await put("a", { title: "A", author: "ann" });

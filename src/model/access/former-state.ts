@@ -2,8 +2,10 @@
 
 import { createHash } from "node:crypto";
 import { isObject, readTree, type Tree, writeTree } from "../../lib/json/tree.ts";
+import type { Fields } from "../../lib/schema/fields.ts";
 import { fileMembers, readFiles } from "../file.ts";
 import type { Resource } from "../resource.ts";
+import { hide, hidingFieldsOf } from "../write-only.ts";
 import { type FieldMask, maskOf } from "./field-mask.ts";
 import { grantsOf, hasRules, type ListedRules } from "./grant.ts";
 import { namedFields } from "./rule-fields.ts";
@@ -16,6 +18,8 @@ export interface FormerFields {
   readonly times: readonly ("createdAt" | "updatedAt")[];
   /** The fields that each grant shows; undefined for all. */
   readonly shown: readonly (readonly string[] | undefined)[];
+  /** The fields of the schema, where some of them are shown to nobody. */
+  readonly hiding: Fields | undefined;
 }
 
 /** The stored columns of a resource that a former state consists of. */
@@ -32,8 +36,10 @@ export interface FormerResource {
 }
 
 /** Returns undefined where no rule decides who reads what, or where former owners tell it. */
-export function formerFieldsOf(listed: ListedRules): FormerFields | undefined {
-  const { access, boundary } = listed;
+export function formerFieldsOf(
+  listed: ListedRules & { readonly schema?: unknown },
+): FormerFields | undefined {
+  const { access, boundary, schema } = listed;
   const { read = "token" } = access ?? {};
   const isOpen = boundary === undefined && (read === "token" || read === "public");
   // With grants for any verb, `owner` is read as a grant, too.
@@ -46,21 +52,20 @@ export function formerFieldsOf(listed: ListedRules): FormerFields | undefined {
     deciding: maskOf(named),
     times: (["createdAt", "updatedAt"] as const).filter((time) => named.includes(time)),
     shown: grants.map(({ fields }) => fields),
+    hiding: hidingFieldsOf(schema),
   };
 }
 
 /** Writes the state as text. */
-export function writeFormerState(
-  { deciding, times, shown }: FormerFields,
-  state: EndedState,
-): string {
+export function writeFormerState(former: FormerFields, state: EndedState): string {
+  const { deciding, times, shown } = former;
   const tree = readTree(state.fields);
   const { owner } = state;
   return JSON.stringify({
     fields: writeTree(pick(tree, deciding)),
     ...(owner !== null && { owner }),
     ...Object.fromEntries(times.map((time) => [time, state[time]])),
-    ...(shown.some((fields) => fields !== undefined) && { shown: hashesIn(tree, shown, state) }),
+    ...(shown.some((fields) => fields !== undefined) && { shown: hashesIn(tree, former, state) }),
   });
 }
 
@@ -70,22 +75,24 @@ export function readFormerState(id: string, text: string): FormerResource {
 }
 
 /** The hashes of what each grant shows of a resource. */
-export const shownHashes = ({ shown }: FormerFields, resource: Resource): FormerResource["shown"] =>
-  hashesIn(readTree(resource.fields), shown, { files: null, ...resource });
+export const shownHashes = (former: FormerFields, resource: Resource): FormerResource["shown"] =>
+  hashesIn(readTree(resource.fields), former, { files: null, ...resource });
 
+/** Changes the tree to what can be shown: with the files, and without write-only fields. */
 function hashesIn(
   tree: Tree,
-  shown: FormerFields["shown"],
+  { shown, hiding }: FormerFields,
   { files, createdAt, updatedAt }: Omit<EndedState, "fields" | "owner">,
 ): FormerResource["shown"] {
+  if (isObject(tree)) {
+    for (const [member, view] of fileMembers(readFiles(files ?? undefined), ""))
+      tree.members.set(member, readTree(view));
+    if (hiding !== undefined) hide(hiding, tree);
+  }
   return shown.map((fields) => {
     if (fields === undefined) return null;
     const times = [createdAt, ...(fields.includes("updatedAt") ? [updatedAt] : [])];
-    const mask = maskOf(fields);
-    const named = [...fileMembers(readFiles(files ?? undefined), "")].filter(([member]) =>
-      mask?.inner.has(member),
-    );
-    const text = JSON.stringify([writeTree(pick(tree, mask)), named, times]);
+    const text = JSON.stringify([writeTree(pick(tree, maskOf(fields))), times]);
     return createHash("sha256").update(text).digest("base64url").slice(0, hashChars);
   });
 }
