@@ -1,8 +1,17 @@
-// The output of the log when its reader is slow: no line is left behind.
+// The output of the log when its reader is slow: no line is left behind. What it says of errors.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -12,6 +21,24 @@ import { createLog } from "../src/server/log.ts";
 const pipeBytes = 65_536;
 /** Lines are written after a tenth of a second at the latest. */
 const longMs = 300;
+
+describe("an error in the log", () => {
+  it("has its message, also where a module is missing", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "restante-log-"));
+    const path = join(folder, "log");
+    const output = openSync(path, "w");
+    const log = createLog("info", output);
+    const missing = join(folder, "missing.js");
+    await import(missing).catch((thrown) => log.error({ err: thrown }, "failed"));
+    log.error({ err: null }, "nothing");
+    await new Promise<void>((resolve) => log.flush(() => resolve()));
+    const [line = "", next = ""] = readFileSync(path, "utf8").split("\n");
+    assert.match(JSON.parse(line).err.message, /missing\.js/);
+    assert.equal(JSON.parse(next).err, null);
+    closeSync(output);
+    rmSync(folder, { recursive: true });
+  });
+});
 
 describe("the output of the log", { skip: process.platform !== "linux" && "needs Linux" }, () => {
   it("has the lines that came while the reader stopped", { timeout: 20_000 }, async () => {

@@ -10,7 +10,16 @@ export type Log = Logger;
 /** Writes JSON until a format is set. */
 export function createLog(level: LogLevel, descriptor = 1): Log {
   const timestamp = () => `,"time":"${new Date().toISOString()}"`;
-  return pino({ level, base: null, timestamp }, new Output(descriptor));
+  const serializers = { err: describeError };
+  return pino({ level, base: null, timestamp, serializers }, new Output(descriptor));
+}
+
+/** What Bun throws for a module that it cannot find has its method among its members, and pino would call that. */
+function describeError(thrown: Error): unknown {
+  const described = pino.stdSerializers.err(thrown);
+  if (typeof described !== "object" || described === null) return described;
+  const { toJSON: _, ...members } = described;
+  return members;
 }
 
 /** The lines of workers are JSON, and the first process writes them in its format. */

@@ -19,7 +19,7 @@ export function measureProcess(metrics: Metrics): () => void {
     return (user + system) / 1_000_000;
   });
   metrics.gauge("process_resident_memory_bytes", "The memory in use.", () =>
-    process.memoryUsage.rss(),
+    ifReadable(() => process.memoryUsage.rss()),
   );
   const startedAt = Date.now() / 1_000 - process.uptime();
   metrics.gauge(
@@ -28,7 +28,10 @@ export function measureProcess(metrics: Metrics): () => void {
     () => startedAt,
     "max",
   );
-  metrics.gauge("process_open_fds", "The open files and connections.", countOpenFiles);
+  // Only Linux has this folder.
+  metrics.gauge("process_open_fds", "The open files and connections.", () =>
+    ifReadable(() => readdirSync("/proc/self/fd").length),
+  );
   return measureLag(metrics);
 }
 
@@ -48,10 +51,10 @@ function measureLag(metrics: Metrics): () => void {
   return () => clearInterval(timer);
 }
 
-/** Only Linux has this folder. */
-function countOpenFiles(): number | undefined {
+/** Undefined when the system does not tell it, such as when no more files can be opened. */
+function ifReadable(read: () => number): number | undefined {
   try {
-    return readdirSync("/proc/self/fd").length;
+    return read();
   } catch {
     return undefined;
   }
