@@ -5,7 +5,7 @@ import { addAdminCommands } from "./cli/admin-commands.ts";
 import { configOf, sourcesOf, withSettings } from "./cli/config-options.ts";
 import type { NewOptions } from "./cli/new.ts";
 import { addStoreCommands } from "./cli/store-commands.ts";
-import { CliError } from "./lib/cli-error.ts";
+import { CliError, messageOf } from "./lib/cli-error.ts";
 import { licenses, version } from "./lib/program.ts";
 import { settings } from "./server/config.ts";
 
@@ -44,7 +44,9 @@ program.command("worker", { hidden: true }).action(async () => {
 program
   .command("licenses")
   .description("Print the license of this program, in a single executable with those of its parts.")
-  .action(() => console.log(licenses()));
+  .action(() => {
+    process.stdout.write(`${licenses()}\n`);
+  });
 
 program
   .command("docs")
@@ -71,7 +73,11 @@ addStoreCommands(program);
 
 // `restante serve --help | head` closes the output early, which is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
+  if (error.code === "EPIPE") return;
+  // A server decides itself whether it goes on.
+  if (["serve", "worker"].includes(process.argv[2] ?? "")) throw error;
+  console.error(`Cannot write to standard output: ${messageOf(error)}`);
+  process.exit(1);
 });
 
 try {

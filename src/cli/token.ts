@@ -34,7 +34,7 @@ export const createToken = (config: Config, options: CreateOptions): Promise<voi
       const made = await tokens.create(system, request);
       if (made instanceof Problem) throw usageError((made.errors ?? []).map(atFlag));
       console.error(`Token ${made.token.id} has this secret. It is shown only once:`);
-      console.log(made.secret);
+      process.stdout.write(`${made.secret}\n`);
     },
     checkHint,
   );
@@ -49,12 +49,11 @@ export const listTokens = (config: Config): Promise<void> =>
     const list = await tokens.list(system, { offset: 0, limit: Number.MAX_SAFE_INTEGER });
     if (list instanceof Problem) throw new CliError(1, list.detail);
     const rows = list.tokens.map((token) => row(token, now));
-    console.log(
-      table([
-        ["id", "name", "subject", "scopes", "roles", "created", "expires", "last used", "state"],
-        ...rows,
-      ]),
-    );
+    const text = table([
+      ["id", "name", "subject", "scopes", "roles", "created", "expires", "last used", "state"],
+      ...rows,
+    ]);
+    process.stdout.write(`${text}\n`);
   });
 
 export const revokeToken = (config: Config, id: string): Promise<void> =>
@@ -63,7 +62,7 @@ export const revokeToken = (config: Config, id: string): Promise<void> =>
     async ({ tokens }) => {
       const problem = await tokens.revoke(system, id);
       if (problem !== undefined) throw new CliError(1, `${problem.detail} (${id})`);
-      console.log(`Token ${id} is revoked.`);
+      process.stdout.write(`Token ${id} is revoked.\n`);
     },
     checkHint,
   );
