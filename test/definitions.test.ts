@@ -1,7 +1,7 @@
 // A folder of definitions: applied at start, with all errors reported.
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
@@ -155,6 +155,16 @@ describe("a folder of definitions", () => {
   });
 
   it("must exist", () => {
-    assert.throws(() => readDefinitionFiles(join(folder, "nowhere")), /cannot read the folder/);
+    const nowhere = join(folder, "nowhere");
+    assert.throws(
+      () => readDefinitionFiles(nowhere),
+      /^Error: --collections: cannot read the folder/,
+    );
+    assert.throws(() => readDefinitionFiles(nowhere, "--from"), /^Error: --from: cannot read/);
+    symlinkSync(nowhere, join(folder, "lost.json"));
+    assert.throws(() => readDefinitionFiles(folder), {
+      code: 2,
+      message: /^Cannot read .*lost\.json: ENOENT/,
+    });
   });
 });

@@ -30,20 +30,21 @@ export function readSource(
   from: string | undefined,
   token: string | undefined,
 ): Promise<DefinitionsSource> {
-  if (from === undefined) return readFolder(config.collections);
+  if (from === undefined) return readFolder(config.collections, "--collections");
   if (/^postgres(?:ql)?:\/\//.test(from)) return readStore({ ...config, store: from });
   if (/^https?:\/\//.test(from)) return readServer(from.replace(/\/$/, ""), token);
   if (existsSync(join(from, "restante.db")))
     return readStore({ ...config, data: from, files: undefined, store: undefined });
-  return readFolder(existsSync(join(from, manifestName)) ? join(from, definitionsName) : from);
+  const isExport = existsSync(join(from, manifestName));
+  return readFolder(isExport ? join(from, definitionsName) : from, "--from");
 }
 
-async function readFolder(folder: string | undefined): Promise<DefinitionsSource> {
+async function readFolder(folder: string | undefined, flag: string): Promise<DefinitionsSource> {
   if (folder === undefined)
     throw usageError([
       { where: "--collections", detail: "is needed: a folder of definitions; or use --from" },
     ]);
-  const { definitions, access } = readDefinitionFiles(folder);
+  const { definitions, access } = readDefinitionFiles(folder, flag);
   return { definitions, access: access?.text, isFolder: true };
 }
 

@@ -31,7 +31,7 @@ export async function importFolder(
   const manifest = readManifest(folder);
   const files = manifest.collections.filter(({ name }) => only === undefined || name === only);
   if (files.length === 0) throw new CliError(1, `${folder} has no collection ${only}.`);
-  const { definitions, access } = readDefinitionFiles(join(folder, definitionsName));
+  const { definitions, access } = readDefinitionFiles(join(folder, definitionsName), folder);
   const all: readonly FolderDefinition[] = manifest.accessCollection
     ? [...definitions, { name: accessFile, text: JSON.stringify(manifest.accessCollection) }]
     : definitions;

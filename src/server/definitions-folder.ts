@@ -73,11 +73,11 @@ async function applyAccess(
   if (!isDeepStrictEqual(document, before)) log.info("replaced the access document");
 }
 
-/** Returns the content of all files. Throws a CliError with all errors. */
-export function readDefinitionFiles(folder: string): DefinitionsFolder {
-  const files = namesIn(folder).map((file) => {
+/** Returns the content of all files. Throws a CliError with all errors. `where` is what names the folder. */
+export function readDefinitionFiles(folder: string, where = "--collections"): DefinitionsFolder {
+  const files = namesIn(folder, where).map((file) => {
     const path = join(folder, file);
-    return { path, name: basename(file, ".json"), text: readFileSync(path, "utf8") };
+    return { path, name: basename(file, ".json"), text: textOf(path) };
   });
   const errors = files.flatMap((file) =>
     errorsIn(file).map((error) => ({ where: `${file.path} ${pointerOf(error)}`, ...error })),
@@ -87,16 +87,22 @@ export function readDefinitionFiles(folder: string): DefinitionsFolder {
   return { definitions: files.filter((file) => file !== access), access };
 }
 
-function namesIn(folder: string): readonly string[] {
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new CliError(2, `Cannot read ${path}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function namesIn(folder: string, where: string): readonly string[] {
   try {
     return readdirSync(folder, { withFileTypes: true })
       .filter((entry) => !entry.isDirectory() && extname(entry.name) === ".json")
       .map(({ name }) => name)
       .sort();
   } catch (cause) {
-    throw new CliError(2, `--collections: cannot read the folder: ${messageOf(cause)}`, {
-      cause,
-    });
+    throw new CliError(2, `${where}: cannot read the folder: ${messageOf(cause)}`, { cause });
   }
 }
 
