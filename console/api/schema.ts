@@ -27,12 +27,21 @@ const merge = (one: Schema, other: Schema): Schema => ({
   }),
 });
 
+/** A definition that someone is typing may have half an escape. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
 /** What a reference such as `#/$defs/address` leads to. */
 export function schemaAt(root: Schema, ref: string): Schema {
   if (!ref.startsWith("#")) return {};
   const names = ref.slice(1).split("/").slice(1);
   const found = names
-    .map((name) => decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map((name) => decoded(name).replaceAll("~1", "/").replaceAll("~0", "~"))
     .reduce<unknown>((at, name) => (isObject(at) ? memberOf(at, name) : undefined), root);
   return isObject(found) ? (found as Schema) : {};
 }

@@ -47,7 +47,8 @@ const typeKeys: readonly string[] = ["type", "format", "items"];
 const memberKeys: readonly string[] = ["properties", "required", "additionalProperties"];
 
 /** Titles, limits and the like do not change the type. */
-function typeOf(schema: Schema): FieldType {
+function typeOf(schema: Schema | boolean): FieldType {
+  if (typeof schema === "boolean") return schema ? "anything" : "other";
   const own = JSON.stringify([schema.type, schema.format, schema.items?.type]);
   const isOther =
     schema.enum !== undefined ||

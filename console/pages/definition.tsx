@@ -16,6 +16,7 @@ import {
 } from "../definition/definition-api.ts";
 import { DefinitionText } from "../definition/definition-text.tsx";
 import { FieldsTable } from "../definition/fields-table.tsx";
+import { isReadable } from "../definition/readable.ts";
 import { suggestSchema } from "../definition/suggest.ts";
 import { isConflict } from "../state/changes.ts";
 import { loadCollections } from "../state/collections.ts";
@@ -60,6 +61,7 @@ function Designer({ name, saved }: { name: string; saved: Tagged<JsonObject> }) 
   const [clash, setClash] = useState<Clash>();
   const [isBusy, setBusy] = useState(false);
   const draft = parseObject(text);
+  const isShown = draft !== undefined && isReadable(draft);
   const isChanged = draft === undefined || !isEqual(draft, base.body);
   useCurrentRequest(saveRequest(name, draft ?? {}, base.etag));
   useUnsaved(isChanged, ({ path }) => isEqual(path, route.peek().path));
@@ -122,8 +124,8 @@ function Designer({ name, saved }: { name: string; saved: Tagged<JsonObject> }) 
   };
   return (
     <>
-      {draft && <FieldsTable {...design} />}
-      {draft && <AccessChoices collection={name} {...design} />}
+      {isShown && <FieldsTable {...design} />}
+      {isShown && <AccessChoices collection={name} {...design} />}
       <DefinitionText
         text={text}
         isObject={draft !== undefined}

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import fc from "fast-check";
-import type { JsonObject } from "../../console/api/json.ts";
+import type { Json, JsonObject } from "../../console/api/json.ts";
 import {
   accessWord,
   audienceOf,
@@ -14,10 +14,15 @@ import {
   changeGrant,
   firstGrant,
   grantsOf,
+  verbs,
 } from "../../console/definition/access.ts";
 import { conditionsOf, whereOf } from "../../console/definition/conditions.ts";
 import { addField, changeField, fieldsOf, removeField } from "../../console/definition/model.ts";
+import { isReadable } from "../../console/definition/readable.ts";
 import { suggestSchema } from "../../console/definition/suggest.ts";
+import { columnsOf } from "../../console/grid/columns.ts";
+import { filterFields } from "../../console/grid/operators.ts";
+import { runs } from "../seeds.ts";
 
 const ajv = new Ajv2020({ strict: false, ownProperties: true });
 addFormats.default(ajv);
@@ -111,6 +116,44 @@ describe("a definition", () => {
         ["team", "anything", false],
       ],
     );
+  });
+
+  it("may have schemas that are true or false", () => {
+    const bare = {
+      schema: { properties: { any: true, none: false, list: { type: "array", items: true } } },
+    };
+    const fields = fieldsOf(bare as never);
+    assert.deepEqual(
+      fields.map(({ path, type }) => [path, type]),
+      [
+        ["any", "anything"],
+        ["none", "other"],
+        ["list", "other"],
+      ],
+    );
+    const { schema } = changeField(bare as never, "any", { type: "text" });
+    assert.deepEqual(schema?.properties?.any, { type: "string" });
+  });
+
+  it("is shown only where all that is shown has its shape", () => {
+    const member = fc.constantFrom("schema", "unique", "searchable", "references", "access");
+    const keyword = fc.constantFrom("properties", "items", "required", "enum", "type", "$ref");
+    const json = fc.jsonValue() as fc.Arbitrary<Json>;
+    const property = fc.dictionary(keyword, json, { maxKeys: 3 });
+    const schema = fc.record({ properties: fc.dictionary(fc.string(), fc.oneof(property, json)) });
+    const any = fc
+      .tuple(fc.dictionary(member, json, { maxKeys: 2 }), fc.option(schema))
+      .map(([members, schema]): JsonObject => ({ ...members, ...(schema && { schema }) }));
+    fc.assert(
+      fc.property(any, (draft) => {
+        if (!isReadable(draft)) return;
+        for (const { path } of fieldsOf(draft)) removeField(draft, path);
+        filterFields(draft, columnsOf(draft, []));
+        for (const verb of verbs) grantsOf(draft, verb);
+      }),
+      { numRuns: runs(300, 10_000) },
+    );
+    assert.ok(isReadable(definition as JsonObject));
   });
 
   it("keeps everything that a change does not name", () => {

@@ -62,6 +62,21 @@ describe("the designer", { skip }, () => {
     await page.context().close();
   });
 
+  it("stays usable while its JSON is that of no definition", async () => {
+    const page = await test.open("#/c/half/-/definition");
+    await page.getByText("As JSON").click();
+    const fields = page.getByRole("table");
+    await fields.waitFor();
+    for (const text of ['{"unique":5}', '{"schema":{"properties":{"a":null}}}', '{"schema":5}']) {
+      await write(page, text);
+      await fields.waitFor({ state: "detached" });
+    }
+    await write(page, '{"schema":{"properties":{"a":true}}}');
+    await page.getByLabel("Type of a", { exact: true }).waitFor();
+    assert.equal(await page.getByLabel("Type of a", { exact: true }).inputValue(), "anything");
+    await page.context().close();
+  });
+
   itLong("adds a field that was typed and not added when the person goes on", async () => {
     const page = await test.open("#/c/typed/-/definition");
     await page.getByLabel("Name of a new field").fill("rating");
