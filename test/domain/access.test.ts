@@ -288,7 +288,6 @@ const others: Readonly<Record<string, string>> = {
   "Access.collection": "reads the rules; each use of the result checks its own permission",
   "Actions.all": "names the types of all actions in the OpenAPI document",
   "Actions.visibleTo": "returns what the principal may run; tested below",
-  "Actions.currentRun": "names the running action in the log",
   "Collections.usable": "returns what the principal may use; tested below",
   "Uploads.setAside": "used by Erasures",
   "Uploads.settleAside": "used by Erasures",
