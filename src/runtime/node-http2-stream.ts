@@ -9,8 +9,6 @@ import { type Http2Head, readHead } from "./node-http2-head.ts";
 import { resetStream, respond, type Sender } from "./node-http2-response.ts";
 import type { ServeOptions } from "./runtime.ts";
 
-/** A stream is reset when it transfers nothing for so long. */
-const inactivityTimeoutMs = 120_000;
 /** The stream is paused while this much waits for the application. */
 const maxWaitingBytes = 65_536;
 
@@ -18,6 +16,8 @@ const maxWaitingBytes = 65_536;
 export interface StreamServing
   extends Pick<ServeOptions, "fetch" | "errorResponse" | "maxHeaderBytes"> {
   readonly peerAddress: () => string;
+  /** A stream is reset when it transfers nothing for so long. */
+  readonly timeoutMs: number;
 }
 
 /** `lines` has the names and values of the header section in turn. */
@@ -26,7 +26,7 @@ export function answerStream(
   lines: readonly string[],
   serving: StreamServing,
 ): void {
-  stream.setTimeout(inactivityTimeoutMs, () => resetStream(stream));
+  stream.setTimeout(serving.timeoutMs, () => resetStream(stream));
   stream.on("error", () => undefined);
   const head = readHead(lines, serving.maxHeaderBytes, !stream.endAfterHeaders);
   if (isError(head)) reject(stream, methodOf(lines), serving, head);

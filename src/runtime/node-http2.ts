@@ -5,7 +5,16 @@ import type { TLSSocket } from "node:tls";
 import { answerStream } from "./node-http2-stream.ts";
 import type { ServeOptions } from "./runtime.ts";
 
-const idleSessionTimeoutMs = 30_000;
+export interface Http2Timeouts {
+  /** A session without activity takes no new streams after this time. */
+  readonly idleMs: number;
+  /** A stream is reset when it transfers nothing for so long. */
+  readonly streamMs: number;
+  /** A client that does not read the end of its session within this time has left. */
+  readonly lingerMs: number;
+}
+
+const defaultTimeouts: Http2Timeouts = { idleMs: 30_000, streamMs: 120_000, lingerMs: 10_000 };
 
 const limits = {
   settings: { maxConcurrentStreams: 100, enablePush: false },
@@ -22,10 +31,12 @@ const limits = {
 
 export class Http2Sessions {
   readonly #options: ServeOptions;
+  readonly #timeouts: Http2Timeouts;
   readonly #sessions = new Set<ServerHttp2Session>();
 
-  constructor(options: ServeOptions) {
+  constructor(options: ServeOptions, timeouts = defaultTimeouts) {
     this.#options = options;
+    this.#timeouts = timeouts;
   }
 
   open(socket: TLSSocket): void {
@@ -34,13 +45,15 @@ export class Http2Sessions {
     const session = performServerHandshake(socket, { ...limits, settings });
     this.#sessions.add(session);
     session.once("close", () => this.#sessions.delete(session));
-    session.setTimeout(idleSessionTimeoutMs, () => session.close());
+    endWhenIdle(session, socket, this.#timeouts);
     // A broken session ends with a GOAWAY, and is nothing that the operator could change.
     session.on("error", () => undefined);
     socket.on("error", () => undefined);
     const { remoteAddress = "" } = socket;
     const { fetch, errorResponse, maxHeaderBytes } = this.#options;
-    const serving = { fetch, errorResponse, maxHeaderBytes, peerAddress: () => remoteAddress };
+    const { streamMs } = this.#timeouts;
+    const peerAddress = () => remoteAddress;
+    const serving = { fetch, errorResponse, maxHeaderBytes, peerAddress, timeoutMs: streamMs };
     session.on("stream", (stream, _headers, _flags, lines) => answerStream(stream, lines, serving));
   }
 
@@ -61,3 +74,30 @@ const closeSession = (session: ServerHttp2Session): Promise<void> =>
     session.once("close", resolve);
     session.close();
   });
+
+/** Node waits without a limit until a client reads the end, also when it has left. */
+function endWhenIdle(
+  session: ServerHttp2Session,
+  socket: TLSSocket,
+  { idleMs, lingerMs }: Http2Timeouts,
+): void {
+  let streams = 0;
+  const destroy = () => {
+    session.destroy();
+    socket.destroy();
+  };
+  const linger = () => {
+    if (session.closed && streams === 0) setTimeout(destroy, lingerMs).unref();
+  };
+  session.on("stream", (stream) => {
+    streams++;
+    stream.once("close", () => {
+      streams--;
+      linger();
+    });
+  });
+  session.setTimeout(idleMs, () => {
+    session.close();
+    linger();
+  });
+}
