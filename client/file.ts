@@ -52,10 +52,10 @@ export class CollectionFile {
     { headers, partBytes, onProgress, signal }: UploadOptions & { readonly partBytes: number },
   ): Promise<void> {
     const announced = { "Upload-Complete": "?0", "Upload-Length": `${file.size}` };
-    const begun = await this.#sender.send({
-      ...{ method: "PUT", path: this.path, headers: { ...headers, ...announced }, signal },
-    });
-    const path = pathOf(begun.headers.get("location") ?? "", this.#sender.base);
+    const path = await this.#sender.read(
+      { method: "PUT", path: this.path, headers: { ...headers, ...announced }, signal },
+      async (begun) => pathOf(begun.headers.get("location"), this.#sender.base),
+    );
     let failures = 0;
     for (let offset: number | undefined = 0; offset !== undefined; ) {
       onProgress?.(offset, file.size);
@@ -111,7 +111,8 @@ const canPass = (problem: Problem): boolean =>
   isRepeatedPart(problem.kind);
 
 /** The path from the base URL, as requests have it. */
-function pathOf(location: string, base: string): string {
+function pathOf(location: string | null, base: string): string {
+  if (location === null) throw new TypeError("There is no Location.");
   const { pathname } = new URL(location, base);
   const prefix = new URL(base).pathname.replace(/\/$/, "");
   return pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname;

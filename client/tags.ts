@@ -15,8 +15,9 @@ export function withEtag<T extends object>(resource: T, etag: string | undefined
 
 type Shown = Identified & { readonly _etag?: string };
 
-/** `_etag` is in it where the request asked for it. */
+/** `_etag` is in it where the request asked for it. Throws for what is no resource. */
 export function remember<T>(shown: unknown, etag: string | null = null): T {
   const { _etag = etag, ...resource } = shown as Shown;
+  if (typeof resource.id !== "string") throw new TypeError("It has no id.");
   return withEtag(resource, _etag ?? undefined) as T;
 }

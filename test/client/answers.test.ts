@@ -71,7 +71,10 @@ describe("an answer that breaks off, or is that of another program", () => {
     assert.match(message, /^The server does not answer with JSON: ./);
     for (const text of ["", "null", "{}", "[]", "5"])
       assert.equal((await problemOf(answering(text, { status: 200 }).list())).name, "NoAnswer");
-    assert.equal((await problemOf(answering("null", { status: 200 }).get("a"))).status, 0);
+    for (const text of ["null", "[]", "{}", '"a"', '{"id":1}'])
+      assert.equal((await problemOf(answering(text, { status: 200 }).get("a"))).status, 0);
+    const photo = answering("<html>", { status: 200 }).file("a", "photo");
+    assert.equal((await problemOf(photo.put(new Blob(["in parts"]), { partBytes: 3 }))).status, 0);
     assert.equal((await problemOf(answering(null, { status: 304 }).get("a"))).status, 0);
   });
 });
