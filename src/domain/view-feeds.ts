@@ -35,7 +35,7 @@ import type { ListTarget } from "./lists.ts";
 import type { Mask } from "./mask.ts";
 import { collectionNotFound, positionGone, rulesChanged } from "./problems.ts";
 import type { PositionSeal } from "./sealed-position.ts";
-import type { BoundGrant, View } from "./view.ts";
+import { type BoundGrant, isNamed, type View } from "./view.ts";
 import {
   changedSince,
   readViewPosition,
@@ -247,7 +247,7 @@ function asSeen(
   return { kind: "removal", id, revision, removedAt: last?.endedAt ?? changedAt };
 }
 
-/** Whether the same grants show the same fields with the same values. */
+/** Whether the same fields are shown with the same values, whichever grants show them. */
 function isShownAlike(
   before: FormerResource,
   after: Resource,
@@ -256,10 +256,15 @@ function isShownAlike(
   if (formerFields === undefined) return false;
   const old = view.holding(before.resource, access.facts);
   const current = view.holding(after, access.facts);
+  if (!showAll(old, current) || !showAll(current, old)) return false;
   const hashes = shownHashes(formerFields, after);
-  const isSame = ({ index, fields }: BoundGrant) =>
-    fields !== undefined && hashes[index] === before.shown[index];
-  return old.length === current.length && current.every((one) => old.includes(one) && isSame(one));
+  return [...old, ...current].every(({ index }) => hashes[index] === before.shown[index]);
+}
+
+/** Whether some grants list all the fields that others list. One without a list shows more than any list. */
+function showAll(some: readonly BoundGrant[], others: readonly BoundGrant[]): boolean {
+  const shown = some.flatMap(({ fields = [] }) => fields);
+  return others.every(({ fields }) => fields?.every((field) => isNamed(field, shown)));
 }
 
 const dependsOnTime = {

@@ -229,6 +229,28 @@ for (const store of ["sqlite", "postgres"]) {
       assert.ok(!first.body.includes("pay") && !first.body.includes("updatedAt"));
     });
 
+    it("show nothing when another grant shows the same fields", async () => {
+      const read = [
+        { name: "open", to: "everyone", fields: ["title", "status"] },
+        { name: "paid", to: "everyone", where: { pay: 1 }, fields: ["title"] },
+        { name: "team", to: "everyone", where: { pay: 2 }, fields: ["title", "team"] },
+      ];
+      const [, , openCopy] = await begin({ ...posts, access: { read } });
+      await put("a", { title: "A", status: "s", pay: 0 });
+      await put("b", { title: "B", status: "s", pay: 1, team: "t" });
+      await openCopy.follow();
+      await put("a", { title: "A", status: "s", pay: 1 });
+      await put("b", { title: "B", status: "s", pay: 0, team: "t" });
+      assert.deepEqual(await openCopy.follow(), []);
+      await openCopy.assertSame();
+      await put("a", { title: "C", status: "s", pay: 0 });
+      await put("b", { title: "B", status: "s", pay: 2, team: "t" });
+      assert.deepEqual(await openCopy.follow(), ["a", "b"]);
+      await put("b", { title: "B", status: "s", pay: 1, team: "t" });
+      assert.deepEqual(await openCopy.follow(), ["b"]);
+      await openCopy.assertSame();
+    });
+
     it("show no writes of what is hidden in an object or a file that they show", async () => {
       const hidden = { type: "string", writeOnly: true };
       const grant = {
