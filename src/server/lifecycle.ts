@@ -2,7 +2,6 @@
 
 import { serve } from "#runtime";
 import { CliError, messageOf } from "../lib/cli-error.ts";
-import { isExecutable } from "../lib/program.ts";
 import type { Action } from "../model/action.ts";
 import { readDefinition } from "../model/read-definition.ts";
 import type { Server } from "../runtime/runtime.ts";
@@ -44,15 +43,9 @@ export async function openApp(
 /** Soon after the start, and not for a server that stops at once. */
 const prepareAfterMs = 2_000;
 
-/**
- * The first definition takes thirty times as long as others, and nobody is answered meanwhile. It is made
- * before there are connections where it reads files: when they use up all descriptors, it fails, and Bun
- * would remember that the files are missing.
- */
+/** The first definition takes thirty times as long as others, and nobody is answered meanwhile. */
 function prepareDefinitions(): void {
-  const prepare = () => readDefinition('{"schema":{"properties":{"name":{"type":"string"}}}}');
-  if (isExecutable) setTimeout(prepare, prepareAfterMs).unref();
-  else prepare();
+  readDefinition('{"schema":{"properties":{"name":{"type":"string"}}}}');
 }
 
 export async function listenFor(config: Config, app: App, log: Log): Promise<Server> {
@@ -62,8 +55,8 @@ export async function listenFor(config: Config, app: App, log: Log): Promise<Ser
   const isShared = workers > 1;
   const http2 = config.http2 === "on";
   const options = { host, port, fetch, errorResponse, maxHeaderBytes, isShared, tls, http2 };
-  prepareDefinitions();
   const server = await serve(options);
+  setTimeout(prepareDefinitions, prepareAfterMs).unref();
   const files = certificateFiles(config);
   return files && tls ? followCertificate(server, files, tls, app, log) : server;
 }

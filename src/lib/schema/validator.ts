@@ -1,6 +1,8 @@
 // Validates values against a JSON Schema 2020-12. All calls to the validator library are here.
 
+import { closeSync, openSync } from "node:fs";
 import { createRequire } from "node:module";
+import { devNull } from "node:os";
 import type { Format } from "typebox/format";
 import type * as Validator from "typebox/schema";
 import { formats, maxFormatChars } from "./formats.ts";
@@ -14,9 +16,16 @@ import {
 } from "./subschemas.ts";
 import { Evaluator } from "./unevaluated.ts";
 
+/**
+ * File descriptors for the files of the library. When connections have used up all others, it could not be
+ * loaded, and Bun would remember that its files are missing.
+ */
+const reserved = Array.from({ length: 4 }, () => openSync(devNull, "r"));
+
 /** Loads the library with the first schema, so that a server without schemas starts faster. */
 function loadValidator(): typeof Validator {
   if (loaded !== undefined) return loaded;
+  for (const descriptor of reserved.splice(0)) closeSync(descriptor);
   const load = createRequire(import.meta.url);
   const { Get, Set: set }: typeof Format = load("typebox/format").default;
   for (const name of Object.keys(formats)) {
