@@ -5,7 +5,14 @@ import { type ChangePage, type ChangesQuery, follow, readChanges } from "./chang
 import { CollectionFile } from "./file.ts";
 import { segmentOf } from "./path.ts";
 import { Conflict, Problem } from "./problem.ts";
-import { type AggregateQuery, type ListQuery, listRequest, type Selection } from "./query.ts";
+import {
+  type AggregateQuery,
+  fieldsWithTag,
+  type ListQuery,
+  listRequest,
+  pathWith,
+  type Selection,
+} from "./query.ts";
 import type { RequestOptions, Sender } from "./send.ts";
 import { isStateOf } from "./states.ts";
 import { etagOf, remember } from "./tags.ts";
@@ -75,7 +82,7 @@ export class Collection<C extends CollectionTypes = AnyCollection> {
   async get(id: string, options: ReadOptions<C["resource"]> = {}): Promise<C["resource"]> {
     const { fields, expand, ...rest } = options;
     const query = { fields: fieldsWithTag(fields, expand), expand };
-    const { path } = listRequest(`${this.name}/${segmentOf(id)}`, query, {});
+    const path = pathWith(`${this.name}/${segmentOf(id)}`, query);
     return this.#sender.read({ method: "GET", path, ...rest }, async (response) =>
       remember(await response.json(), fields ? null : response.headers.get("etag")),
     );
@@ -288,13 +295,4 @@ const idOf = (target: Target<{ readonly id: string }>): string =>
 function conditionOf(target: Target<{ readonly id: string }>): { readonly ifMatch?: string } {
   const etag = typeof target === "string" ? undefined : etagOf(target);
   return etag === undefined ? {} : { ifMatch: etag };
-}
-
-/** An expanded answer has another ETag than its resource, so that the one of the resource is asked for. */
-function fieldsWithTag(
-  fields: readonly string[] | undefined,
-  expand: readonly string[] | undefined,
-): readonly string[] | undefined {
-  if (fields === undefined && expand === undefined) return undefined;
-  return [...(fields ?? ["*"]), "_etag"];
 }

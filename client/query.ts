@@ -48,17 +48,37 @@ type Members = Readonly<Record<string, unknown>>;
 const isEmpty = (value: unknown): boolean =>
   value === undefined || (Array.isArray(value) && value.length === 0);
 
-/** A GET, or a QUERY where the URL would be too long. */
-export function listRequest(name: string, query: object, options: RequestOptions): ApiRequest {
+/** A URL has commas between names, so that it cannot have such a name. Functions may have commas. */
+const hasComma = (names: unknown): boolean =>
+  Array.isArray(names) && names.some((name) => /^(?!\w+\().*,/.test(name));
+
+/** The path of a GET. */
+export function pathWith(name: string, query: object): string {
   const members = query as Members;
   const params = new URLSearchParams();
   for (const key of joined)
     if (!isEmpty(members[key])) params.set(key, [members[key]].flat().join(","));
   for (const key of single) if (members[key] !== undefined) params.set(key, `${members[key]}`);
   if (members.where !== undefined) params.set("where", JSON.stringify(members.where));
-  const text = params.size === 0 ? "" : `?${params}`;
-  if (text.length <= longestUrl) return { method: "GET", path: `/${name}${text}`, ...options };
+  return `/${name}${params.size === 0 ? "" : `?${params}`}`;
+}
+
+/** A GET, or a QUERY where a URL would be too long or cannot say it. */
+export function listRequest(name: string, query: object, options: RequestOptions): ApiRequest {
+  const members = query as Members;
+  const path = pathWith(name, members);
+  const isInUrl = path.length <= longestUrl && !joined.some((key) => hasComma(members[key]));
+  if (isInUrl) return { method: "GET", path, ...options };
   const names = [...joined, ...single, "where"].filter((key) => !isEmpty(members[key]));
   const body = Object.fromEntries(names.map((key) => [key, members[key]]));
   return { method: "QUERY", path: `/${name}`, body, ...options };
+}
+
+/** An expanded answer has another ETag than its resource, so that the one of the resource is asked for. */
+export function fieldsWithTag(
+  fields: readonly string[] | undefined,
+  expand: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (fields === undefined && expand === undefined) return undefined;
+  return [...(fields && !hasComma(fields) ? fields : ["*"]), "_etag"];
 }

@@ -169,6 +169,24 @@ describe("what a caller may pass", () => {
     await notes().remove(made);
   });
 
+  it("names may have commas, and many names may be asked for", async () => {
+    const made = await notes().create({ "a,b": 1, n: 2 });
+    const other = await notes().create({ "a,b": 0, n: 1 });
+    const { data } = await notes().list({ sort: ["a,b"], fields: ["a,b"] });
+    assert.deepEqual(data, [
+      { id: other.id, "a,b": 0 },
+      { id: made.id, "a,b": 1 },
+    ]);
+    const by = ["a,b", "range(n,0,2)"];
+    assert.equal((await notes().aggregate({ aggregate: ["count"], by })).length, 2);
+    const one = await notes().get(made.id, { fields: ["a,b"] });
+    assert.deepEqual([one["a,b"], etagOf(one)], [1, etagOf(made)]);
+    const names = Array.from({ length: 90 }, (_, at) => "x".repeat(60) + at);
+    const few = await notes().get(made.id, { fields: ["n", ...names] });
+    assert.deepEqual([few, etagOf(few)], [{ id: made.id, n: 2 }, etagOf(made)]);
+    for (const each of [made, other]) await notes().remove(each);
+  });
+
   it("a draft with the members of the server is the state that it leaves", async () => {
     const made = await notes().create({ name: "a" });
     const cut = () => {
