@@ -1,6 +1,6 @@
 // Watches files and folders for changes, for development.
 
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, type Stats, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import type { Reloader } from "./reload.ts";
 
@@ -27,13 +27,27 @@ export function watchFiles(before: string, reloader: Pick<Reloader, "paths" | "r
 }
 
 /** Describes the files, so that a change of one of them changes the text. */
-export const stateOf = (paths: readonly string[]): string => paths.map(stateOfPath).join("\n");
+export const stateOf = (paths: readonly string[]): string =>
+  paths.map((path) => stateOfPath(path, new Set())).join("\n");
 
-function stateOfPath(path: string): string {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) return `${path} missing`;
+/** Leaves out what is in a folder that was seen: a link can lead back to one. */
+function stateOfPath(path: string, seen: Set<string>): string {
+  const stat = statOf(path);
+  if (typeof stat === "string") return `${path} ${stat}`;
   if (!stat.isDirectory()) return `${path} ${stat.mtimeMs} ${stat.size} ${stat.ino}`;
-  return [path, ...namesIn(path).map((name) => stateOfPath(join(path, name)))].join("\n");
+  const folder = `${stat.dev} ${stat.ino}`;
+  if (seen.has(folder)) return `${path} ${folder}`;
+  seen.add(folder);
+  return [path, ...namesIn(path).map((name) => stateOfPath(join(path, name), seen))].join("\n");
+}
+
+/** A link can lead to itself, and a folder can be closed to the server. */
+function statOf(path: string): Stats | string {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) ?? "missing";
+  } catch {
+    return "unreadable";
+  }
 }
 
 /** The folder may be removed in between. */
