@@ -60,7 +60,7 @@ export class ImportState {
     return this.#idStart + line.toString(16).padStart(10, "0");
   }
 
-  /** Called when all lines are done. */
+  /** Called when all lines are done, and the user knows. */
   remove(): void {
     rmSync(this.#path, { force: true });
   }

@@ -39,16 +39,20 @@ export async function importData(
   if (wrong.length > 0) throw usageError(wrong);
   const progress = new Progress({ isJson });
   const report = new ImportReport(progress, isJson ?? false);
+  let state: ImportState | undefined;
   const act = async (app: App): Promise<void> => {
     try {
       if (isFolder) await importFolder(app, path, collection, report);
-      else await importFile(app, path, { ...options, collection: collection ?? "" }, report);
+      else
+        state = await importFile(app, path, { ...options, collection: collection ?? "" }, report);
     } finally {
       progress.close();
     }
   };
   await withStoreToWrite(operatorConfig(config), act, "Run the same command again.");
   report.print();
+  // A command that is killed before it has said that the import is complete can be repeated.
+  state?.remove();
   if (report.isAnyRejected) process.exitCode = 1;
 }
 
@@ -73,13 +77,13 @@ function wrongForFolder(options: ImportOptions) {
     }));
 }
 
-/** Imports one file or standard input. */
+/** Imports one file or standard input. Returns what remembers the import until it is reported. */
 export async function importFile(
   app: App,
   path: string,
   options: ImportOptions & { readonly collection: string },
   report: ImportReport,
-): Promise<void> {
+): Promise<ImportState | undefined> {
   const { collection, dryRun: isDryRun = false, types, separator, encoding } = options;
   const format = chooseFormat(path, options.format, isStdin(path) ? "ndjson" : undefined);
   const input = inputState(path);
@@ -108,7 +112,7 @@ export async function importFile(
       throw new CliError(1, `${path} has changed while it was read.`);
     step.done();
     report.add({ ...result, ...count });
-    state?.remove();
+    return state;
   } catch (thrown) {
     if (!(thrown instanceof CliError)) throw thrown;
     // The input or a flag is wrong, and nothing was written.

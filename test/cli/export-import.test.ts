@@ -82,7 +82,7 @@ async function importText(
   const path = join(folder, name);
   writeFileSync(path, content);
   const report = newReport();
-  await importFile(app, path, options, report);
+  (await importFile(app, path, options, report))?.remove();
   return JSON.parse(JSON.stringify(report));
 }
 
@@ -266,6 +266,12 @@ for (const store of ["sqlite", "postgres"])
       await importFile(app, path, { collection: "stopped" }, report);
       const { imports } = JSON.parse(JSON.stringify(report));
       assert.deepEqual([imports[0].created, imports[0].existing], [600, 700]);
+      // The command is killed before it has reported the end.
+      const again = newReport();
+      const done = await importFile(app, path, { collection: "stopped" }, again);
+      const [repeated] = JSON.parse(JSON.stringify(again)).imports;
+      assert.deepEqual([repeated.created, repeated.existing], [0, 1_300]);
+      done?.remove();
       const numbers = (await contentOf(app, "stopped")).map(({ n }) => n);
       assert.deepEqual(
         numbers,
@@ -273,8 +279,9 @@ for (const store of ["sqlite", "postgres"])
       );
       assert.equal(existsSync(statePath(path)), false);
       // The import is complete, so the same file is another import.
-      await importFile(app, path, { collection: "stopped" }, newReport());
+      const next = await importFile(app, path, { collection: "stopped" }, newReport());
       assert.equal(await totalOf(app, "stopped"), 2_600);
+      next?.remove();
     });
 
     it("does not go on when the file has changed", async () => {
