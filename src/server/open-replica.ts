@@ -12,9 +12,9 @@ import { CannotLoad, type Replica } from "../store/transfer/transfer.ts";
 import { openFiles } from "./open-files.ts";
 import { giveName, ignoredNames, lockFolders, type StorePlace } from "./open-transfer.ts";
 
-/** Returns an Outage when a database caused the error. */
+/** Returns an Outage when a database caused the error. SQLite marks its errors; for Postgres many count as lost connections. */
 export const outageIn = (error: unknown): unknown =>
-  postgresOutageOf(error) ?? sqliteOutageOf(error) ?? error;
+  sqliteOutageOf(error) ?? postgresOutageOf(error) ?? error;
 
 /** Throws when it is not known where files are. */
 export function requireFolders(from: StorePlace, to: StorePlace): void {
