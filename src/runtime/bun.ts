@@ -107,9 +107,11 @@ export const moduleSpecifier: ModuleSpecifier = (path, timesStuck) =>
 
 export const forgetModules: ForgetModules = async (folder, hasFailed) => {
   const paths = modulesIn(folder);
+  const isOwn = (key: string) => paths.includes(key.split("?again=")[0] ?? key);
   const forget = () => {
-    for (const key of Object.keys(require.cache))
-      if (paths.includes(key.split("?again=")[0] ?? key)) delete require.cache[key];
+    // Modules that failed are not among the keys.
+    for (const key of [...paths, ...Object.keys(require.cache).filter(isOwn)])
+      delete require.cache[key];
   };
   forget();
   if (!hasFailed) return;
