@@ -23,7 +23,9 @@ export function textVerdict(condition: Condition, value: string, dialect: Dialec
   const inSpans = ofSpans(spans, value, dialect);
   const matches = match === undefined ? yes : matchVerdict(match, value, dialect);
   const both = allOf([inSpans, matches]);
-  if (isConstant(both)) return both;
+  // Only a text with escapes can match what has to be escaped.
+  const isByMatch = both === no && inSpans !== no;
+  if (isConstant(both) && !isByMatch) return both;
   return `(CASE WHEN ${dialect.find(value, "'\\'")} > 0 THEN ${unknown} ELSE ${both} END)`;
 }
 
