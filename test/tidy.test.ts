@@ -201,6 +201,20 @@ const rules: Readonly<Record<string, (sources: readonly Source[]) => readonly st
       .filter(({ path, lines }) => /^(src|console|client)\//.test(path) && lines.length > maxLines)
       .map(({ path, lines }) => `${path}:${lines.length}: is over ${maxLines} lines`),
 
+  "no type has the name of two others": (sources) => {
+    const declared = sources
+      .filter(({ path }) => source.test(path))
+      .flatMap(({ path, lines }) =>
+        lines.flatMap((line) => {
+          const name = /^(?:export )?(?:interface|type|class) (\w+)/.exec(line)?.[1];
+          return name === undefined ? [] : [{ name, path }];
+        }),
+      );
+    return [...Map.groupBy(declared, ({ name }) => name)]
+      .filter(([, places]) => meaningsOf(places.map(({ path }) => path)) > 2)
+      .map(([name, places]) => `${places[0]?.path}:1: ${name} is the name of several types`);
+  },
+
   "no task is left open": (sources) =>
     sources.flatMap(({ path, lines }) => linesWith(path, lines, openTask, "leaves work undone")),
 
@@ -229,6 +243,13 @@ const rules: Readonly<Record<string, (sources: readonly Source[]) => readonly st
       .filter(({ path }) => vagueFolders.test(path))
       .map(({ path }) => `${path}:1: is in a folder with a vague name`),
 };
+
+/** A type that each engine has is one thing. */
+function meaningsOf(paths: readonly string[]): number {
+  const inEngine = (engine: string) =>
+    paths.filter((path) => path.startsWith(`src/store/${engine}/`)).length;
+  return paths.length - Math.min(inEngine("sqlite"), inEngine("postgres"));
+}
 
 describe("the code", () => {
   const sources = readSources(["src", "console", "client", "test", "scripts", "bin", "bench"]);
@@ -306,6 +327,12 @@ describe("the rules find violations", () => {
       "src/model/a.ts",
       `${firstLine}import {\n  type A,\n} from "./a.ts";`,
       ["src/model/a.ts:4: src/model/a.ts → src/model/a.ts"],
+    ],
+    [
+      "no type has the name of two others",
+      "src/model/a.ts",
+      `${firstLine}interface A {}\nexport type A = 1;\nclass A {}\ntype B = A;\n`,
+      ["src/model/a.ts:1: A is the name of several types"],
     ],
     [
       "the runtime imports nothing else of the project but tools",

@@ -3,7 +3,7 @@
 import { readFiles } from "../model/file.ts";
 import type { Files } from "../store/files.ts";
 import { keyOf, sourceTableNames } from "../store/transfer/source-tables.ts";
-import type { Snapshot, Source, SourceCollection } from "../store/transfer/transfer.ts";
+import type { Snapshot, SourceCollection, TransferSource } from "../store/transfer/transfer.ts";
 import { CopiedFiles } from "./copied-files.ts";
 import {
   type BackupRecord,
@@ -22,7 +22,7 @@ import { type Chunk, ChunkBuilder } from "./row-chunks.ts";
 import type { Track } from "./track.ts";
 
 export interface BackupInput {
-  readonly source: Source;
+  readonly source: TransferSource;
   readonly files: Files;
   readonly writer: ObjectWriter;
   /** The hashes of files that an earlier backup has, by key. */

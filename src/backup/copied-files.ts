@@ -2,7 +2,7 @@
 
 import { Outage } from "../model/outage.ts";
 import type { Files } from "../store/files.ts";
-import type { Snapshot, Source } from "../store/transfer/transfer.ts";
+import type { Snapshot, TransferSource } from "../store/transfer/transfer.ts";
 import type { ObjectWriter } from "./objects.ts";
 import type { Track } from "./track.ts";
 
@@ -44,7 +44,7 @@ export class CopiedFiles {
    * copy: then a new snapshot is taken, and only new files are copied. The last tries hold writes, which
    * is short, because little is new since the try before.
    */
-  async copyAll(source: Source): Promise<Snapshot> {
+  async copyAll(source: TransferSource): Promise<Snapshot> {
     const step = this.#input.track("files", { unit: "files" });
     const isComplete = (result: CopyResult) => result === "complete";
     // A file that is missing while nobody writes is lost: a later snapshot would not have it either.
@@ -58,7 +58,7 @@ export class CopiedFiles {
   }
 
   async #tryWhileHeld(
-    source: Source,
+    source: TransferSource,
     add: (count: number) => void,
     isEnough: (result: CopyResult) => boolean,
   ): Promise<Snapshot | undefined> {
@@ -73,7 +73,7 @@ export class CopiedFiles {
   }
 
   async #try(
-    source: Source,
+    source: TransferSource,
     add: (count: number) => void,
     isEnough: (result: CopyResult) => boolean,
     deadline = Number.POSITIVE_INFINITY,
@@ -88,7 +88,7 @@ export class CopiedFiles {
     return isUsed ? snapshot : undefined;
   }
 
-  #snapshot(source: Source): Promise<Snapshot> {
+  #snapshot(source: TransferSource): Promise<Snapshot> {
     this.snapshotAt = Date.now();
     return source.snapshot();
   }

@@ -16,7 +16,7 @@ import {
   productsOf,
 } from "./demo-shop.ts";
 import { importLines } from "./import-lines.ts";
-import { countOf, Progress, type Step } from "./progress.ts";
+import { countOf, Progress, type ProgressStep } from "./progress.ts";
 import { localUrl, operatorConfig, requireSuccess } from "./system-request.ts";
 import { print } from "./with-progress.ts";
 import { withStoreToWrite } from "./with-store.ts";
@@ -77,7 +77,7 @@ const countsOf = ({ seed, orders }: Shop) => ({
   orders,
 });
 
-interface Found {
+interface FoundCollection {
   readonly total: number;
   readonly definition: object;
 }
@@ -99,10 +99,10 @@ async function checkCollections(app: App, shop: Shop): Promise<void> {
   }
 }
 
-async function findCollection(app: App, name: string): Promise<Found | undefined> {
+async function findCollection(app: App, name: string): Promise<FoundCollection | undefined> {
   const response = await app.systemFetch(new Request(localUrl(`/-/collections/${name}`)));
   if (response.status === 404) return undefined;
-  return (await (await requireSuccess(response, name, (one) => one)).json()) as Found;
+  return (await (await requireSuccess(response, name, (one) => one)).json()) as FoundCollection;
 }
 
 async function fillShop(app: App, shop: Shop, progress: Progress): Promise<void> {
@@ -134,7 +134,7 @@ async function fillShop(app: App, shop: Shop, progress: Progress): Promise<void>
 }
 
 /** Some at a time, because one commit serves all of them. */
-async function putProducts(app: App, seed: number, step: Step): Promise<void> {
+async function putProducts(app: App, seed: number, step: ProgressStep): Promise<void> {
   const products = productsOf(seed);
   for (let n = 0; n < products.length; n += productsAtOnce) {
     const some = products.slice(n, n + productsAtOnce);
@@ -166,7 +166,11 @@ interface Lines {
 
 const linesAtOnce = 200;
 
-async function importAll(app: App, { collection, list, idOf }: Lines, step: Step): Promise<void> {
+async function importAll(
+  app: App,
+  { collection, list, idOf }: Lines,
+  step: ProgressStep,
+): Promise<void> {
   async function* chunks(): AsyncGenerator<Uint8Array> {
     let lines: string[] = [];
     const flush = (): Uint8Array => {

@@ -5,7 +5,7 @@ import { CliError, usageError } from "../lib/cli-error.ts";
 import { readDuration } from "../lib/duration.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import type { Target } from "../model/reference.ts";
+import type { ResourceAddress } from "../model/reference.ts";
 import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
 import { confirm } from "./confirm.ts";
@@ -25,8 +25,8 @@ export interface EraseFlags {
   readonly json?: boolean;
 }
 
-interface Named {
-  readonly targets: readonly Target[];
+interface NamedResources {
+  readonly targets: readonly ResourceAddress[];
   readonly subject: string | undefined;
 }
 
@@ -54,15 +54,15 @@ const eitherOr = { where: "erase", detail: "needs the paths of resources, or --s
 
 const notPath = (path: string) => ({ where: path, detail: "must be a path such as /people/{id}" });
 
-function targetOf(path: string): Target | undefined {
+function targetOf(path: string): ResourceAddress | undefined {
   const [, collection, id] = /^\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
   return collection === undefined || id === undefined ? undefined : { collection, id };
 }
 
-const pathOf = ({ collection, id }: Target): string => `/${collection}/${id}`;
+const pathOf = ({ collection, id }: ResourceAddress): string => `/${collection}/${id}`;
 
 /** The names of everything that is to be erased. */
-const namesIn = ({ targets, subject }: Named): readonly string[] => [
+const namesIn = ({ targets, subject }: NamedResources): readonly string[] => [
   ...targets.map(pathOf),
   ...(subject === undefined ? [] : [subject]),
 ];
@@ -78,7 +78,7 @@ class Erase {
     this.#flags = flags;
   }
 
-  async run(named: Named, waitMs: number): Promise<void> {
+  async run(named: NamedResources, waitMs: number): Promise<void> {
     const unknown = await this.#unknownIn(named);
     const mark = new EraseMark(this.#config, namesIn(named));
     const report = this.#flags.dryRun
@@ -93,7 +93,7 @@ class Erase {
       );
   }
 
-  async #eraseAll(named: Named, mark: EraseMark, waitMs: number): Promise<EraseReport> {
+  async #eraseAll(named: NamedResources, mark: EraseMark, waitMs: number): Promise<EraseReport> {
     const { full: isFull = false, json: isJson } = this.#flags;
     await this.#ask(named);
     const report = await mark.during(() => this.#erase(named, false));
@@ -107,7 +107,7 @@ class Erase {
   }
 
   /** Of several, returns those of which there is nothing. */
-  async #unknownIn({ targets }: Named): Promise<readonly string[]> {
+  async #unknownIn({ targets }: NamedResources): Promise<readonly string[]> {
     const unknown: string[] = [];
     for (const target of targets.length > 1 ? targets : []) {
       const report = await this.#app.erasures.erase(system, { targets: [target], isTrial: true });
@@ -116,7 +116,7 @@ class Erase {
     return unknown;
   }
 
-  async #ask({ subject }: Named): Promise<void> {
+  async #ask({ subject }: NamedResources): Promise<void> {
     if (subject === undefined || this.#flags.yes) return;
     const report = await this.#erase({ targets: [], subject }, true);
     process.stderr.write(`${reportLines(report, true).join("\n")}\n`);
@@ -124,7 +124,7 @@ class Erase {
     await confirm({ text, refusal: "Nothing was erased.", needs: "It needs --yes." });
   }
 
-  async #erase(named: Named, isTrial: boolean): Promise<EraseReport> {
+  async #erase(named: NamedResources, isTrial: boolean): Promise<EraseReport> {
     const report = await this.#app.erasures.erase(system, { ...named, isTrial });
     if (!(report instanceof Problem)) return report;
     throw new CliError(1, `Nothing was erased: ${report.detail}`);

@@ -33,13 +33,13 @@ export async function checkHealth(config: Config, { ready, json }: HealthOptions
   throw new CliError(1, `${url}: ${status}${detailIn(body)}`);
 }
 
-interface Answer {
+interface HealthResponse {
   readonly status: number;
   readonly body: string;
 }
 
 /** The certificate is for the public host name, and nothing secret is sent, so that it is not checked. */
-function ask(url: string): Promise<Answer> {
+function ask(url: string): Promise<HealthResponse> {
   const signal = AbortSignal.timeout(timeoutMs);
   return new Promise((resolve, reject) => {
     const get = url.startsWith("https:") ? getOverTls : getPlain;

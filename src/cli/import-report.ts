@@ -10,7 +10,7 @@ export interface ImportResult {
   readonly isDryRun: boolean;
 }
 
-type Counts = Pick<ImportCount, "lines" | "created" | "replaced" | "existing" | "rejected">;
+type LineCounts = Pick<ImportCount, "lines" | "created" | "replaced" | "existing" | "rejected">;
 
 /** More rejected lines are counted and not listed. */
 const maxListed = 100;
@@ -18,7 +18,7 @@ const maxListed = 100;
 export class ImportReport {
   readonly progress: Progress;
   readonly #isJson: boolean;
-  readonly #results: (ImportResult & Counts)[] = [];
+  readonly #results: (ImportResult & LineCounts)[] = [];
   readonly #listed: (RejectedLine & { readonly file: string })[] = [];
   #rejected = 0;
 
@@ -39,7 +39,7 @@ export class ImportReport {
     if (!this.#isJson) this.progress.note(`${inputName(file)} line ${line}: ${status} ${detail}`);
   }
 
-  add(result: ImportResult & Counts): void {
+  add(result: ImportResult & LineCounts): void {
     this.#results.push(result);
   }
 
@@ -69,7 +69,7 @@ export class ImportReport {
   }
 }
 
-function textOf(result: ImportResult & Counts): string {
+function textOf(result: ImportResult & LineCounts): string {
   const { collection, file, isDryRun, lines, created, replaced, existing, rejected } = result;
   const counts = [
     `${formatCount(created)} ${isDryRun ? "would be " : ""}created`,

@@ -10,7 +10,7 @@ export interface StepOptions {
 }
 
 /** One part of a command's work. It ends with `done`, or when the next step begins. */
-export interface Step {
+export interface ProgressStep {
   add(count: number): void;
   done(): void;
 }
@@ -50,7 +50,7 @@ export class Progress {
     this.#now = () => now.call(performance);
   }
 
-  step(name: string, options: StepOptions): Step {
+  step(name: string, options: StepOptions): ProgressStep {
     this.#current?.done();
     const step = new RunningStep(name, options, this.#now, {
       show: (isEnd) => this.#show(step, isEnd),
@@ -92,7 +92,7 @@ interface Display {
   end(): void;
 }
 
-class RunningStep implements Step {
+class RunningStep implements ProgressStep {
   readonly #name: string;
   readonly #options: StepOptions;
   readonly #now: () => number;

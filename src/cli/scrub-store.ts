@@ -6,7 +6,7 @@ import { Outage } from "../model/outage.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import type { App } from "../server/app.ts";
-import { formatBytes, type Progress, type Step } from "./progress.ts";
+import { formatBytes, type Progress, type ProgressStep } from "./progress.ts";
 
 export interface ScrubSettings {
   readonly isFull: boolean;
@@ -33,7 +33,7 @@ export async function scrubStore(app: App, settings: ScrubSettings): Promise<voi
 async function runSteps(app: App, settings: ScrubSettings): Promise<void> {
   const { isFull, waitMs, progress } = settings;
   let blockedSince: number | undefined;
-  let rewriting: { readonly step: Step; readonly bytes: number } | undefined;
+  let rewriting: { readonly step: ProgressStep; readonly bytes: number } | undefined;
   for (let isFirst = true; ; isFirst = false) {
     const state = await app.erasures.scrub(system, { isFirst, isFull });
     if (state instanceof Problem) throw new CliError(1, state.detail);

@@ -2,13 +2,13 @@
 
 import type { Track } from "../backup/track.ts";
 import { Outage } from "../model/outage.ts";
-import type { Replica, Snapshot, Source } from "../store/transfer/transfer.ts";
+import type { Replica, Snapshot, TransferSource } from "../store/transfer/transfer.ts";
 import { type Checked, checkReplica } from "./check.ts";
 import { type BothFiles, FileCopier } from "./files.ts";
 import { RowCopier } from "./rows.ts";
 
 export interface CopyInput {
-  readonly source: Source;
+  readonly source: TransferSource;
   readonly replica: Replica;
   /** Throws when it is not known where the files are. */
   readonly files: () => BothFiles;
@@ -119,7 +119,10 @@ async function lastSnapshot(
   throw new Outage("busy", "files are uploaded faster than they can be copied");
 }
 
-async function within<T>(source: Source, act: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+async function within<T>(
+  source: TransferSource,
+  act: (snapshot: Snapshot) => Promise<T>,
+): Promise<T> {
   const snapshot = await source.snapshot();
   try {
     return await act(snapshot);

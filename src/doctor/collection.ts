@@ -26,7 +26,7 @@ export interface CheckedCollection {
 }
 
 /** What the resources say. */
-interface Counts {
+interface CountedRows {
   total: number;
   bytes: number;
   lastSeq: number;
@@ -66,7 +66,7 @@ class CollectionCheck {
   readonly #sums = Object.fromEntries(
     derivedTableNames.map((table) => [table, new RowSums()]),
   ) as unknown as Sums;
-  readonly #counts: Counts = {
+  readonly #counts: CountedRows = {
     ...{ total: 0, bytes: 0, lastSeq: 0, lastRevision: 0 },
     ...{ files: 0, fileBytes: 0 },
   };

@@ -4,7 +4,12 @@ import type { Track } from "../backup/track.ts";
 import { messageOf } from "../lib/cli-error.ts";
 import type { Files } from "../store/files.ts";
 import { correctReferrers } from "../store/transfer/publication.ts";
-import type { Examination, Examiner, Snapshot, Source } from "../store/transfer/transfer.ts";
+import type {
+  Examination,
+  Examiner,
+  Snapshot,
+  TransferSource,
+} from "../store/transfer/transfer.ts";
 import { type CheckedCollection, checkCollection, repairAdvice } from "./collection.ts";
 import { checkFiles, checkOrphans } from "./files.ts";
 import { type Finding, Findings } from "./finding.ts";
@@ -20,7 +25,7 @@ export interface QuickInput {
 }
 
 export interface DoctorInput extends QuickInput {
-  readonly openSource: () => { readonly source: Source; readonly files: Files };
+  readonly openSource: () => { readonly source: TransferSource; readonly files: Files };
   /** Leaves out what reads every row or file. */
   readonly isQuick: boolean;
   readonly orphanAgeMs: number;

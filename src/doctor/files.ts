@@ -4,14 +4,14 @@ import { createHash } from "node:crypto";
 import type { Track } from "../backup/track.ts";
 import type { StoredFile } from "../model/file.ts";
 import type { Files } from "../store/files.ts";
-import type { Snapshot, Source } from "../store/transfer/transfer.ts";
+import type { Snapshot, TransferSource } from "../store/transfer/transfer.ts";
 import { type CheckedCollection, filesOf, isIntactRow } from "./collection.ts";
 import type { Findings } from "./finding.ts";
 
 export const orphanCheck = "orphaned files";
 
 export interface FilesInput {
-  readonly source: Source;
+  readonly source: TransferSource;
   readonly snapshot: Snapshot;
   readonly files: Files;
   /** Younger files may belong to a request in progress. */

@@ -18,13 +18,13 @@ import {
   type Located,
   listOffset,
 } from "../model/query/list-request.ts";
-import { isObjectError, type Named } from "./build-where.ts";
+import { isObjectError, type Nameable } from "./build-where.ts";
 import { explainNotAlways, misspelledIn } from "./related-fields.ts";
 
 type AddError = (place: ErrorLocation, detail: string) => void;
 
 export function buildAggregation(
-  named: Named,
+  named: Nameable,
   request: AggregateRequest,
   listRequest: ListRequest,
   addError: AddError,
@@ -63,10 +63,10 @@ export function buildAggregation(
 }
 
 class AggregationBuilder {
-  readonly #named: Named;
+  readonly #named: Nameable;
   readonly #addError: AddError;
 
-  constructor(named: Named, addError: AddError) {
+  constructor(named: Nameable, addError: AddError) {
     this.#named = named;
     this.#addError = addError;
   }

@@ -25,7 +25,7 @@ import { isRanked, type Query, type Sorting, type Word } from "../model/query/qu
 import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
 import { simplified } from "../model/query/simplify.ts";
 import { buildAggregation } from "./build-aggregation.ts";
-import { buildWhere, isObjectError, type Named } from "./build-where.ts";
+import { buildWhere, isObjectError, type Nameable } from "./build-where.ts";
 import { adminOnlyErrors } from "./check-fields.ts";
 import { positionIn } from "./list-cursor.ts";
 import {
@@ -70,10 +70,10 @@ export function buildQuery(
 
 class QueryBuilder {
   readonly errors: (FieldError | ParameterError)[];
-  readonly #named: Named;
+  readonly #named: Nameable;
   readonly #listRequest: ListRequest;
 
-  constructor(named: Named, listRequest: ListRequest) {
+  constructor(named: Nameable, listRequest: ListRequest) {
     this.#named = named;
     this.#listRequest = listRequest;
     this.errors = [...listRequest.errors];

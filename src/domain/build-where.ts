@@ -35,7 +35,7 @@ import {
 import { type View, wholeView } from "./view.ts";
 
 /** Where a condition stands. */
-interface Place {
+interface Nesting {
   readonly path: Path;
   /** The path of the array's elements that the fields belong to, with a dot at its end. */
   readonly prefix: string;
@@ -46,7 +46,7 @@ interface Place {
 type Predicates = readonly Predicate[];
 
 /** What the conditions of a caller can name. */
-export interface Named {
+export interface Nameable {
   readonly queryable: QueryableFields;
   readonly related?: RelatedCollections | undefined;
   /** What the caller is shown. */
@@ -59,7 +59,7 @@ export function buildWhere(
   { value, placeOf }: Where,
   count: number,
   addError: (place: ErrorLocation, detail: string) => void,
-  { related, view }: Omit<Named, "queryable"> = { view: wholeView },
+  { related, view }: Omit<Nameable, "queryable"> = { view: wholeView },
 ): Predicates {
   const builder = new WhereBuilder({ queryable, related, view }, count);
   const predicates = builder.build(value);
@@ -101,7 +101,7 @@ class WhereBuilder {
   #count: number;
 
   constructor(
-    { queryable, related, view }: Named,
+    { queryable, related, view }: Nameable,
     count: number,
     values?: CallerValues,
     checkOperand?: CheckOperand,
@@ -118,14 +118,14 @@ class WhereBuilder {
     return this.#object(value, { path: [], prefix: "", depth: 0 });
   }
 
-  #object(value: unknown, place: Place): Predicates {
+  #object(value: unknown, place: Nesting): Predicates {
     if (!isObject(value)) return this.#fail(place.path, "must be an object with fields");
     return Object.entries(value).flatMap(([name, test]) =>
       this.#member(name, test, { ...place, path: [...place.path, name] }),
     );
   }
 
-  #member(name: string, test: unknown, place: Place): Predicates {
+  #member(name: string, test: unknown, place: Nesting): Predicates {
     switch (name) {
       case "$or":
         return this.#parts(test, place, (anyOf) => [{ anyOf }]);
@@ -153,7 +153,7 @@ class WhereBuilder {
     return explainConditionName(name);
   }
 
-  #parts(parts: unknown, place: Place, combine: (parts: Predicates) => Predicates): Predicates {
+  #parts(parts: unknown, place: Nesting, combine: (parts: Predicates) => Predicates): Predicates {
     const { maxConditions } = listRequestLimits;
     const isList = Array.isArray(parts) && parts.length > 0 && parts.length <= maxConditions;
     if (!isList) return this.#fail(place.path, `must be a list of 1 to ${maxConditions} objects`);
@@ -174,7 +174,7 @@ class WhereBuilder {
     return this.#count > maxConditions;
   }
 
-  #nested(place: Place, build: (inner: Place) => Predicates): Predicates {
+  #nested(place: Nesting, build: (inner: Nesting) => Predicates): Predicates {
     const { maxWhereDepth } = listRequestLimits;
     if (this.#isTooMany(place.path)) return [];
     if (place.depth === maxWhereDepth)
@@ -182,7 +182,7 @@ class WhereBuilder {
     return build({ ...place, depth: place.depth + 1 });
   }
 
-  #tests(field: string, tests: Readonly<Record<string, unknown>>, place: Place): Predicates {
+  #tests(field: string, tests: Readonly<Record<string, unknown>>, place: Nesting): Predicates {
     const entries = Object.entries(tests);
     if (entries.length === 0) return this.#fail(place.path, noOperator);
     return entries.flatMap(([operator, operand]) =>
@@ -191,7 +191,7 @@ class WhereBuilder {
   }
 
   /** `field` is relative to the element, and empty for the element itself. */
-  #test(field: string, operator: string, operand: unknown, place: Place): Predicates {
+  #test(field: string, operator: string, operand: unknown, place: Nesting): Predicates {
     const { path } = place;
     if (operator !== "some" && this.#isTooMany(path)) return [];
     const full = field === "" ? place.prefix.slice(0, -1) : place.prefix + field;
@@ -208,7 +208,7 @@ class WhereBuilder {
     return [asSeen(found, condition, place.prefix)];
   }
 
-  #ownerTests(tests: unknown, place: Place): Predicates {
+  #ownerTests(tests: unknown, place: Nesting): Predicates {
     if (!isObject(tests)) return this.#ownerTest("eq", tests, place.path);
     const entries = Object.entries(tests);
     if (entries.length === 0) return this.#fail(place.path, noOperator);
@@ -250,7 +250,7 @@ class WhereBuilder {
     full: string,
     { kind, holds, steps }: FoundField,
     operand: unknown,
-    place: Place,
+    place: Nesting,
   ): Predicates {
     const { path } = place;
     if (steps.length > 0) return this.#fail(path, someElsewhere);

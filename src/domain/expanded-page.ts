@@ -28,7 +28,7 @@ export interface Expansion {
 }
 
 /** Something that is referred to. */
-interface Target {
+interface ExpandedTarget {
   readonly id: string;
   /** Undefined before it is found, and when there is nothing that the caller may read. */
   resource: Resource | undefined;
@@ -41,16 +41,16 @@ interface Target {
 /** What is looked for in a collection. */
 interface Wanted {
   readonly access: CollectionAccess;
-  readonly targets: Target[];
+  readonly targets: ExpandedTarget[];
 }
 
 /** Resources, and a reference in them to follow. */
-interface Step {
+interface ExpansionStep {
   readonly expansion: Expansion;
   readonly resources: readonly Resource[];
 }
 
-const newTarget = (id: string): Target => ({
+const newTarget = (id: string): ExpandedTarget => ({
   id,
   resource: undefined,
   view: undefined,
@@ -69,8 +69,8 @@ export class ExpandedPage {
   /** How the caller sees what they refer to. */
   readonly #masks = new Map<Resource, Mask>();
   /** By collection and id. */
-  readonly #known = new Map<string, Map<string, Target>>();
-  readonly #targets = new Map<Expansion, Map<Resource, readonly Target[]>>();
+  readonly #known = new Map<string, Map<string, ExpandedTarget>>();
+  readonly #targets = new Map<Expansion, Map<Resource, readonly ExpandedTarget[]>>();
   readonly #fields = new Map<Resource, unknown>();
   readonly #textBytes = new Map<Expansion, number>();
   #count = 0;
@@ -89,7 +89,7 @@ export class ExpandedPage {
     expansions: readonly Expansion[],
     resources: readonly Resource[],
   ): Promise<readonly string[] | undefined> {
-    let steps: readonly Step[] = expansions.map((expansion) => ({ expansion, resources }));
+    let steps: readonly ExpansionStep[] = expansions.map((expansion) => ({ expansion, resources }));
     while (steps.length > 0) {
       await this.#find(steps);
       if (this.#isTooLarge) return undefined;
@@ -108,7 +108,7 @@ export class ExpandedPage {
   }
 
   /** Finds what the resources of one level refer to. */
-  async #find(steps: readonly Step[]): Promise<void> {
+  async #find(steps: readonly ExpansionStep[]): Promise<void> {
     const wanted = new Map<string, Wanted>();
     for (const step of steps) this.#addTargets(step, wanted);
     const groups = [...wanted.values()];
@@ -122,13 +122,13 @@ export class ExpandedPage {
   }
 
   /** Follows the references, and adds what is not looked for yet. */
-  #addTargets({ expansion, resources }: Step, wanted: Map<string, Wanted>): void {
+  #addTargets({ expansion, resources }: ExpansionStep, wanted: Map<string, Wanted>): void {
     const { access } = expansion;
     const { name } = access;
-    const known = this.#known.get(name) ?? new Map<string, Target>();
+    const known = this.#known.get(name) ?? new Map<string, ExpandedTarget>();
     const targets = wanted.get(name)?.targets ?? [];
-    const found = new Map<Resource, readonly Target[]>();
-    const targetOf = (value: unknown): Target => {
+    const found = new Map<Resource, readonly ExpandedTarget[]>();
+    const targetOf = (value: unknown): ExpandedTarget => {
       if (typeof value !== "string" || !expansion.isReadable) return nothing;
       const before = known.get(value);
       if (before !== undefined) return before;
@@ -160,7 +160,7 @@ export class ExpandedPage {
   }
 
   /** Only what is shown is kept, and counts for the size. */
-  #add(target: Target, resource: Resource | undefined, mask: Mask | undefined): void {
+  #add(target: ExpandedTarget, resource: Resource | undefined, mask: Mask | undefined): void {
     if (resource === undefined || mask === undefined) return;
     const shown = mask.shownOf(resource);
     target.resource = shown;
@@ -170,7 +170,7 @@ export class ExpandedPage {
   }
 
   /** Returns the steps from what was found. */
-  #next({ expansion, resources }: Step): readonly Step[] {
+  #next({ expansion, resources }: ExpansionStep): readonly ExpansionStep[] {
     if (expansion.inner.length === 0) return [];
     const found = new Set<Resource>();
     for (const resource of resources)
@@ -180,7 +180,7 @@ export class ExpandedPage {
   }
 
   /** In document order: one for each element of an array. */
-  #targetsOf(expansion: Expansion, resource: Resource): readonly Target[] {
+  #targetsOf(expansion: Expansion, resource: Resource): readonly ExpandedTarget[] {
     return this.#targets.get(expansion)?.get(resource) ?? [];
   }
 
@@ -223,7 +223,7 @@ export class ExpandedPage {
   }
 
   /** Returns the text of a resource, which is the same wherever the same reference leads to it. */
-  #text(expansion: Expansion, target: Target): string {
+  #text(expansion: Expansion, target: ExpandedTarget): string {
     const { resource } = target;
     const mask = resource && this.#masks.get(resource);
     if (!resource || !mask || this.#isTooLarge) return "null";

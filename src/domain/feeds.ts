@@ -35,7 +35,7 @@ import { ViewFeeds } from "./view-feeds.ts";
 export type { FeedPage, FeedRequest, SentPosition } from "./feed-page.ts";
 
 /** What a caller sees of a feed. */
-interface View {
+interface FeedView {
   readonly conditions: readonly Predicate[];
   readonly owner: string | undefined;
   readonly limit: number;
@@ -99,7 +99,7 @@ export class Feeds {
     name: string,
     sent: SentPosition,
     owner: string,
-    view: View,
+    view: FeedView,
   ): Promise<FeedPage | Problem> {
     const seal = await this.#seal.of(name, owner);
     const since = isSealed(sent) ? readFeedPosition(seal.open(sent) ?? "") : sent;
@@ -126,7 +126,7 @@ export class Feeds {
     }
   }
 
-  #read(name: string, since: FeedPosition | 0, view: View): MaybePromise<Reached | Problem> {
+  #read(name: string, since: FeedPosition | 0, view: FeedView): MaybePromise<Reached | Problem> {
     const { conditions, owner, limit, shown, shownUnfiltered } = view;
     const isChanged = since !== 0 && since.shown !== shown && since.shown !== shownUnfiltered;
     if (isChanged) return shownChanged;
@@ -157,7 +157,7 @@ function shownHash(rules: Rules, conditions: readonly Predicate[]): string | und
 }
 
 /** Takes the entries that the caller sees, and finds the position after them. */
-function reachedIn(feed: Feed, since: FeedPosition | 0, view: View, count: number): Reached {
+function reachedIn(feed: Feed, since: FeedPosition | 0, view: FeedView, count: number): Reached {
   const { collection, epoch, isCut = false, end } = feed;
   const { conditions, owner, limit, shown } = view;
   const start = since === 0 ? collection.revision : (since.start ?? 0);

@@ -59,7 +59,7 @@ interface Seen {
 }
 
 /** A reference on the way to a field. */
-interface Step extends Seen {
+interface PathStep extends Seen {
   readonly reference: string;
   readonly kind: ValueKind;
   readonly collection: string;
@@ -71,7 +71,7 @@ interface Step extends Seen {
 export interface FoundField extends QueryableField, Seen {
   readonly field: string;
   /** The references that lead there; empty for a field of the collection itself. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly PathStep[];
 }
 
 /** Finds a field. Returns an error message when there is none, or when the caller may not read it. */
@@ -81,7 +81,7 @@ export function findField(
   related: RelatedCollections | undefined,
   ownView: View = wholeView,
 ): FoundField | string {
-  const steps: Step[] = [];
+  const steps: PathStep[] = [];
   let view = ownView;
   let fields = queryable;
   let rest = field;
@@ -117,7 +117,7 @@ export function findField(
 const undeclared: QueryableField = { kind: "any", holds: "value" };
 
 /** Says that there is no such field in the collection that the last step leads to. */
-function explainIn(last: Step | undefined, field: string, seen: Seen): string {
+function explainIn(last: PathStep | undefined, field: string, seen: Seen): string {
   const words = explainUnknown(seen, field);
   return last === undefined
     ? words

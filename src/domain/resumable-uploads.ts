@@ -235,14 +235,14 @@ export class ResumableUploads {
     return count;
   }
 
-  #read(id: string, { description, size, changedAt, isFinished }: Found): ResumableUpload {
+  #read(id: string, { description, size, changedAt, isFinished }: FoundUpload): ResumableUpload {
     const shown = isFinished ? (description.length ?? 0) : size;
     const expiresAt = changedAt + this.#settings.lifetimeMs;
     return { ...description, id, size: shown, isFinished, expiresAt };
   }
 }
 
-interface Found extends Pick<PartialUpload, "size" | "changedAt" | "isFinished"> {
+interface FoundUpload extends Pick<PartialUpload, "size" | "changedAt" | "isFinished"> {
   readonly description: Description;
 }
 

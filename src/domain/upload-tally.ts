@@ -11,7 +11,7 @@ const leastBytes = 1024 * 1024;
 const maxAgeMs = 1_000;
 const maxShare = 10;
 
-interface Counts {
+interface UploadTotals {
   bytes: number;
   readonly perCaller: Map<string, number>;
   readonly validUntil: number;
@@ -20,7 +20,7 @@ interface Counts {
 export class UploadTally {
   readonly #partial: PartialUploads;
   readonly #limits: { readonly maxBytes: number };
-  #counts: Promise<Counts | undefined> | undefined;
+  #counts: Promise<UploadTotals | undefined> | undefined;
 
   constructor(partial: PartialUploads, limits: { readonly maxBytes: number }) {
     this.#partial = partial;
@@ -54,7 +54,7 @@ export class UploadTally {
     this.#counts = undefined;
   }
 
-  async #current(): Promise<Counts> {
+  async #current(): Promise<UploadTotals> {
     for (;;) {
       const latest = this.#counts;
       const counts = await latest;
@@ -67,7 +67,7 @@ export class UploadTally {
     }
   }
 
-  async #count(): Promise<Counts> {
+  async #count(): Promise<UploadTotals> {
     const startedAt = performance.now();
     const perCaller = new Map<string, number>();
     let bytes = 0;

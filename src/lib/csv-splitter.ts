@@ -7,7 +7,7 @@ const separators = { ",": 0x2c, ";": 0x3b, "\t": 0x09 } as const;
 
 export type Separator = keyof typeof separators;
 
-export interface Row {
+export interface SplitRow {
   /** The number of its first line, from 1. */
   readonly number: number;
   /** Undefined when the row exceeds the limit. */
@@ -17,14 +17,14 @@ export interface Row {
 }
 
 /** Where the next byte is. */
-type Place = "cell start" | "plain" | "quoted" | "after quote";
+type SplitterState = "cell start" | "plain" | "quoted" | "after quote";
 
 /** Buffers at most one row, and nothing of a row that exceeds the limit. */
 export class CsvSplitter {
   readonly #maxBytes: number;
   /** Undefined until the header row has shown it. */
   #separator: Separator | undefined;
-  #place: Place = "cell start";
+  #place: SplitterState = "cell start";
   #wasReturn = false;
   #line = 1;
   #rowLine = 1;
@@ -47,8 +47,8 @@ export class CsvSplitter {
   }
 
   /** Returns the rows that end in this chunk, without empty ones. */
-  add(chunk: Uint8Array): readonly Row[] {
-    const rows: Row[] = [];
+  add(chunk: Uint8Array): readonly SplitRow[] {
+    const rows: SplitRow[] = [];
     let start = 0;
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at] ?? 0;
@@ -76,8 +76,8 @@ export class CsvSplitter {
   }
 
   /** Returns the last row, which needs no line break. */
-  end(): readonly Row[] {
-    const rows: Row[] = [];
+  end(): readonly SplitRow[] {
+    const rows: SplitRow[] = [];
     const isUnclosed = this.#place === "quoted";
     const number = this.#rowLine;
     this.#finishRow(rows);
@@ -102,7 +102,7 @@ export class CsvSplitter {
     else this.#chunks.push(chunk);
   }
 
-  #finishRow(rows: Row[]): void {
+  #finishRow(rows: SplitRow[]): void {
     const number = this.#rowLine;
     if (this.#length > this.#maxBytes) rows.push({ number, bytes: undefined });
     else if (this.#length > 0) {

@@ -4,19 +4,19 @@ import { quoted, textCell } from "./csv-cells.ts";
 import { isObject, readTree, type Tree, writeTree } from "./json/tree.ts";
 
 /** A column: its header and the path of the member it shows. */
-export interface Column {
+export interface CsvColumn {
   readonly name: string;
   readonly path: readonly string[];
 }
 
 /** A top-level member. A dot in its name is written with a backslash, because dots separate nested members. */
-export const memberColumn = (name: string): Column => ({
+export const memberColumn = (name: string): CsvColumn => ({
   name: name.replaceAll(/[\\.]/g, "\\$&"),
   path: [name],
 });
 
 /** A field as list parameters name it, with dots for nested members. */
-export const fieldColumn = (field: string): Column => ({
+export const fieldColumn = (field: string): CsvColumn => ({
   name: field.replaceAll("\\", "\\\\"),
   path: field.split("."),
 });
@@ -46,7 +46,7 @@ export function membersOf(representations: readonly string[]): ReadonlySet<strin
   return names;
 }
 
-export const headerRow = (columns: readonly Column[]): string =>
+export const headerRow = (columns: readonly CsvColumn[]): string =>
   rowOf(columns.map(({ name }) => nameCell(name)));
 
 /** A name with another separator is quoted, because the header shows which one the table has. */
@@ -55,7 +55,7 @@ function nameCell(name: string): string {
   return /[;\t]/.test(cell) && !cell.startsWith('"') ? quoted(cell) : cell;
 }
 
-export function resourceRow(columns: readonly Column[], representation: string): string {
+export function resourceRow(columns: readonly CsvColumn[], representation: string): string {
   const tree = readTree(representation);
   return rowOf(columns.map(({ path }) => cellOf(valueAt(tree, path))));
 }

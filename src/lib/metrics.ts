@@ -22,7 +22,7 @@ export interface MetricFamily {
   readonly samples: readonly Sample[];
 }
 
-type Source = () => readonly Sample[];
+type SampleSource = () => readonly Sample[];
 
 /** Seconds; a response takes from a tenth of a millisecond to the deadline of a query. */
 export const secondsBounds = [
@@ -30,7 +30,7 @@ export const secondsBounds = [
 ] as const;
 
 export class Metrics {
-  readonly #families: (Omit<MetricFamily, "samples"> & { readonly read: Source })[] = [];
+  readonly #families: (Omit<MetricFamily, "samples"> & { readonly read: SampleSource })[] = [];
 
   /** A counter only grows. By convention its name ends with `_total`. */
   counter(name: string, help: string): Counter {
@@ -84,7 +84,7 @@ export class Metrics {
     help: string,
     type: MetricFamily["type"],
     combination: Combination,
-    read: Source,
+    read: SampleSource,
   ): void {
     if (this.#families.some((family) => family.name === name))
       throw new Error(`the metric ${name} exists already`);

@@ -1,6 +1,6 @@
 // A map with a limit: it forgets what was not used for the longest time, roughly.
 
-interface Entry<Value> {
+interface RecentEntry<Value> {
   value: Value;
   weight: number;
   /** Whether it was read since it was added or last spared. */
@@ -16,9 +16,9 @@ export class RecentMap<Key, Value> {
   readonly #limit: number;
   readonly #weigh: (value: Value, key: Key) => number;
   /** The oldest entry comes first. */
-  #entries = new Map<Key, Entry<Value>>();
+  #entries = new Map<Key, RecentEntry<Value>>();
   /** Stays at the oldest entry. A new iterator would pass all that was deleted before it. */
-  #oldest: MapIterator<[Key, Entry<Value>]> | undefined;
+  #oldest: MapIterator<[Key, RecentEntry<Value>]> | undefined;
   #weight = 0;
 
   /** The limit is the sum of all weights; without weights it is the number of entries. */
@@ -83,7 +83,7 @@ export class RecentMap<Key, Value> {
     this.#weight += entry.weight;
   }
 
-  #delete(key: Key, { weight }: Entry<Value>): void {
+  #delete(key: Key, { weight }: RecentEntry<Value>): void {
     this.#entries.delete(key);
     this.#weight -= weight;
   }

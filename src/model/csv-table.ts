@@ -22,12 +22,12 @@ interface ColumnType {
 }
 
 /** A member of the object: the value of a column, or an object of several. */
-interface Member {
+interface CsvMember {
   /** The name as JSON. */
   readonly name: string;
   readonly column: number;
   readonly type: ColumnType;
-  readonly members: Map<string, Member>;
+  readonly members: Map<string, CsvMember>;
 }
 
 const text: ColumnType = { types: new Set(["string"]), isTime: false };
@@ -38,9 +38,9 @@ const inferred: ColumnType = {
 
 export class CsvTable {
   readonly columns: number;
-  readonly #members: ReadonlyMap<string, Member>;
+  readonly #members: ReadonlyMap<string, CsvMember>;
 
-  private constructor(columns: number, members: ReadonlyMap<string, Member>) {
+  private constructor(columns: number, members: ReadonlyMap<string, CsvMember>) {
     this.columns = columns;
     this.#members = members;
   }
@@ -49,7 +49,7 @@ export class CsvTable {
   static of(header: readonly Cell[], options: TableOptions): CsvTable | string {
     if (header.length > jsonLimits.maxMembers)
       return `a table may have at most ${jsonLimits.maxMembers} columns, not ${header.length}`;
-    const members = new Map<string, Member>();
+    const members = new Map<string, CsvMember>();
     for (const [column, cell] of header.entries()) {
       const error = addColumn(members, column, cell, options);
       if (error !== undefined) return error;
@@ -64,7 +64,7 @@ export class CsvTable {
 }
 
 function addColumn(
-  root: Map<string, Member>,
+  root: Map<string, CsvMember>,
   column: number,
   { text: written, isQuoted }: Cell,
   options: TableOptions,
@@ -112,7 +112,7 @@ function typeAt(path: readonly string[], { schema, isInferring }: TableOptions):
 }
 
 function objectOf(
-  members: ReadonlyMap<string, Member>,
+  members: ReadonlyMap<string, CsvMember>,
   cells: readonly Cell[],
 ): string | undefined {
   let json = "";

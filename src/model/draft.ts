@@ -1,6 +1,6 @@
 // Parses a request body into the fields and the id of a resource that is not yet validated.
 
-import { type Member, type ScannedObject, scanObject } from "../lib/json/scan.ts";
+import { type JsonMember, type ScannedObject, scanObject } from "../lib/json/scan.ts";
 import { decodeUtf8 } from "../lib/json/utf8.ts";
 import type { FieldError } from "./problem.ts";
 import { ignoredMembers, ownerMember } from "./resource.ts";
@@ -37,10 +37,10 @@ function fieldsOf(scanned: ScannedObject): string {
   return `{${compact(scanned, members.filter(isOfUser)).join(",")}}`;
 }
 
-const isOfUser = ({ name }: Member): boolean => !ignoredMembers.includes(name);
+const isOfUser = ({ name }: JsonMember): boolean => !ignoredMembers.includes(name);
 
 /** The text of each member without the insignificant whitespace. */
-function compact({ text, gaps }: ScannedObject, members: readonly Member[]): readonly string[] {
+function compact({ text, gaps }: ScannedObject, members: readonly JsonMember[]): readonly string[] {
   const boundary = (index: number): number => gaps[index] ?? text.length;
   let gap = 0;
   return members.map(({ start, end }) => {

@@ -14,14 +14,14 @@ export interface NamedFile extends Omit<StoredFile, "slot"> {
   readonly field: string;
 }
 
-export interface Member {
+export interface FileFieldMember {
   readonly name: string;
   /** Whether the member is a list even for one file. */
   readonly isList: boolean;
 }
 
 /** The member for the files of a form field, or a problem when the name is not allowed. */
-export function memberFor(field: string, rules: Rules | undefined): Member | Problem {
+export function memberFor(field: string, rules: Rules | undefined): FileFieldMember | Problem {
   const schema = rules && definitionOf(rules).schema;
   const { path, fields } = formSchemaOf(schema).find(field);
   const [name = "", ...inner] = path;
@@ -45,7 +45,8 @@ export function placeFiles(
   const members = files.map(({ field }) => memberFor(field, rules));
   for (const [index, member] of members.entries()) {
     if (member instanceof Problem) return member;
-    const isSame = (other: Member | Problem) => "name" in other && other.name === member.name;
+    const isSame = (other: FileFieldMember | Problem) =>
+      "name" in other && other.name === member.name;
     const number = members.slice(0, index + 1).filter(isSame).length;
     const isNumbered = member.isList || members.filter(isSame).length > 1;
     const { field: _, ...file } = files[index] as NamedFile;

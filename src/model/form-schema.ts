@@ -8,7 +8,7 @@ import { holdsObject, type JsonTypes, jsonTypesOf, memberOf } from "../lib/schem
 import { CompiledSchema } from "../lib/schema/validator.ts";
 
 /** The path that a form field sets, and its declaration. */
-export interface Entry {
+export interface FormEntry {
   readonly path: readonly string[];
   readonly fields: Fields | undefined;
 }
@@ -26,7 +26,7 @@ export class FormSchema {
   }
 
   /** A name is split only when the schema declares objects along the whole path. */
-  find(name: string): Entry {
+  find(name: string): FormEntry {
     const named = this.#named(name);
     if (named !== undefined) return named;
     const list = name.endsWith("[]") ? this.#named(name.slice(0, -"[]".length)) : undefined;
@@ -34,12 +34,12 @@ export class FormSchema {
     return isList ? list : { path: [name], fields: undefined };
   }
 
-  #named(name: string): Entry | undefined {
+  #named(name: string): FormEntry | undefined {
     return this.#declared([name]) ?? this.#declared(stepsOf(name));
   }
 
   /** The field at the path, or undefined. A member of a declared object may be undeclared. */
-  #declared(path: readonly string[]): Entry | undefined {
+  #declared(path: readonly string[]): FormEntry | undefined {
     let level = this.#fields;
     for (const step of path.slice(0, -1)) {
       const inner = memberOf(level, step)?.inner;
@@ -52,7 +52,7 @@ export class FormSchema {
   }
 
   /** Converts the values of one field. Returns undefined when the field was left empty. */
-  read(texts: readonly string[], { fields }: Entry): Tree | typeof repeated | undefined {
+  read(texts: readonly string[], { fields }: FormEntry): Tree | typeof repeated | undefined {
     const kinds = fields && jsonTypesOf(fields);
     const [text = ""] = texts;
     const isOne = texts.length === 1;
@@ -64,7 +64,7 @@ export class FormSchema {
   }
 
   /** Combines the JSON values of one field. Some clients send each item of an array as a part. */
-  joined(values: readonly Tree[], { fields }: Entry): Tree | typeof repeated {
+  joined(values: readonly Tree[], { fields }: FormEntry): Tree | typeof repeated {
     const kinds = fields && jsonTypesOf(fields);
     const [first = "null"] = values;
     const isWhole = values.length === 1 && (!kinds?.isSubsetOf(listOnly) || isListOrNull(first));

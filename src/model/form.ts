@@ -12,7 +12,7 @@ import {
 } from "../lib/json/tree.ts";
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
-import { type Entry, type FormSchema, formSchemaOf, repeated } from "./form-schema.ts";
+import { type FormEntry, type FormSchema, formSchemaOf, repeated } from "./form-schema.ts";
 import { type FieldError, Problem } from "./problem.ts";
 
 /** The name and value of a form field. The value of a part with a JSON media type is JSON. */
@@ -85,7 +85,7 @@ export function isHoneypotFilled(
 }
 
 interface Filled {
-  readonly entry: Entry;
+  readonly entry: FormEntry;
   readonly texts: string[];
   readonly jsonTexts: string[];
 }

@@ -78,7 +78,7 @@ interface Budget {
   moves: number;
 }
 
-type Operation =
+type PatchOperation =
   | { readonly op: "add" | "replace" | "test"; readonly path: Path; readonly value: Tree }
   | { readonly op: "move" | "copy"; readonly path: Path; readonly from: Path }
   | { readonly op: "remove"; readonly path: Path };
@@ -112,7 +112,7 @@ const sizeWithinDepth = (tree: Tree | undefined): number =>
   tree === undefined ? 0 : sizeOf(tree, jsonLimits.maxDepth);
 
 /** Returns undefined when the operation does not apply to the document. */
-function applyOperation(tree: Tree, operation: Operation, budget: Budget): Tree | undefined {
+function applyOperation(tree: Tree, operation: PatchOperation, budget: Budget): Tree | undefined {
   const { path } = operation;
   switch (operation.op) {
     case "test": {
@@ -201,7 +201,7 @@ function splice(
 const readIndex = (segment: string): number | undefined =>
   /^(?:0|[1-9]\d{0,8})$/.test(segment) ? Number(segment) : undefined;
 
-function conflict(index: number, { op }: Operation): Problem {
+function conflict(index: number, { op }: PatchOperation): Problem {
   const reason = op === "test" ? "the value is different" : "the path does not exist";
   return new Problem(
     "conflict",
@@ -212,13 +212,13 @@ function conflict(index: number, { op }: Operation): Problem {
   );
 }
 
-function readOperations(patch: Tree): readonly Operation[] | Problem {
+function readOperations(patch: Tree): readonly PatchOperation[] | Problem {
   if (typeof patch === "string" || isObject(patch) || patch.items.length > maxOperations) {
     const detail = `a JSON Patch must be an array of at most ${maxOperations} operations`;
     return malformed([{ pointer: "", detail }]);
   }
   const report = new ErrorReport();
-  const operations: Operation[] = [];
+  const operations: PatchOperation[] = [];
   for (const [index, item] of patch.items.entries()) {
     const operation = readOperation(item, index, report);
     if (operation !== undefined) operations.push(operation);
@@ -228,7 +228,7 @@ function readOperations(patch: Tree): readonly Operation[] | Problem {
 
 const aPointer = "must be a JSON Pointer, such as /name";
 
-function readOperation(item: Tree, index: number, report: ErrorReport): Operation | undefined {
+function readOperation(item: Tree, index: number, report: ErrorReport): PatchOperation | undefined {
   if (!isObject(item)) {
     report.add([index], "an operation must be an object");
     return undefined;

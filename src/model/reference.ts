@@ -50,7 +50,7 @@ export const firstReference = (
     .sort((a, b) => b.field.length - a.field.length)[0];
 
 /** The address of a resource. */
-export interface Target {
+export interface ResourceAddress {
   readonly collection: string;
   readonly id: string;
 }
@@ -86,8 +86,11 @@ export const danglingError = ({ reference, path, value }: FoundReference): Field
 });
 
 /** Returns the resources that parsed fields refer to, each once. */
-export function targetsIn(references: readonly Reference[], fields: unknown): readonly Target[] {
-  const targets = new Map<string, Target>();
+export function targetsIn(
+  references: readonly Reference[],
+  fields: unknown,
+): readonly ResourceAddress[] {
+  const targets = new Map<string, ResourceAddress>();
   for (const { reference, value } of findReferences(references, fields)) {
     if (typeof value !== "string") continue;
     const { collection } = reference;

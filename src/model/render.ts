@@ -11,12 +11,12 @@ import { type ResourceValidator, validatorOf } from "./validator.ts";
 export type Renderer = (resource: Resource, collectionUrl: string) => string;
 
 /** How the resources of a collection are shown. */
-interface View {
+interface ResourceView {
   readonly hidesFields: boolean;
   readonly render: Renderer;
 }
 
-const openView: View = {
+const openView: ResourceView = {
   hidesFields: false,
   render: (resource, collectionUrl) =>
     resource.files === undefined
@@ -27,7 +27,7 @@ const openView: View = {
         }),
 };
 
-const hidingView = (validator: ResourceValidator): View => ({
+const hidingView = (validator: ResourceValidator): ResourceView => ({
   hidesFields: true,
   render: (resource, collectionUrl) => {
     const whole = withFileMembers(resource.fields, resource, collectionUrl);
@@ -35,10 +35,10 @@ const hidingView = (validator: ResourceValidator): View => ({
   },
 });
 
-const views = new WeakMap<Rules, View>();
+const views = new WeakMap<Rules, ResourceView>();
 
 /** Cached per object. A new collection has no rules yet. */
-function viewOf(rules: Rules | undefined): View {
+function viewOf(rules: Rules | undefined): ResourceView {
   if (rules === undefined) return openView;
   const cached = views.get(rules);
   if (cached !== undefined) return cached;

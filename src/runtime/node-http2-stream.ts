@@ -102,13 +102,14 @@ class ActiveStream {
 
   async #fetch(): Promise<void> {
     const { fetch, peerAddress } = this.#serving;
-    const sendInterim = (status: number, fields: Fields) => this.#sendInterim(status, fields);
+    const sendInterim = (status: number, fields: InterimFields) =>
+      this.#sendInterim(status, fields);
     // It has the members of a Request that an application uses.
     const request = this.#request as unknown as Request;
     this.#respond(await fetch(request, { peerAddress, sendInterim, sendsOneByOne: true }));
   }
 
-  #sendInterim(status: number, fields: Fields): void {
+  #sendInterim(status: number, fields: InterimFields): void {
     const stream = this.#stream;
     if (stream.closed || stream.headersSent) return;
     stream.additionalHeaders({ ":status": status, ...fields });
@@ -132,4 +133,4 @@ class ActiveStream {
   }
 }
 
-type Fields = Readonly<Record<string, string>>;
+type InterimFields = Readonly<Record<string, string>>;

@@ -14,7 +14,7 @@ import type { Fetch } from "../lib/client.ts";
 import { Metrics } from "../lib/metrics.ts";
 import { version } from "../lib/program.ts";
 import type { Action } from "../model/action.ts";
-import type { Committer, Owner } from "../store/remote-committer.ts";
+import type { CommitOwner, Committer } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
 import { type CollectMetrics, hourMs, openLasting } from "./lasting.ts";
 import type { Log } from "./log.ts";
@@ -52,7 +52,7 @@ export interface App {
   /** Does this at each reload, too. */
   onReload(more: () => void): void;
   /** Writes for other processes. An empty list of changes checks that writing works. */
-  readonly writer: Owner;
+  readonly writer: CommitOwner;
   /** Whether there are uploaded files. */
   hasFiles(): boolean;
   /** Rejects when the files belong to another store. Ignores an outage of theirs: they are asked for again. */

@@ -7,7 +7,7 @@ import { type CommitListener, listenForCommits } from "../store/commit-socket.ts
 import { withGroupCommit } from "../store/group-commit.ts";
 import type { PostgresOptions } from "../store/postgres/options.ts";
 import { openPostgres } from "../store/postgres/postgres.ts";
-import type { Committer, Owner } from "../store/remote-committer.ts";
+import type { CommitOwner, Committer } from "../store/remote-committer.ts";
 import { finishStart } from "../store/sqlite/former.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
 import { openSqlite } from "../store/sqlite/sqlite.ts";
@@ -24,7 +24,7 @@ export { FolderInUse } from "../store/sqlite/lock.ts";
 /** A store whose `close` also releases the lock of the folder. */
 export interface OpenStore extends Store {
   /** Writes for other processes. A commit without changes rejects when writing does not work. */
-  readonly writer: Owner;
+  readonly writer: CommitOwner;
   /**
    * Writes to the folder that its owner is ready and where it listens, and accepts changes of commands
    * from then on. What a migration kept is removed at the second start. Rejects when
@@ -95,7 +95,7 @@ function withOwner(
   onStarted?: () => void,
 ): OpenStore {
   let listener: CommitListener | undefined;
-  const writer: Owner = {
+  const writer: CommitOwner = {
     async commit(changes) {
       const reason = changes.length === 0 ? await store.ready() : undefined;
       if (reason !== undefined) throw new Outage("unavailable", reason);

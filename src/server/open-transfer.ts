@@ -10,12 +10,12 @@ import { FolderLock } from "../store/sqlite/lock.ts";
 import { hasDatabase, openExistingDatabase, openNewDatabase } from "../store/sqlite/open-loader.ts";
 import { sqliteSource } from "../store/sqlite/snapshot.ts";
 import { writeVersionFile } from "../store/sqlite/version-file.ts";
-import { CannotLoad, type Loader, type Source } from "../store/transfer/transfer.ts";
+import { CannotLoad, type Loader, type TransferSource } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
 import { foldersOf, openFiles } from "./open-files.ts";
 
 export interface OpenSource {
-  readonly source: Source;
+  readonly source: TransferSource;
   readonly files: Files;
 }
 
@@ -28,7 +28,7 @@ export const openSource = (config: StorePlace): OpenSource => ({
   files: openFiles(config),
 });
 
-function sourceOf({ store, data }: StorePlace): Source {
+function sourceOf({ store, data }: StorePlace): TransferSource {
   if (store !== undefined) return postgresSource(store);
   if (!hasDatabase(data)) throw new CannotLoad(`there is no store in ${data}`);
   return sqliteSource(join(data, "restante.db"));

@@ -7,9 +7,9 @@ import type { NotReloaded, Reloaded, SettingValue } from "../domain/settings.ts"
 import type { MetricFamily } from "../lib/metrics.ts";
 import { commandArguments } from "../lib/program.ts";
 import {
-  type Answer,
+  type CommitOwner,
+  type CommitReply,
   type CommitRequest,
-  type Owner,
   runCommitRequest,
 } from "../store/remote-committer.ts";
 import type { App } from "./app.ts";
@@ -38,7 +38,7 @@ export type SupervisorMessage =
       readonly id: number;
       readonly families: readonly MetricFamily[];
     }
-  | Answer;
+  | CommitReply;
 /** A message from a worker to the supervisor. */
 export type WorkerMessage =
   | { readonly kind: "listening" }
@@ -57,7 +57,7 @@ const stuckMs = 1_000;
 export class Supervisor {
   #config: Config;
   #settings: readonly SettingValue[];
-  readonly #writer: Owner;
+  readonly #writer: CommitOwner;
   readonly #log: Log;
   readonly #writeLine: (line: string) => void;
   readonly #workers = new Set<ChildProcess>();

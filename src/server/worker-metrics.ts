@@ -5,7 +5,7 @@ import { combineMetrics, countsIn, type MetricFamily } from "../lib/metrics.ts";
 /** A worker that does not answer in this time is shown as it was before. */
 const answerMs = 1_000;
 
-interface Known {
+interface WorkerFamilies {
   families: readonly MetricFamily[];
   onAnswer: (() => void)[];
 }
@@ -13,7 +13,7 @@ interface Known {
 export class WorkerMetrics<Worker> {
   readonly #own: () => readonly MetricFamily[];
   readonly #ask: (worker: Worker) => void;
-  readonly #workers = new Map<Worker, Known>();
+  readonly #workers = new Map<Worker, WorkerFamilies>();
   #ended: readonly MetricFamily[] = [];
 
   /** `own` reads those of this process; `ask` makes a worker send its own. */
@@ -49,7 +49,7 @@ export class WorkerMetrics<Worker> {
     return combineMetrics([this.#own(), ...families, this.#ended]);
   }
 
-  #renew(worker: Worker, known: Known): Promise<void> {
+  #renew(worker: Worker, known: WorkerFamilies): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, answerMs);
       known.onAnswer.push(() => {

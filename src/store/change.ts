@@ -1,7 +1,7 @@
 // Defines the changes that are sent to a store, and their outcomes.
 
 import type { IdempotencyKey } from "../model/idempotency-key.ts";
-import type { Target } from "../model/reference.ts";
+import type { ResourceAddress } from "../model/reference.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Token } from "../model/token.ts";
 import type { FailedOperations } from "../model/write/apply-operations.ts";
@@ -60,6 +60,9 @@ export interface Operate extends Decided, OperationsRequest {
 
 /** A change of one resource. */
 export type ResourceChange = Put | Remove | Operate;
+
+/** Several of them, all or none. */
+export type AtomicChange = Extract<Change, { kind: "all" }>;
 
 export type Change =
   | ResourceChange
@@ -128,7 +131,7 @@ export type Outcome =
   /** The rules have changed since the change was validated, or the collection is not in the state that the change names. */
   | { readonly kind: "outdated" }
   /** The change refers to a resource that does not exist. */
-  | { readonly kind: "dangling"; readonly target: Target }
+  | { readonly kind: "dangling"; readonly target: ResourceAddress }
   /**
    * Resources of this collection refer to what would be deleted; `isKnown` is false while the index of
    * the reference is built, because it is not known then.

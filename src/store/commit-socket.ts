@@ -8,10 +8,10 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Outage } from "../model/outage.ts";
 import {
-  type Answer,
+  type CommitOwner,
+  type CommitReply,
   type CommitRequest,
   type Committer,
-  type Owner,
   RemoteCommitter,
   runCommitRequest,
 } from "./remote-committer.ts";
@@ -40,7 +40,7 @@ export interface CommitListener {
 export async function listenForCommits(
   folder: string,
   version: string,
-  writer: Owner,
+  writer: CommitOwner,
 ): Promise<CommitListener> {
   const connections = new Set<Socket>();
   const running = new Set<Promise<void>>();
@@ -100,7 +100,7 @@ export async function connectToOwner(
     remote.rejectAll("the process that owns the folder exited before it answered");
   };
   socket.on("error", lose).on("close", lose);
-  readLines<Hello | Answer>(socket, (message) => {
+  readLines<Hello | CommitReply>(socket, (message) => {
     if (message.kind === "hello") hello.resolve(message);
     else remote.receive(message);
   });
@@ -150,7 +150,7 @@ function committerOn(socket: Socket, remote: RemoteCommitter): Committer {
   };
 }
 
-function send(socket: Socket, message: Hello | CommitRequest | Answer): void {
+function send(socket: Socket, message: Hello | CommitRequest | CommitReply): void {
   if (socket.writable) socket.write(`${JSON.stringify(message)}\n`);
 }
 

@@ -1,6 +1,6 @@
 // Defines how resources and subjects are erased with every trace, and what is told of it.
 
-import type { Target } from "../model/reference.ts";
+import type { ResourceAddress } from "../model/reference.ts";
 import type { Outcome, ResourceChange } from "./change.ts";
 
 /** What is erased in one transaction: all of it or nothing. */
@@ -8,7 +8,7 @@ export interface Erasure {
   /** The removals, and what follows from them. No trace of these resources is left, nor of the changes. */
   readonly changes: readonly ResourceChange[];
   /** Resources that do not exist. If they existed, their traces are erased. */
-  readonly removed: readonly Target[];
+  readonly removed: readonly ResourceAddress[];
   /** Its tokens and keys are erased, and what tells that it owned something. Its resources are in `changes`. */
   readonly subject?: string | undefined;
   /** Counts what would be erased, and undoes it. */

@@ -66,7 +66,7 @@ export function withGroupCommit(store: Store, options: Partial<GroupOptions> = {
   };
 }
 
-interface Call {
+interface CommitCall {
   readonly changes: readonly Change[];
   /** The number of changes, including those inside `all`. */
   readonly count: number;
@@ -77,7 +77,7 @@ interface Call {
 
 /** Calls that are committed together, in order. */
 interface Lane {
-  readonly calls: Call[];
+  readonly calls: CommitCall[];
   /** The number of calls in the batch before. */
   formerCalls: number;
   /** The number of batches that the store has not committed yet. */
@@ -187,7 +187,7 @@ class CommitQueue {
   }
 
   /** Returns a function that settles the calls. */
-  async #commitSome(calls: readonly Call[]): Promise<() => void> {
+  async #commitSome(calls: readonly CommitCall[]): Promise<() => void> {
     try {
       const startedAt = performance.now();
       const sent = calls.flatMap((call) => call.changes);
@@ -211,7 +211,7 @@ class CommitQueue {
    * Takes as many calls as fit into a batch, but at least one. With many callers it takes about half of
    * them: the store commits these while the others are answered and send their next requests.
    */
-  #takeBatch(lane: Lane): readonly Call[] {
+  #takeBatch(lane: Lane): readonly CommitCall[] {
     const { calls: waiting, formerCalls } = lane;
     const half = Math.ceil((waiting.length + formerCalls) / 2);
     const most = Math.max(half, minBatchCalls);

@@ -29,7 +29,7 @@ export type CommitRequest = { readonly number: number } & (
 type Done = { readonly kind: "outcomes"; readonly outcomes: readonly Outcome[] } | EraseAnswer;
 
 /** Sent back by the process that writes. */
-export type Answer = { readonly number: number } & (
+export type CommitReply = { readonly number: number } & (
   | Done
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string }
@@ -71,7 +71,7 @@ export class RemoteCommitter implements Committer {
   }
 
   /** Called with each answer. */
-  receive(answer: Answer): void {
+  receive(answer: CommitReply): void {
     const waiting = this.#waiting.get(answer.number);
     this.#waiting.delete(answer.number);
     if (answer.kind === "outage") {
@@ -100,10 +100,13 @@ export class RemoteCommitter implements Committer {
 }
 
 /** What a process that writes does for others. */
-export type Owner = Pick<Committer, "commit" | keyof Erasing>;
+export type CommitOwner = Pick<Committer, "commit" | keyof Erasing>;
 
 /** The server side: does what a request asks for, and returns the answer. */
-export async function runCommitRequest(owner: Owner, request: CommitRequest): Promise<Answer> {
+export async function runCommitRequest(
+  owner: CommitOwner,
+  request: CommitRequest,
+): Promise<CommitReply> {
   const { number } = request;
   try {
     if (request.kind !== "commit") return { number, ...(await answerErasing(owner, request)) };

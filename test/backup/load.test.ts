@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makeBackup } from "../../src/backup/backup.ts";
 import { createBackupFolder } from "../../src/backup/folder.ts";
 import { openSource } from "../../src/server/open-transfer.ts";
-import type { Snapshot, Source } from "../../src/store/transfer/transfer.ts";
+import type { Snapshot, TransferSource } from "../../src/store/transfer/transfer.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { Client, clientCount, copyOf, defineCollections, verify } from "./load-clients.ts";
@@ -53,7 +53,7 @@ for (const engine of ["sqlite", "postgres"] as const)
           for (let n = 0; n < 2; n++) await upload(app, `content ${n}`);
           const opened = openSource(source);
           let snapshots = 0;
-          const deleting: Source = {
+          const deleting: TransferSource = {
             holdWrites: () => opened.source.holdWrites(),
             async snapshot() {
               // In the fourth one writes wait.

@@ -12,7 +12,7 @@ import { filesFolder } from "../../src/server/open-files.ts";
 import { openSource } from "../../src/server/open-transfer.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
 import { openSqliteReplica } from "../../src/store/sqlite/replica.ts";
-import type { Snapshot, Source } from "../../src/store/transfer/transfer.ts";
+import type { Snapshot, TransferSource } from "../../src/store/transfer/transfer.ts";
 import { Client, clientCount, copyOf, defineCollections, verify } from "../backup/load-clients.ts";
 import { describeApp, fill, key, noTrack, Place, upload, withApp } from "../backup/stores.ts";
 import type { TestApp } from "../http/app.ts";
@@ -218,7 +218,7 @@ for (const engine of ["sqlite", "postgres"] as const)
           await app.request("/defined/secret", json("PUT", { text: "forgotten words" }));
           await upload(app, "kept");
           const deleted = ["/defined/secret", `/docs/${await upload(app, "forgotten")}`];
-          const changing: Source = {
+          const changing: TransferSource = {
             holdWrites: () => opened.holdWrites(),
             async snapshot() {
               const snapshot = await opened.snapshot();

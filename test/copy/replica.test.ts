@@ -24,7 +24,7 @@ import {
   CannotLoad,
   type Replica,
   type Snapshot,
-  type Source,
+  type TransferSource,
 } from "../../src/store/transfer/transfer.ts";
 import { noTrack } from "../backup/stores.ts";
 import fc from "../fast-check.ts";
@@ -48,7 +48,7 @@ import { TestDatabases } from "../store/postgres/test-databases.ts";
 interface Engine {
   readonly name: "sqlite" | "postgres";
   open(): Promise<Store>;
-  readonly source: Source;
+  readonly source: TransferSource;
   replica(storeId: string): Promise<Replica>;
 }
 
@@ -96,7 +96,7 @@ async function within<T extends { close(): Promise<void> }, R>(
 const files = { check: async () => true };
 
 /** One round of a copy, as a process that was started anew does it. */
-const copyRound = (from: Source, to: Engine, act = async (_: Copy) => {}): Promise<void> =>
+const copyRound = (from: TransferSource, to: Engine, act = async (_: Copy) => {}): Promise<void> =>
   within(from.snapshot(), (snapshot) =>
     within(to.replica(snapshot.store.id), async (replica) => {
       const rows = new RowCopier(replica, noTrack, async () => undefined);
@@ -117,7 +117,7 @@ const finishCopy = async ({ snapshot, replica, rows }: Copy): Promise<void> => {
 };
 
 /** All rows of a store, those that are computed from others too. */
-const readAll = (source: Source): Promise<unknown> =>
+const readAll = (source: TransferSource): Promise<unknown> =>
   within(source.snapshot(), async (snapshot) => {
     const { store, collections, tokens } = snapshot;
     const tables: Record<string, unknown> = {};

@@ -15,7 +15,7 @@ import { assemble } from "../../src/server/app.ts";
 import { type Config, readConfig } from "../../src/server/config.ts";
 import { makeFirstToken } from "../../src/server/first-token.ts";
 import { createLog, type Log } from "../../src/server/log.ts";
-import type { Committer, Owner } from "../../src/store/remote-committer.ts";
+import type { CommitOwner, Committer } from "../../src/store/remote-committer.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { type Document, ResponseChecker } from "./openapi-document.ts";
 
@@ -39,7 +39,7 @@ export interface TestApp {
   /** Changes settings, as a reload does. */
   reload(changes: Partial<Config>): void;
   /** Writes for another app on the same folder. */
-  readonly writer: Owner;
+  readonly writer: CommitOwner;
   stop(): Promise<void>;
 }
 

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { type Piece, streamOf } from "../../src/http/body/text-stream.ts";
+import { type BodyPiece, streamOf } from "../../src/http/body/text-stream.ts";
 import { turnBytes } from "../../src/lib/turns.ts";
 import { turnsOf } from "../turns-of.ts";
 
-async function* all(pieces: readonly Piece[]): AsyncGenerator<Piece> {
+async function* all(pieces: readonly BodyPiece[]): AsyncGenerator<BodyPiece> {
   yield* pieces;
 }
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { Outage } from "../../src/model/outage.ts";
 import { connectToOwner, listenForCommits, OtherVersion } from "../../src/store/commit-socket.ts";
-import type { Owner } from "../../src/store/remote-committer.ts";
+import type { CommitOwner } from "../../src/store/remote-committer.ts";
 import { put } from "./contract/change-helpers.ts";
 
 const scrubbing = { isFirst: true, isFull: false };
@@ -21,7 +21,7 @@ describe("the socket of a data folder", () => {
   after(() => rm(folder, { recursive: true, force: true }));
 
   it("carries commits, erasures and scrubs, and rejects them when the owner has ended", async () => {
-    const owner: Owner = {
+    const owner: CommitOwner = {
       commit: async (changes) => changes.map(() => ({ kind: "done" })),
       erase: async ({ subject }) => ({ kind: "erased", collections: [], tokens: subject ? 3 : 0 }),
       scrub: async () => ({ kind: "rewrite", bytes: 7 }),

@@ -8,7 +8,11 @@ import { describe, it } from "node:test";
 import { Outage } from "../../src/model/outage.ts";
 import type { Erasing } from "../../src/store/erasure.ts";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
-import { type Owner, RemoteCommitter, runCommitRequest } from "../../src/store/remote-committer.ts";
+import {
+  type CommitOwner,
+  RemoteCommitter,
+  runCommitRequest,
+} from "../../src/store/remote-committer.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Change, Outcome } from "../../src/store/store.ts";
 import { ReusedEngine, storeContractVariant, testFileQuotas, testMaxCounted } from "./contract.ts";
@@ -22,7 +26,7 @@ const noErasing: Erasing = {
 };
 
 /** One that has its commits done by the other end, as the processes do it. */
-function handTo(commit: Owner["commit"], erasing: Erasing = noErasing): RemoteCommitter {
+function handTo(commit: CommitOwner["commit"], erasing: Erasing = noErasing): RemoteCommitter {
   const committer = new RemoteCommitter((request) => {
     void runCommitRequest({ ...erasing, commit }, sent(request)).then((answer) =>
       committer.receive(sent(answer)),

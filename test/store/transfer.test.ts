@@ -20,7 +20,7 @@ import {
   type Loader,
   type Publication,
   type Snapshot,
-  type Source,
+  type TransferSource,
 } from "../../src/store/transfer/transfer.ts";
 import fc from "../fast-check.ts";
 import { newSeed, runs } from "../seeds.ts";
@@ -32,7 +32,7 @@ import { TestDatabases } from "./postgres/test-databases.ts";
 /** An empty store of one engine, which is opened, read and loaded in turn. */
 interface Engine {
   open(): Promise<Store>;
-  readonly source: Source;
+  readonly source: TransferSource;
   loader(isNew: boolean): Promise<Loader>;
 }
 
@@ -165,7 +165,7 @@ async function describeStore(store: Store): Promise<unknown> {
 }
 
 /** The names of the indexes that have rows, when the build has ended. */
-async function indexesWhenBuilt(source: Source): Promise<readonly unknown[]> {
+async function indexesWhenBuilt(source: TransferSource): Promise<readonly unknown[]> {
   for (;;) {
     const names = new Set<unknown>();
     let isBuilt = false;

@@ -41,7 +41,7 @@ import { type Accepted, accept } from "./validate.ts";
 import { concealed } from "./without-read.ts";
 
 /** Where and when a representation is written. */
-export interface Place extends Omit<WriteTarget, "set"> {
+export interface WriteContext extends Omit<WriteTarget, "set"> {
   readonly id: string;
   readonly at: number;
   readonly current: Resource | undefined;
@@ -51,7 +51,7 @@ export interface Place extends Omit<WriteTarget, "set"> {
 export function acceptWrite(
   access: CollectionAccess,
   fields: string,
-  place: Place,
+  place: WriteContext,
 ): Accepted | Problem {
   const { bound, rules } = access;
   if (bound === undefined || rules === undefined) return accept(access, fields, place);
@@ -87,7 +87,7 @@ class RuledWrite {
   readonly #bound: BoundRules;
   readonly #rules: Rules;
   readonly #fields: string;
-  readonly #place: Place;
+  readonly #place: WriteContext;
   /** The document before, with its files. */
   readonly #before: ObjectTree | undefined;
   readonly #seesAll: boolean;
@@ -102,7 +102,7 @@ class RuledWrite {
     bound: BoundRules,
     rules: Rules,
     fields: string,
-    place: Place,
+    place: WriteContext,
   ) {
     const { current, address } = place;
     const before = current && addFileMembers(current.fields, readFiles(current.files), address);

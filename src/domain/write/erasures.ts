@@ -3,7 +3,7 @@
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Query } from "../../model/query/query.ts";
-import type { Target } from "../../model/reference.ts";
+import type { ResourceAddress } from "../../model/reference.ts";
 import type { Erased, ErasedRows, ScrubOptions, ScrubState } from "../../store/erasure.ts";
 import type { Store } from "../../store/store.ts";
 import { type Access, requireAdmin } from "../access.ts";
@@ -15,7 +15,7 @@ import { conflictProblem } from "./outcomes.ts";
 import { Plan, type PlannedOperation } from "./plan.ts";
 
 export interface EraseRequest {
-  readonly targets: readonly Target[];
+  readonly targets: readonly ResourceAddress[];
   readonly subject?: string | undefined;
   /** Counts only. */
   readonly isTrial: boolean;
@@ -88,12 +88,12 @@ export class Erasures {
   }
 
   /** Tells what exists from what may have existed. */
-  async #look(principal: Principal, targets: readonly Target[]) {
+  async #look(principal: Principal, targets: readonly ResourceAddress[]) {
     const names = [...new Set(targets.map(({ collection }) => collection))];
     const opened = names.map(async (name) => this.#access.collection(principal, name));
     const accesses = new Map((await Promise.all(opened)).map((access) => [access.name, access]));
     const found: PlannedOperation[] = [];
-    const removed: Target[] = [];
+    const removed: ResourceAddress[] = [];
     const stored = await Promise.all(
       targets.map(async ({ collection, id }) => this.#store.find(collection, id)),
     );
@@ -105,8 +105,8 @@ export class Erasures {
     return { found, removed };
   }
 
-  async #ownedBy(subject: string): Promise<readonly Target[]> {
-    const owned: Target[] = [];
+  async #ownedBy(subject: string): Promise<readonly ResourceAddress[]> {
+    const owned: ResourceAddress[] = [];
     for (const { name: collection } of await this.#store.collections())
       for (let start: Query["start"] | undefined = 0; start !== undefined; ) {
         const page = await this.#store.query(collection, queryFor(subject, start));
@@ -131,7 +131,7 @@ const queryFor = (subject: string, start: Query["start"]): Query => ({
   maxBytes: pageBytes,
 });
 
-const unique = (targets: readonly Target[]): readonly Target[] => [
+const unique = (targets: readonly ResourceAddress[]): readonly ResourceAddress[] => [
   ...new Map(targets.map((target) => [`${target.collection}/${target.id}`, target])).values(),
 ];
 

@@ -10,8 +10,8 @@ import {
   danglingError,
   findReferences,
   type Reference,
+  type ResourceAddress,
   referencesOf,
-  type Target,
   withoutReference,
 } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -29,7 +29,7 @@ import {
 } from "./reference-problems.ts";
 import { type Referrer, referringTo } from "./referring.ts";
 import type { States } from "./states.ts";
-import { accept, type Named } from "./validate.ts";
+import { accept, type NamedAddresses } from "./validate.ts";
 
 export interface FollowContext {
   readonly at: number;
@@ -175,7 +175,7 @@ export class ReferenceFollower {
    * otherwise the change, with what that was decided by. What it refers to already was not named by this
    * caller; by rules, it stays also where the caller does not see it, unless the caller guesses it.
    */
-  async check(access: CollectionAccess, planned: Put & Named): Promise<Put | Problem> {
+  async check(access: CollectionAccess, planned: Put & NamedAddresses): Promise<Put | Problem> {
     const { named, ...change } = planned;
     const references = referencesIn(access.rules);
     const stored = this.#states.at(access.name, change.id)?.stored;
@@ -221,7 +221,7 @@ export class ReferenceFollower {
 
   /** Returns the references to the collection of a target. */
   async #referrersOf(
-    { collection: referred }: Target,
+    { collection: referred }: ResourceAddress,
     rules: Rules | undefined,
   ): Promise<readonly Referrer[]> {
     const found = (rules?.referrers ?? []).map(async (collection) => {

@@ -20,7 +20,7 @@ import type { BatchMemory } from "./batch-memory.ts";
 import { decidedBy } from "./changes.ts";
 import type { Operation } from "./operation.ts";
 import { seenDraft, seenFields } from "./seen.ts";
-import { type State, write } from "./states.ts";
+import { type PlannedState, write } from "./states.ts";
 import type { Accepted } from "./validate.ts";
 import { storedError } from "./without-read.ts";
 
@@ -47,7 +47,7 @@ type OperateOperation = Extract<Operation, { kind: "operate" }>;
 export function planOperations(
   access: CollectionAccess,
   { id, operations, condition }: OperateOperation,
-  state: State,
+  state: PlannedState,
   context: BatchContext,
 ): Operate | Problem | undefined {
   const { current } = state;

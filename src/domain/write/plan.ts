@@ -26,7 +26,7 @@ import {
   type Refused,
   workOf,
 } from "./operation.ts";
-import { plannedState, type State, States, write } from "./states.ts";
+import { type PlannedState, plannedState, States, write } from "./states.ts";
 import { Upserts } from "./upserts.ts";
 import { type Accepted, isPlain, needsCurrent } from "./validate.ts";
 
@@ -282,7 +282,7 @@ export class Plan {
     return accepted instanceof Problem ? accepted : takenByOther;
   }
 
-  #noteHidden(state: State, index: number): void {
+  #noteHidden(state: PlannedState, index: number): void {
     state.hiddenId = newId();
     this.#hidden ??= [];
     this.#hidden.push({ index, problem: resourceNotFound });

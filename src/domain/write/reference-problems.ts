@@ -1,7 +1,7 @@
 // The problems that references cause: a missing target, a restricted deletion, or one that changes too much or what it may not.
 
 import { type FieldError, Problem } from "../../model/problem.ts";
-import type { Target } from "../../model/reference.ts";
+import type { ResourceAddress } from "../../model/reference.ts";
 import { batchLimits } from "./batch-memory.ts";
 
 /** How many of the resources that prevent a deletion are named. */
@@ -11,7 +11,7 @@ export const dangling = (errors: readonly FieldError[]): Problem =>
   new Problem("invalid-body", "The resource is not valid; `errors` lists each error.", { errors });
 
 /** The resource was deleted after it was looked up. */
-export const danglingNow = ({ collection, id }: Target): Problem =>
+export const danglingNow = ({ collection, id }: ResourceAddress): Problem =>
   new Problem(
     "conflict",
     `The resource ${id} in ${collection}, to which this one refers, was deleted meanwhile. Nothing was stored.`,

@@ -1,14 +1,14 @@
 // Holds what is at the addresses of a plan: what was stored, and what the operations so far leave.
 
 import { readFiles, type StoredFile } from "../../model/file.ts";
-import type { Target } from "../../model/reference.ts";
+import type { ResourceAddress } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Put, Remove } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import type { Accepted } from "./validate.ts";
 
 /** What is at an address. */
-export interface State {
+export interface PlannedState {
   readonly stored: Resource | undefined;
   /** The state that earlier operations of the plan leave. */
   current: Resource | undefined;
@@ -20,7 +20,7 @@ export interface State {
 }
 
 export class States {
-  readonly #states = new Map<string, State>();
+  readonly #states = new Map<string, PlannedState>();
   /** Changes of other resources that follow from deletions. They are committed with the planned ones. */
   readonly following: (Put | Remove)[] = [];
 
@@ -28,7 +28,7 @@ export class States {
     return this.#states.size;
   }
 
-  at(collection: string, id: string): State | undefined {
+  at(collection: string, id: string): PlannedState | undefined {
     return this.#states.get(`${collection}/${id}`);
   }
 
@@ -46,7 +46,7 @@ export class States {
   }
 
   /** Returns the state that the plan leaves: null when it deletes the resource, undefined when it does not write it. */
-  after({ collection, id }: Target): Resource | null | undefined {
+  after({ collection, id }: ResourceAddress): Resource | null | undefined {
     const state = this.at(collection, id);
     return state?.isWritten ? (state.current ?? null) : undefined;
   }
@@ -94,7 +94,7 @@ export class States {
   }
 }
 
-export function write(state: State, current: Resource | undefined): void {
+export function write(state: PlannedState, current: Resource | undefined): void {
   state.current = current;
   state.isWritten = true;
 }

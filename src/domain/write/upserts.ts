@@ -14,7 +14,7 @@ import type { States } from "./states.ts";
 import { type MeantResource, meantBy } from "./unique-value.ts";
 
 /** The address at which an upsert puts its draft. */
-interface Target {
+interface UpsertTarget {
   readonly id: string;
   /** Whether a resource that the caller may change is there, and is replaced. */
   readonly isHeld: boolean;
@@ -29,7 +29,7 @@ export class Upserts {
   /** The resource that has the value of an upsert; null when none has it. */
   readonly #holders = new Map<UpsertOperation, Resource | null>();
   /** By collection and entry: several upserts of one value have the same target, which the first decides. */
-  readonly #targets = new Map<string, Target>();
+  readonly #targets = new Map<string, UpsertTarget>();
   /** In an import all operations are upserts of one field. */
   readonly #isBulk: boolean;
 
@@ -79,7 +79,11 @@ export class Upserts {
   }
 
   /** Returns the target after the operations before, which can have written, changed or deleted a holder. */
-  #targetAfter({ name }: CollectionAccess, meant: MeantResource, loaded: Target): Target {
+  #targetAfter(
+    { name }: CollectionAccess,
+    meant: MeantResource,
+    loaded: UpsertTarget,
+  ): UpsertTarget {
     const states = this.#states;
     const isHolder = (resource: Resource): boolean => isOf(meant, resource);
     const after = states.after({ collection: name, id: loaded.id });
@@ -95,7 +99,7 @@ export class Upserts {
     access: CollectionAccess,
     operation: UpsertOperation,
     sent: string | null | undefined,
-  ): Target {
+  ): UpsertTarget {
     const holder = this.#holders.get(operation);
     if (holder === undefined) return notLoaded();
     // A resource that the caller may not change is treated as missing: its value is a conflict, as with POST.

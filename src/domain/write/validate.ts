@@ -7,15 +7,15 @@ import { isResourceId } from "../../model/id.ts";
 import { type FieldError, Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import { validatorOf } from "../../model/validator.ts";
-import { acceptFields, type Content, type WriteTarget } from "../../model/write/accept.ts";
+import { acceptFields, type ResourceContent, type WriteTarget } from "../../model/write/accept.ts";
 import type { Put } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { type AddressedOperation, filesOf } from "./operation.ts";
 
 /** What will be stored. */
-export type Accepted = Content & Pick<Put, "setOwner"> & Named;
+export type Accepted = ResourceContent & Pick<Put, "setOwner"> & NamedAddresses;
 
-export interface Named {
+export interface NamedAddresses {
   /** The addresses that a caller refers to anew, when it does not see the whole state before. */
   readonly named?: ReadonlySet<string>;
 }

@@ -1,6 +1,6 @@
 // Reads the lines of an NDJSON body and the rows of a CSV body as drafts.
 
-import { CsvSplitter, type Row, readCells, type Separator } from "../../lib/csv-splitter.ts";
+import { CsvSplitter, readCells, type Separator, type SplitRow } from "../../lib/csv-splitter.ts";
 import { type Line, LineSplitter } from "../../lib/json/line-splitter.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
 import { CsvTable, type TableOptions } from "../../model/csv-table.ts";
@@ -101,7 +101,7 @@ export class CsvLines implements LineReader {
     return this.#table === undefined && !(lines instanceof Problem) ? noHeader : lines;
   }
 
-  #linesOf(rows: readonly Row[]): readonly BulkLine[] | Problem {
+  #linesOf(rows: readonly SplitRow[]): readonly BulkLine[] | Problem {
     const [first, ...rest] = rows;
     if (this.#table !== undefined || first === undefined) return this.#withoutEmpty(rows);
     const table = this.#readHeader(first);
@@ -110,7 +110,7 @@ export class CsvLines implements LineReader {
     return this.#withoutEmpty(rest);
   }
 
-  #readHeader({ number, bytes, isUnclosed }: Row): CsvTable | Problem {
+  #readHeader({ number, bytes, isUnclosed }: SplitRow): CsvTable | Problem {
     if (bytes === undefined || isUnclosed) return badHeader(number, tooLongOrUnclosed);
     if (isUtf16(bytes)) return badHeader(number, "the body is UTF-16; send it as UTF-8");
     // A byte order mark says that the text is UTF-8, whatever the charset.
@@ -123,7 +123,7 @@ export class CsvLines implements LineReader {
   }
 
   /** Rows without a value are skipped, as spreadsheets add them at the end. */
-  #withoutEmpty(rows: readonly Row[]): readonly BulkLine[] {
+  #withoutEmpty(rows: readonly SplitRow[]): readonly BulkLine[] {
     return rows.flatMap((row) => {
       const json = this.#jsonOf(row);
       if (json === undefined) return [];
@@ -132,7 +132,7 @@ export class CsvLines implements LineReader {
     });
   }
 
-  #jsonOf({ bytes, isUnclosed }: Row): string | Problem | undefined {
+  #jsonOf({ bytes, isUnclosed }: SplitRow): string | Problem | undefined {
     if (bytes === undefined) return lineTooLong(this.#maxBytes);
     if (isUnclosed) return badRow("a quote is not closed before the end of the body");
     const text = this.#decode(bytes);

@@ -5,7 +5,7 @@ import { inTurns, turnBytes } from "../../lib/turns.ts";
 import { type Coding, encodeStream } from "../headers/content-coding.ts";
 
 /** Texts are sent in UTF-8. Bytes have a buffer of their own, which is freed when they are sent. */
-export type Piece = string | Uint8Array;
+export type BodyPiece = string | Uint8Array;
 
 const encoder = new TextEncoder();
 
@@ -13,7 +13,7 @@ const encoder = new TextEncoder();
 const encodedBytes = 4 * turnBytes;
 
 async function* bytesOf(
-  pieces: AsyncIterable<Piece>,
+  pieces: AsyncIterable<BodyPiece>,
   options: SliceOptions,
 ): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces)
@@ -41,7 +41,7 @@ function* slicesOf(bytes: Uint8Array, { sliceBytes, isKept }: SliceOptions): Gen
 
 /** Pulls a piece only when the client reads. `release` is called at the end, on errors and on cancel. */
 export function streamOf(
-  pieces: AsyncIterable<Piece>,
+  pieces: AsyncIterable<BodyPiece>,
   coding: Coding | undefined,
   release: () => void,
   client = noClient,

@@ -52,7 +52,7 @@ export async function deleteFile(context: RequestContext): Promise<Response | Pr
 }
 
 /** The file of a request, and its precondition. */
-interface Target {
+interface ReplacedFile {
   readonly id: string;
   readonly resource: Resource;
   readonly slot: string;
@@ -64,7 +64,7 @@ interface Target {
 }
 
 /** A resource that does not exist is 404, whatever the rest of the request says. */
-async function findTarget(context: RequestContext): Promise<Target | Problem> {
+async function findTarget(context: RequestContext): Promise<ReplacedFile | Problem> {
   const { services, collection, request } = context;
   const [id, slot] = [context.param("id"), context.param("name")];
   const rejected = rejectParameters(context);

@@ -5,10 +5,10 @@ import { Problem } from "../../model/problem.ts";
 import { readCondition } from "./conditional.ts";
 
 /** Whether GET shows a representation of the target. */
-type Target = "is shown" | "is not shown";
+type TargetKind = "is shown" | "is not shown";
 
 /** No tag is that of the target, and dates are ignored. Otherwise a request that depends on a state would always run. */
-export function checkWithoutValidators(headers: Headers, target: Target): Problem | undefined {
+export function checkWithoutValidators(headers: Headers, target: TargetKind): Problem | undefined {
   const condition = readCondition(headers);
   if (condition instanceof Problem) return condition;
   const isShown = target === "is shown";

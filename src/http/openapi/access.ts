@@ -1,7 +1,7 @@
 // Describes the operations on the access document.
 
 import { accessDocumentSchema } from "../../model/schemas/access.ts";
-import type { Operation } from "../request/route.ts";
+import type { RouteOperation } from "../request/route.ts";
 import { headers } from "./headers.ts";
 import { parameters } from "./parameters.ts";
 import { json, jsonContent, noContent } from "./responses.ts";
@@ -11,7 +11,7 @@ const document = json("The document.", accessDocumentSchema, tag);
 const putTag = { ETag: headers.unchangedEtag };
 
 /** Its path has no parameters. */
-type FixedOperation = Operation & { readonly path?: never };
+type FixedOperation = RouteOperation & { readonly path?: never };
 
 export const showAccessDocument: FixedOperation = {
   summary: "The access document",

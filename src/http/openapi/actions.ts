@@ -10,7 +10,7 @@ import { acceptedSchema, actionLimits } from "../../model/action-schema.ts";
 import { openDefinition } from "../../model/definition.ts";
 import { actionScope } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
-import type { Operation } from "../request/route.ts";
+import type { RouteOperation } from "../request/route.ts";
 import { headers } from "./headers.ts";
 import type { DescribedRoute } from "./operations.ts";
 import { json, jsonContent, noContent } from "./responses.ts";
@@ -93,10 +93,10 @@ export const anyAction = {
     303: noContent("The location to GET next.", located),
   },
   problems: [404, 409, 410, 412, 422, 428, 504],
-} as const satisfies Operation;
+} as const satisfies RouteOperation;
 
 /** The operation of one action. */
-function operationOf({ action, typeName, schemas }: NamedAction): Operation {
+function operationOf({ action, typeName, schemas }: NamedAction): RouteOperation {
   const { description, timeoutMs, input } = action;
   const [first = ""] = description.split("\n", 1);
   const { isBodyOptional, ...any } = anyAction;

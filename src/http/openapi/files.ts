@@ -7,7 +7,7 @@ import {
   resourceSchema,
 } from "../../model/schemas/resource.ts";
 import { signedUrlRequestSchema, signedUrlSchema } from "../../model/schemas/signed-url.ts";
-import type { Operation } from "../request/route.ts";
+import type { RouteOperation } from "../request/route.ts";
 import { storedFileBytes } from "./formats.ts";
 import { headers } from "./headers.ts";
 import { parameters, preconditions } from "./parameters.ts";
@@ -40,7 +40,7 @@ export const replaceFile = {
     204: noContent("The file was replaced.", { ETag: headers.unchangedEtag, ...applied }),
   },
   problems: [404, 409, 412, 428],
-} satisfies Operation;
+} satisfies RouteOperation;
 
 export const removeFile = {
   path,
@@ -50,7 +50,7 @@ export const removeFile = {
   parameters: preconditions,
   responses: { 204: noContent("The file was removed.") },
   problems: [404, 409, 412, 428],
-} satisfies Operation;
+} satisfies RouteOperation;
 
 export const signFileUrl = {
   summary: "Sign the URL of a file",

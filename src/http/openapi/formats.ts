@@ -1,15 +1,15 @@
 // Describes the other formats of resources: NDJSON, CSV, forms with files, and the bytes of a file.
 
 import { atomicLimits } from "../body/bulk-atomic.ts";
-import type { Content, RouteResponse } from "../request/route.ts";
+import type { BodyContent, RouteResponse } from "../request/route.ts";
 import { headers } from "./headers.ts";
 
-const lines = (description: string): Content => ({
+const lines = (description: string): BodyContent => ({
   "application/x-ndjson": { schema: { type: "string", description } },
 });
 
 /** The NDJSON and CSV bodies of a POST. */
-export const bulkContent: Content = {
+export const bulkContent: BodyContent = {
   ...lines(
     "A JSON object on each line, each a resource to create. Also as `application/ndjson` and `application/jsonl`. Read as a stream: each line has the limit of a body.",
   ),
@@ -33,7 +33,7 @@ export const bulkResponse: RouteResponse = {
 };
 
 /** A list in other formats. */
-export const listContent: Content = {
+export const listContent: BodyContent = {
   ...lines(
     "A resource on each line: all matching resources, unless `page`, `limit` or `cursor` is sent.",
   ),
@@ -57,7 +57,7 @@ export const formSchema = {
 const bytes = { schema: { type: "string", format: "binary" } };
 
 /** The bytes of a file. */
-export const fileBytes: Content = { "application/octet-stream": bytes };
+export const fileBytes: BodyContent = { "application/octet-stream": bytes };
 
 /** The bytes of a file with the media type that it was sent with. */
-export const storedFileBytes: Content = { ...fileBytes, "*/*": bytes };
+export const storedFileBytes: BodyContent = { ...fileBytes, "*/*": bytes };

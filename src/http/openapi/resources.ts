@@ -8,7 +8,7 @@ import {
   replacementSchema,
   resourceSchema,
 } from "../../model/schemas/resource.ts";
-import type { Operation, RouteResponse } from "../request/route.ts";
+import type { RouteOperation, RouteResponse } from "../request/route.ts";
 import { filterWords } from "./filters.ts";
 import { bulkContent, bulkResponse, fileBytes, formSchema, listContent } from "./formats.ts";
 import { formHeader } from "./forms.ts";
@@ -113,7 +113,7 @@ const formRedirect = ({ isGeneric }: CollectionShapes) => {
     : {};
 };
 
-export const list = (shapes: CollectionShapes): Operation => ({
+export const list = (shapes: CollectionShapes): RouteOperation => ({
   summary: `A page of ${shapes.label}`,
   description: shapes.listDescription,
   parameters: [...shapes.listParameters, ...conditions],
@@ -133,7 +133,7 @@ export const list = (shapes: CollectionShapes): Operation => ({
   problems: [404, 410, 412, 504],
 });
 
-export const create = (shapes: CollectionShapes): Operation => ({
+export const create = (shapes: CollectionShapes): RouteOperation => ({
   summary: `Create a resource in ${shapes.label}`,
   description: `The server chooses the id; two equal POSTs create two resources, unless they have the same Idempotency-Key. 201 means that the resource is on disk.${shapes.isGeneric ? `\n\n${mediaTypes}` : ""}`,
   parameters: [
@@ -158,14 +158,14 @@ export const create = (shapes: CollectionShapes): Operation => ({
   problems: [404, 409, 410, 412, 422],
 });
 
-export const get = (shapes: CollectionShapes): Operation => ({
+export const get = (shapes: CollectionShapes): RouteOperation => ({
   summary: `A resource of ${shapes.label}`,
   parameters: [...(shapes.isGeneric ? [parameters.fields, parameters.expand] : []), ...conditions],
   responses: { 200: json("The resource.", shapes.resource, validators), 304: notModified },
   problems: [404, 412],
 });
 
-export const put = (shapes: CollectionShapes): Operation => ({
+export const put = (shapes: CollectionShapes): RouteOperation => ({
   summary: `Create or replace a resource in ${shapes.label}`,
   description:
     "The client chooses the id. An existing resource is replaced, never merged. Creating needs the scope `create`, replacing `update`. The response has no ETag, because the stored bytes differ from the sent ones (RFC 9110 §9.3.4); GET returns it.",
@@ -185,7 +185,7 @@ export const put = (shapes: CollectionShapes): Operation => ({
   problems: [404, 409, 412, 428],
 });
 
-export const upsert = (shapes: CollectionShapes): Operation => ({
+export const upsert = (shapes: CollectionShapes): RouteOperation => ({
   ...put(shapes),
   body: jsonContent(shapes.replacement),
   summary: `Create or replace a resource in ${shapes.label} by a unique field`,
@@ -194,7 +194,7 @@ export const upsert = (shapes: CollectionShapes): Operation => ({
   parameters: [...shapes.uniqueParameters, ...preconditions, parameters.prefer],
 });
 
-export const patch = (shapes: CollectionShapes): Operation => ({
+export const patch = (shapes: CollectionShapes): RouteOperation => ({
   summary: `Change parts of a resource of ${shapes.label}`,
   description: `The patch is applied completely or not at all.${shapes.isGeneric ? " 409 when a JSON Patch does not apply to the current state, including a failed `test`, and when the result of operations would not be valid." : " `/{collection}/{id}` takes a JSON Patch, operations and a form with files as well."}`,
   parameters: [...preconditions, parameters.idempotencyKey, ...preferences(shapes)],
@@ -219,7 +219,7 @@ export const patch = (shapes: CollectionShapes): Operation => ({
   problems: [404, 409, 410, 412, 422, 428],
 });
 
-export const remove = (shapes: CollectionShapes): Operation => ({
+export const remove = (shapes: CollectionShapes): RouteOperation => ({
   summary: `Delete a resource of ${shapes.label}`,
   description:
     "The references to it decide what happens to other resources: they are deleted, lose the reference, or prevent the deletion (409).",

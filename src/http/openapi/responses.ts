@@ -1,16 +1,16 @@
 // Builds the responses of operations in the OpenAPI document.
 
-import type { Content, RouteResponse } from "../request/route.ts";
+import type { BodyContent, RouteResponse } from "../request/route.ts";
 import { validators } from "./headers.ts";
 import { conditions } from "./parameters.ts";
 
 type Headers = RouteResponse["headers"];
 
-export const jsonContent = (schema: object): Content => ({ "application/json": { schema } });
+export const jsonContent = (schema: object): BodyContent => ({ "application/json": { schema } });
 
 export const response = (
   description: string,
-  content: Content,
+  content: BodyContent,
   headers: Headers = {},
 ): RouteResponse => ({
   description,

@@ -115,10 +115,10 @@ export interface SharedResponse {
 }
 
 /** A response that can be sent again, to any caller for whom it is current. */
-export type Repeatable = SharedResponse & Source;
+export type Repeatable = SharedResponse & ResponseSource;
 
 /** The state that a response is made from. */
-export interface Source {
+export interface ResponseSource {
   /**
    * Whether the caller may read the state, and it has not changed. Answers at once or not at all: false
    * where the store has to be waited for.
@@ -186,7 +186,7 @@ export class RequestContext {
   lineOptions: LineOptions | undefined = undefined;
 
   /** Set by a handler whose response depends on one resource or collection only. */
-  source: Source | undefined = undefined;
+  source: ResponseSource | undefined = undefined;
   /** The response, when it can be sent again. */
   repeatable: Repeatable | undefined = undefined;
 

@@ -6,7 +6,7 @@ import { holdsSecret } from "../../model/token.ts";
 
 export const maxTargetBytes = 8192;
 
-export interface Target {
+export interface RequestTarget {
   /** As it was sent, percent-encoded. */
   readonly path: string;
   /** Without the question mark; empty when there is none. */
@@ -17,7 +17,7 @@ export interface Target {
  * `request.url` is `http://host/path?query`. On Bun it is only the path when Host is missing, as
  * HTTP/1.0 allows, or invalid.
  */
-export function readTarget(url: string, host: string | null): Target | Problem {
+export function readTarget(url: string, host: string | null): RequestTarget | Problem {
   const pathStart = url.startsWith("http") ? url.indexOf("/", 8) : host === null ? 0 : -1;
   if (pathStart < 0) return malformed("The Host field is not a valid host.");
   if (url.length - pathStart > maxTargetBytes) {

@@ -13,24 +13,24 @@ export type Handler = (context: RequestContext) => MaybePromise<Response | Probl
 type Described = Readonly<object>;
 
 /** The schemas of a body by media type. */
-export type Content = Readonly<Record<string, { readonly schema: Described }>>;
+export type BodyContent = Readonly<Record<string, { readonly schema: Described }>>;
 
 export interface RouteResponse {
   readonly description: string;
   /** The header fields by name, besides those of every response. */
   readonly headers?: Readonly<Record<string, Described>>;
-  readonly content?: Content;
+  readonly content?: BodyContent;
 }
 
 /** The request and the responses of a route. The OpenAPI document is made from this. */
-export interface Operation {
+export interface RouteOperation {
   readonly summary: string;
   readonly description?: string;
   /** The schemas of the parameters in the path. */
   readonly path?: Readonly<Record<string, Described>>;
   /** The parameters in the query string and in the header. */
   readonly parameters?: readonly Described[];
-  readonly body?: Content;
+  readonly body?: BodyContent;
   readonly isBodyOptional?: true;
   /** The successful responses by status; a second one of the same status is `2XX`. */
   readonly responses: Readonly<Record<number, RouteResponse>> & {
@@ -46,7 +46,7 @@ export interface Route {
   readonly path: string;
   readonly permission: Permission;
   readonly handler: Handler;
-  readonly operation: Operation;
+  readonly operation: RouteOperation;
 }
 
 /** Routes by the id of their operation. */
@@ -59,8 +59,8 @@ type PathNames<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
 
 /** Every parameter in the path has a schema. */
 type OperationAt<Path> = [PathNames<Path>] extends [never]
-  ? Operation & { readonly path?: never }
-  : Operation & { readonly path: Readonly<Record<PathNames<Path>, Described>> };
+  ? RouteOperation & { readonly path?: never }
+  : RouteOperation & { readonly path: Readonly<Record<PathNames<Path>, Described>> };
 
 /** Makes a route of a target such as `GET /-/tokens/{id}`. */
 export function route<M extends Method, Path extends `/${string}`>(

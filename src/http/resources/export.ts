@@ -5,7 +5,7 @@ import type { ListedGroups } from "../../domain/listed-groups.ts";
 import type { ListResult, PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import {
-  type Column,
+  type CsvColumn,
   fieldColumn,
   headerRow,
   memberColumn,
@@ -22,7 +22,7 @@ import { isRange } from "../../model/query/query.ts";
 import { renderPieces, withText } from "../../model/render.ts";
 import { expandedMember } from "../../model/resource.ts";
 import { validatorOf } from "../../model/validator.ts";
-import { type Piece, streamOf } from "../body/text-stream.ts";
+import { type BodyPiece, streamOf } from "../body/text-stream.ts";
 import { variantTag } from "../headers/conditional.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import { ndjsonTypes } from "../headers/media-type.ts";
@@ -85,15 +85,15 @@ function exportGroups({ names, texts }: ListedGroups, type: ExportType): string 
   return headerRow(columns) + texts.map((text) => resourceRow(columns, text)).join("");
 }
 
-interface Writer {
+interface ExportWriter {
   readonly head: string;
   /** `expanded` has a text for each resource. */
   rows(listed: ListResult, expanded?: readonly string[]): string;
   /** Returns the same without `expanded`; large fields stay bytes. */
-  pieces(listed: ListResult): readonly Piece[];
+  pieces(listed: ListResult): readonly BodyPiece[];
 }
 
-function writerFor(type: ExportType, first: ListResult, home: string): Writer {
+function writerFor(type: ExportType, first: ListResult, home: string): ExportWriter {
   const fields = first.listRequest.fields.map(({ field }) => field);
   const isCsv = type === "text/csv";
   // CSV picks its columns from the whole representation.
@@ -127,7 +127,7 @@ function columnsOf(
   first: ListResult,
   fields: readonly string[],
   viewsOf: (listed: ListResult) => readonly string[],
-): readonly Column[] {
+): readonly CsvColumn[] {
   const isWhole = fields.length === 0 || fields.includes(everyField);
   if (!isWhole) return [...new Set(["id", ...fields])].map(fieldColumn);
   const { access, rules } = first.target;
@@ -181,14 +181,14 @@ const memoryFor = (expansion: ExpansionPlan | undefined): number =>
 
 const noop = (): void => undefined;
 
-async function* nothing(): AsyncGenerator<Piece> {}
+async function* nothing(): AsyncGenerator<BodyPiece> {}
 
 async function* piecesOf(
   context: RequestContext,
   first: ListResult,
   type: ExportType,
   expansion: ExpansionPlan | undefined,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<BodyPiece> {
   const { services } = context;
   const writer = writerFor(type, first, context.collectionUrl);
   let listed = first;
@@ -234,10 +234,10 @@ const isRangeIn = (planned: PlannedList | Problem): boolean =>
 /** Yields the rows of a page. One that is too large with what it refers to is written in parts. */
 async function* rowsOf(
   context: RequestContext,
-  writer: Writer,
+  writer: ExportWriter,
   listed: ListResult,
   expansion: ExpansionPlan | undefined,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<BodyPiece> {
   const { resources } = listed;
   if (expansion === undefined) {
     for (let start = 0; start < resources.length; start += turnCount) {

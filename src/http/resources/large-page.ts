@@ -7,7 +7,7 @@ import { Problem } from "../../model/problem.ts";
 import { shortPageBytes } from "../../model/query/list-request.ts";
 import { type Renderer, renderPieces } from "../../model/render.ts";
 import { type Resource, sizeOf } from "../../model/resource.ts";
-import { type Piece, streamOf } from "../body/text-stream.ts";
+import { type BodyPiece, streamOf } from "../body/text-stream.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import type { RequestContext } from "../request/context.ts";
 import { encodedHeaders } from "../response/representation.ts";
@@ -65,7 +65,7 @@ async function* piecesOf(
   left: Resource[],
   rendererFor: (resource: Resource) => Renderer,
   end: string,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<BodyPiece> {
   let before = start;
   for (let resource = left.pop(); resource !== undefined; resource = left.pop()) {
     // A client that reads slowly is not idle.

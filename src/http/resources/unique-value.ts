@@ -6,7 +6,7 @@ import { Problem } from "../../model/problem.ts";
 import { uniqueFieldNames } from "../../model/query/unique-field.ts";
 import { invalid, type SearchParams } from "../request/request-target.ts";
 
-interface Target {
+interface UniqueTarget {
   readonly name: string;
   /** Undefined in a batch, which is read before its collections are. */
   readonly rules?: Rules | undefined;
@@ -15,7 +15,7 @@ interface Target {
 /** Reads the one parameter of the URL. The domain decides whether it is a unique field. */
 export function readUniqueValue(
   [first, second]: SearchParams,
-  target: Target,
+  target: UniqueTarget,
 ): Required<Pick<UpsertOperation, "field" | "text">> | Problem {
   if (first === undefined) return noField(target);
   const [field, text] = first;
@@ -29,7 +29,7 @@ export function readUniqueValue(
   return field === "id" ? idInQuery(target) : { field, text };
 }
 
-function noField({ name, rules }: Target): Problem {
+function noField({ name, rules }: UniqueTarget): Problem {
   const [example = "sku"] = uniqueFieldNames(rules);
   return new Problem(
     "invalid-parameter",
@@ -38,5 +38,5 @@ function noField({ name, rules }: Target): Problem {
   );
 }
 
-const idInQuery = ({ name }: Target): Problem =>
+const idInQuery = ({ name }: UniqueTarget): Problem =>
   invalid([{ parameter: "id", detail: `put the id into the path: /${name}/{id}` }]);

@@ -169,7 +169,7 @@ function tagToSend(requestHeaders: Headers, etag: string, length: number): strin
   return typeof coding === "string" ? variantTag(etag, coding) : etag;
 }
 
-export interface Page {
+export interface ResponsePage {
   readonly type: string;
   readonly body: string;
   readonly cacheControl: string;
@@ -183,7 +183,7 @@ const startedAt = Date.now();
 /** Responds with a page that does not change while the program runs; its hash is its ETag. */
 export function pageResponse(
   context: RequestContext,
-  page: Page,
+  page: ResponsePage,
 ): MaybePromise<Response | Problem> {
   const headers = negotiated(context, page.type);
   const etag = `"${hash("sha256", page.body).slice(0, 32)}"`;

@@ -12,7 +12,7 @@ export const jsonLimits = {
 } as const;
 
 /** A member of the outermost object: its decoded name and its offsets in the text. */
-export interface Member {
+export interface JsonMember {
   readonly name: string;
   readonly start: number;
   readonly valueStart: number;
@@ -22,7 +22,7 @@ export interface Member {
 /** The text of an object without errors. */
 export interface ScannedObject {
   readonly text: string;
-  readonly members: readonly Member[];
+  readonly members: readonly JsonMember[];
   /** The start and end of each run of insignificant whitespace, alternating. */
   readonly gaps: readonly number[];
 }
@@ -71,7 +71,7 @@ const inexactNumber = (literal: string): string =>
 /** Every private method takes the start of a value and returns its end, or `failed`. */
 class Scanner {
   readonly lexer: Lexer;
-  readonly members: Member[] = [];
+  readonly members: JsonMember[] = [];
   /** Undefined as long as there is no error. */
   report: ErrorReport | undefined;
   private readonly text: string;

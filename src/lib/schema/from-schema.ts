@@ -1,10 +1,10 @@
 // Derives the TypeScript type of the valid values of a JSON Schema that is a TypeScript constant.
 
 /** In: a validated value with its defaults filled in. Out: a value that is yet to be validated. */
-type Direction = "in" | "out";
+type TypeDirection = "in" | "out";
 
 /** Keywords that are not understood give `unknown`: the type never promises more than the schema. */
-export type FromSchema<S, W extends Direction = "in"> = S extends false
+export type FromSchema<S, W extends TypeDirection = "in"> = S extends false
   ? never
   : S extends { readonly const: infer Value }
     ? Value
@@ -20,7 +20,7 @@ export type FromSchema<S, W extends Direction = "in"> = S extends false
               ? FromSchema<One, W>
               : unknown;
 
-type OfType<Name, S, W extends Direction> = Name extends "string"
+type OfType<Name, S, W extends TypeDirection> = Name extends "string"
   ? string
   : Name extends "number" | "integer"
     ? number
@@ -34,14 +34,14 @@ type OfType<Name, S, W extends Direction> = Name extends "string"
             ? ObjectOf<S, W>
             : unknown;
 
-type ItemOf<S, W extends Direction> = S extends { readonly prefixItems: unknown }
+type ItemOf<S, W extends TypeDirection> = S extends { readonly prefixItems: unknown }
   ? unknown
   : S extends { readonly items: infer Item }
     ? FromSchema<Item, W>
     : unknown;
 
 /** Members that the schema does not declare have no known type. */
-type ObjectOf<S, W extends Direction> = S extends { readonly properties: infer Properties }
+type ObjectOf<S, W extends TypeDirection> = S extends { readonly properties: infer Properties }
   ? Flat<
       { readonly [Name in Present<S, Properties, W>]: FromSchema<Properties[Name], W> } & {
         readonly [Name in Exclude<keyof Properties, Present<S, Properties, W>>]?: FromSchema<
@@ -54,7 +54,7 @@ type ObjectOf<S, W extends Direction> = S extends { readonly properties: infer P
     ? { readonly [name: string]: FromSchema<Member, "out"> }
     : { readonly [name: string]: unknown };
 
-type Present<S, Properties, W extends Direction> =
+type Present<S, Properties, W extends TypeDirection> =
   | (S extends { readonly required: readonly (infer Name)[] }
       ? Extract<keyof Properties, Name>
       : never)

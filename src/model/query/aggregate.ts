@@ -61,7 +61,7 @@ export interface Groups {
 }
 
 /** The name and the arguments of `name(argument,…)`; a plain name has none. */
-interface Call {
+interface AggregateCall {
   readonly name: string;
   readonly field: string;
   readonly rest: readonly string[];
@@ -69,7 +69,7 @@ interface Call {
 
 const call = /^([a-z]+)\(([^()]*)\)$/;
 
-function readCall(text: string): Call | undefined {
+function readCall(text: string): AggregateCall | undefined {
   const [, name, inner] = call.exec(text) ?? [];
   if (name === undefined || inner === undefined) return undefined;
   const [field = "", ...rest] = inner.split(",");

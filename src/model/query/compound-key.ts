@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import { equalTo, letters, minKey, type Span } from "./sort-key.ts";
 
-interface Direction {
+interface KeyDirection {
   readonly isDescending: boolean;
 }
 
@@ -35,7 +35,7 @@ const descending = { end: "~", textEnd: "\u{10fffe}", cutMark: "\u{10fffd}" } as
 export const afterAll = "\u{10ffff}";
 
 /** The key of an entry, from one sort key per field; or the beginning of it, from the first keys. */
-export function compoundKey(fields: readonly Direction[], keys: readonly string[]): string {
+export function compoundKey(fields: readonly KeyDirection[], keys: readonly string[]): string {
   const limit = charLimits[fields.length] ?? 0;
   return keys
     .map((key, index) => encode(key, fields[index]?.isDescending ?? false, limit))
@@ -44,7 +44,7 @@ export function compoundKey(fields: readonly Direction[], keys: readonly string[
 
 /** The range of the entries that have these keys in the first fields, and in the next field a key in the span. */
 export function compoundSpan(
-  fields: readonly Direction[],
+  fields: readonly KeyDirection[],
   prefix: readonly string[],
   span?: Span,
 ): CompoundSpan {

@@ -11,7 +11,7 @@ import { type ListedReferences, type Reference, referencesOf } from "../referenc
 import type { Resource } from "../resource.ts";
 import { compoundKey, missingValue } from "./compound-key.ts";
 import { keysAt, valueIn } from "./field-path.ts";
-import type { Content, RelatedFacts } from "./predicate.ts";
+import type { EvaluatedContent, RelatedFacts } from "./predicate.ts";
 import { keyOf, minKey, type ValueKind } from "./sort-key.ts";
 
 export interface Index {
@@ -140,7 +140,7 @@ export const isSameSearch = (one: IndexPlan, other: IndexPlan): boolean =>
   one.hidden?.key === other.hidden?.key;
 
 /** The values of a resource by field path, including the server's own members. Parses the fields on first use. */
-export class IndexedContent implements Content {
+export class IndexedContent implements EvaluatedContent {
   readonly related: RelatedFacts | undefined;
   readonly #resource: Resource;
   #fields: unknown;

@@ -52,7 +52,7 @@ export interface Related {
 export const isCondition = (predicate: Predicate): predicate is Condition => "spans" in predicate;
 
 /** What a predicate is evaluated on. */
-export interface Content {
+export interface EvaluatedContent {
   at(field: string): unknown;
   /** The key of the value of a field, where keys are kept because many predicates are evaluated. */
   keyAt?(field: string, kind: ValueKind): string;
@@ -66,12 +66,12 @@ export interface RelatedFacts {
   matches(related: Related, id: string): boolean;
 }
 
-type Test = (content: Content) => boolean;
+type Test = (content: EvaluatedContent) => boolean;
 
 /** The compiled test of each predicate. */
 const tests = new WeakMap<Predicate, Test>();
 
-export const holds = (predicate: Predicate, content: Content): boolean =>
+export const holds = (predicate: Predicate, content: EvaluatedContent): boolean =>
   testOf(predicate)(content);
 
 function testOf(predicate: Predicate): Test {
@@ -157,7 +157,7 @@ function isEveryText([span, ...more]: readonly Span[]): boolean {
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** The element of an array. The empty path is the element itself. */
-const elementContent = (element: unknown, { related }: Content): Content => ({
+const elementContent = (element: unknown, { related }: EvaluatedContent): EvaluatedContent => ({
   at: (field) => (field === "" ? element : valueIn(element, field)),
   related,
 });

@@ -19,14 +19,14 @@ import { type SeparatedFiles, separateFiles } from "../retained-files.ts";
 import { adminOnlyChange, validatorOf } from "../validator.ts";
 
 /** The text and the files of a resource. */
-export type Content = Pick<Resource, "fields" | "files">;
+export type ResourceContent = Pick<Resource, "fields" | "files">;
 
 /** Where the fields will be stored, and what is known about that address. */
 export interface WriteTarget {
   /** The address of the resource. */
   readonly address: string;
   /** The current state. */
-  readonly current: Content | undefined;
+  readonly current: ResourceContent | undefined;
   /** The files that were sent. The fields have a member for each. */
   readonly files?: readonly StoredFile[];
   /** Whether the caller may not read the current state. */
@@ -43,7 +43,7 @@ export interface RejectedFields {
 }
 
 /** The properties of the caller that affect validation. */
-interface Writer extends Required<Pick<WriteTarget, "isUnread">> {
+interface WriterRights extends Required<Pick<WriteTarget, "isUnread">> {
   readonly isAdmin: boolean;
   readonly set: WriteTarget["set"] | undefined;
 }
@@ -54,7 +54,7 @@ export function acceptFields(
   fields: string,
   isAdmin: boolean,
   target: WriteTarget,
-): Content | RejectedFields {
+): ResourceContent | RejectedFields {
   const { current, files: sent = noFiles, isUnread = false, set } = target;
   const writer = { isAdmin, isUnread, set };
   return sent.length === 0 && current?.files === undefined
@@ -63,11 +63,11 @@ export function acceptFields(
 }
 
 function acceptWithFiles(
-  writer: Writer,
+  writer: WriterRights,
   rules: Rules | undefined,
   fields: string,
   { address, current, files: sent = [] }: WriteTarget,
-): Content | RejectedFields {
+): ResourceContent | RejectedFields {
   const stored = readFiles(current?.files);
   const isReplaced = ({ slot }: StoredFile) => sent.some((file) => file.slot === slot);
   const files = [...sent, ...stored.filter((file) => !isReplaced(file))];
@@ -88,7 +88,7 @@ function acceptWithFiles(
 
 /** A file of which only an administrator sets a part stays when it is left out, as a read-only field does. */
 function withProtected(
-  { isAdmin, set = {} }: Writer,
+  { isAdmin, set = {} }: WriterRights,
   rules: Rules | undefined,
   { fields, files }: SeparatedFiles,
   candidates: readonly StoredFile[],
@@ -109,7 +109,10 @@ function withProtected(
 }
 
 /** Rejects files that the rules of the collection change, because their bytes would be lost. */
-function refuseLost(named: readonly StoredFile[], { files }: Content): RejectedFields | undefined {
+function refuseLost(
+  named: readonly StoredFile[],
+  { files }: ResourceContent,
+): RejectedFields | undefined {
   const kept = new Set(readFiles(files).map(({ key }) => key));
   const lost = named.filter(({ key }) => !kept.has(key));
   const detail = "the collection sets a value inside this file, which only the server describes";
@@ -118,12 +121,12 @@ function refuseLost(named: readonly StoredFile[], { files }: Content): RejectedF
 }
 
 function validate(
-  writer: Writer,
+  writer: WriterRights,
   rules: Rules | undefined,
   sent: string,
   stored: string | undefined,
   files: readonly StoredFile[] = noFiles,
-): Content | RejectedFields {
+): ResourceContent | RejectedFields {
   if (rules === undefined) return splitFiles(sent, files);
   const definition = definitionOf(rules);
   const { set } = writer;
@@ -150,7 +153,7 @@ function withHidden(definition: Definition, fields: string, before: string): str
 
 /** Validates with the schema and returns the text with its defaults, or all errors. */
 const complete = (
-  { isAdmin, isUnread }: Writer,
+  { isAdmin, isUnread }: WriterRights,
   definition: Definition,
   fields: string,
   before: string | undefined,
@@ -186,7 +189,7 @@ function withValues(text: string, values: Readonly<Record<string, unknown>>): st
   return writeTree(tree);
 }
 
-function splitFiles(whole: string, candidates: readonly StoredFile[]): Content {
+function splitFiles(whole: string, candidates: readonly StoredFile[]): ResourceContent {
   if (candidates.length === 0) return { fields: whole };
   const { fields, files } = separateFiles(whole, candidates);
   const text = writeFiles(files);

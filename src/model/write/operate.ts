@@ -4,7 +4,7 @@ import { pointerTo } from "../../lib/json/error-report.ts";
 import type { Rules } from "../collection.ts";
 import { definitionOf } from "../definition.ts";
 import { addFileMembers, memberOf, readFiles } from "../file.ts";
-import { acceptFields, type Content } from "./accept.ts";
+import { acceptFields, type ResourceContent } from "./accept.ts";
 import { applyOperations, type FailedOperations } from "./apply-operations.ts";
 import { placeOf, readOperations } from "./operations.ts";
 
@@ -21,9 +21,9 @@ export interface OperationsRequest {
 /** Returns the content to store. */
 export function operateOn(
   rules: Rules | undefined,
-  current: Content,
+  current: ResourceContent,
   { operations: text, isAdmin, address, maxBytes }: OperationsRequest,
-): Content | FailedOperations {
+): ResourceContent | FailedOperations {
   const operations = readOperations(text);
   const files = readFiles(current.files);
   const fileNames = new Set(files.map(memberOf));

@@ -172,7 +172,7 @@ export class ActiveRequest implements Client {
     }
   }
 
-  #sendInterim(status: number, headers: Fields): void {
+  #sendInterim(status: number, headers: InterimFields): void {
     if (this.#state !== "handling") return;
     const text = `${statusLine(status)}${fieldLines(new Headers(headers), new Set())}\r\n`;
     const bytes = Buffer.from(text, "latin1");
@@ -239,4 +239,4 @@ export class ActiveRequest implements Client {
   }
 }
 
-type Fields = Readonly<Record<string, string>>;
+type InterimFields = Readonly<Record<string, string>>;

@@ -43,13 +43,13 @@ export function findCodingError(coding: string, minor: number): HttpError | unde
 }
 
 /** A target in origin form, and the authority of an absolute one, which replaces Host (RFC 9112 §3.2.2). */
-export interface Target {
+export interface OriginTarget {
   readonly path: string;
   readonly authority: string | undefined;
 }
 
 /** The path is `*` for the whole server. */
-export function readTarget(target: string, method: string): Target | HttpError {
+export function readTarget(target: string, method: string): OriginTarget | HttpError {
   if (target.includes("#"))
     return malformed("A request target must not contain a fragment (RFC 9112 §3.2).");
   if (target.startsWith("/"))

@@ -109,14 +109,14 @@ function sendStream(
 
 const ignore = (): void => undefined;
 
-interface Reader {
+interface BodyReader {
   read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
 }
 
 /** Sends a stream as fast as the client reads it. */
 export class BodySender {
-  readonly #reader: Reader;
+  readonly #reader: BodyReader;
   readonly #output: Output;
   readonly #isChunked: boolean;
   /** What is missing of the declared length. */
@@ -124,7 +124,7 @@ export class BodySender {
   #isCancelled = false;
 
   constructor(
-    reader: Reader,
+    reader: BodyReader,
     output: Output,
     { bytes, isChunked }: { readonly bytes: number | undefined; readonly isChunked: boolean },
   ) {

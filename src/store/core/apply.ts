@@ -1,6 +1,7 @@
 // Decides what a batch of changes does to the stored state: the outcomes, and the rows to write.
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
+import type { AtomicChange } from "../change.ts";
 import { type Change, failureOf, isFailure, type Outcome, type ResourceChange } from "../store.ts";
 import { differenceIn } from "./compare-reads.ts";
 import { FileUse } from "./file-use.ts";
@@ -8,7 +9,7 @@ import { advanceClock, isWorthSaving } from "./key-clock.ts";
 import { OpenCollection } from "./open-collection.ts";
 import { OpenTokens } from "./open-tokens.ts";
 import type { KeyRow } from "./rows.ts";
-import type { State, StoredKey } from "./state.ts";
+import type { StateBefore, StoredKey } from "./state.ts";
 import {
   decodeOutcomes,
   encodeOutcomes,
@@ -22,7 +23,6 @@ export interface AppliedChanges {
   readonly writes: Writes;
 }
 
-type AtomicChange = Extract<Change, { kind: "all" }>;
 type Define = Extract<Change, { kind: "define" }>;
 type Drop = Extract<Change, { kind: "drop" }>;
 
@@ -31,7 +31,7 @@ const outdated: Outcome = { kind: "outdated" };
 const done: Outcome = { kind: "done" };
 
 /** A definition must be the only change of its batch; `stepsOf` divides a batch accordingly. */
-export function applyChanges(changes: readonly Change[], state: State): AppliedChanges {
+export function applyChanges(changes: readonly Change[], state: StateBefore): AppliedChanges {
   const batch = new Batch(state);
   const outcomes = changes.map((change) => batch.apply(change));
   return { outcomes, writes: batch.writes() };
@@ -55,14 +55,14 @@ export function stepsOf(changes: readonly Change[]): readonly (readonly Change[]
 const isDefinition = ({ kind }: Change): boolean => kind === "define";
 
 class Batch {
-  readonly #state: State;
+  readonly #state: StateBefore;
   readonly #tokens: OpenTokens;
   readonly #fileUse: FileUse;
   readonly #collections = new Map<string, OpenCollection | undefined>();
   readonly #deleted: DeletedCollection[] = [];
   readonly #newKeys = new Map<string, { readonly owner: OpenCollection; readonly row: KeyRow }>();
 
-  constructor(state: State) {
+  constructor(state: StateBefore) {
     this.#state = state;
     this.#tokens = new OpenTokens(state);
     this.#fileUse = new FileUse(state.fileUse);

@@ -4,10 +4,10 @@ import type { Predicate } from "../../model/query/predicate.ts";
 import type { Query } from "../../model/query/query.ts";
 import { ask, type Running } from "./filter-reads.ts";
 import { inBoth } from "./in-turns.ts";
-import type { Source } from "./index-use.ts";
+import type { IndexSource } from "./index-use.ts";
 
 export interface CountedSource {
-  readonly source: Source;
+  readonly source: IndexSource;
   readonly count: number;
 }
 
@@ -20,7 +20,7 @@ const countedMore = 32;
  * stands for the count of a source that is too large to be read beside the smallest.
  */
 export function* countSources(
-  sources: readonly Source[],
+  sources: readonly IndexSource[],
   max: number,
 ): Running<readonly CountedSource[]> {
   let most = sources.length === 1 ? max : Math.min(firstCounted, max);
@@ -41,7 +41,10 @@ export function* countSources(
   return [...exact, ...large].sort((one, other) => one.count - other.count);
 }
 
-function* countUpTo(sources: readonly Source[], max: number): Running<readonly CountedSource[]> {
+function* countUpTo(
+  sources: readonly IndexSource[],
+  max: number,
+): Running<readonly CountedSource[]> {
   const counted: CountedSource[] = [];
   for (const source of sources)
     counted.push({ source, count: yield* ask("count", { kind: "count", source, max }) });
@@ -49,7 +52,7 @@ function* countUpTo(sources: readonly Source[], max: number): Running<readonly C
 }
 
 /** Whether the count of the source is the number of resources that match. */
-export const decidesAll = ({ decided, isDistinct }: Source, { conditions }: Query): boolean =>
+export const decidesAll = ({ decided, isDistinct }: IndexSource, { conditions }: Query): boolean =>
   isDistinct && conditions.every((predicate) => decided.includes(predicate));
 
 /** Reading the entry of another source costs this part of checking a resource. */

@@ -3,15 +3,15 @@
 import type { Predicate } from "../../model/query/predicate.ts";
 import type { Candidate, Position, Query } from "../../model/query/query.ts";
 import { type Resource, sizeOf } from "../../model/resource.ts";
-import type { IndexScan, Source } from "./index-use.ts";
+import type { IndexScan, IndexSource } from "./index-use.ts";
 import type { Ranks } from "./search.ts";
 
 /** What the engine reads for a filter. All reads of one filter see the same snapshot. */
 export type Read =
   /** Counts the entries of a source, up to a limit. */
-  | { readonly kind: "count"; readonly source: Source; readonly max: number }
+  | { readonly kind: "count"; readonly source: IndexSource; readonly max: number }
   /** Returns the seqs of a source, without duplicates and in ascending order. */
-  | { readonly kind: "seqs"; readonly source: Source }
+  | { readonly kind: "seqs"; readonly source: IndexSource }
   /** Returns the resources that contain all words, with their ranks. */
   | { readonly kind: "ranks"; readonly words: Query["words"] }
   /** Returns the seqs of the next entries of a scan, at most `limit`. */

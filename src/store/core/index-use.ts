@@ -32,7 +32,7 @@ export interface IndexScan extends IndexRange {
 }
 
 /** A set of resources that includes all results. */
-export interface Source {
+export interface IndexSource {
   /** The resources of each range together. */
   readonly ranges: readonly IndexRange[];
   /** The predicates that hold for exactly these resources. */
@@ -48,7 +48,7 @@ export interface IndexUse {
   /** Set when the index is in the order of the first fields of the sort order. */
   readonly byFirstKeys: IndexScan | undefined;
   /** Set when the index narrows the query down. */
-  readonly source: Source | undefined;
+  readonly source: IndexSource | undefined;
   readonly decided: readonly Predicate[];
 }
 

@@ -2,7 +2,7 @@
 
 import { emptyIndexPlan, type IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
-import type { Target } from "../../model/reference.ts";
+import type { ResourceAddress } from "../../model/reference.ts";
 import type { Operate, Outcome, Put, Remove, ResourceChange } from "../store.ts";
 import { candidateOf, collectResource, isRemoval, type Written } from "./collect-resource.ts";
 import { failedExpectation } from "./expectation.ts";
@@ -15,7 +15,7 @@ import { putOf } from "./operate.ts";
 import { newPart } from "./part.ts";
 import { ResourceStates } from "./resource-states.ts";
 import { type Head, noHead } from "./rows.ts";
-import type { ResourceState, State, StoredCollection } from "./state.ts";
+import type { ResourceState, StateBefore, StoredCollection } from "./state.ts";
 import { columnsOf, resourceIn, rowOf } from "./stored-resource.ts";
 import { notBefore, sharesSecond } from "./times.ts";
 import { type Holders, TrackedValues } from "./tracked-values.ts";
@@ -26,7 +26,7 @@ export class OpenCollection {
   readonly part: number;
   /** Whether the batch creates the collection. */
   readonly isNew: boolean;
-  readonly #state: State;
+  readonly #state: StateBefore;
   readonly #resources: ResourceStates;
   readonly #rules: OpenRules;
   readonly #head: OpenHead;
@@ -37,7 +37,7 @@ export class OpenCollection {
 
   /** `createdAt` is set when the batch creates the collection. */
   private constructor(
-    state: State,
+    state: StateBefore,
     stored: StoredCollection,
     fileUse: FileUse,
     createdAt?: number,
@@ -54,13 +54,13 @@ export class OpenCollection {
     this.#values = new TrackedValues(stored.plan, this.#holders);
   }
 
-  static open(state: State, name: string, fileUse: FileUse): OpenCollection | undefined {
+  static open(state: StateBefore, name: string, fileUse: FileUse): OpenCollection | undefined {
     const stored = state.collection(name);
     return stored && new OpenCollection(state, stored, fileUse);
   }
 
   /** Creates a collection that does not exist, with its first revision. */
-  static create(state: State, name: string, at: number, fileUse: FileUse): OpenCollection {
+  static create(state: StateBefore, name: string, at: number, fileUse: FileUse): OpenCollection {
     const rules = { definition: "{}", build: undefined, plan: emptyIndexPlan, referrers: [] };
     const stored = { name, part: newPart(), head: noHead, ...rules };
     const collection = new OpenCollection(state, stored, fileUse, at);
@@ -113,13 +113,13 @@ export class OpenCollection {
   }
 
   /** Returns the resources that this one refers to and did not before the current `all`. */
-  newTargets(id: string): readonly Target[] {
+  newTargets(id: string): readonly ResourceAddress[] {
     const written = this.#resources.written.get(id);
     return written && !isRemoval(written) ? this.#values.newTargets(id, written.fields) : [];
   }
 
   /** Whether a resource refers to the target; "unknown" while the index of the reference is built. */
-  refersTo(target: Target): boolean | "unknown" {
+  refersTo(target: ResourceAddress): boolean | "unknown" {
     const entries = this.#values.entriesTo(target);
     if (entries.some(({ field }) => this.#rules.isIncomplete(field))) return "unknown";
     return entries.some((entry) => this.#values.isHeld(entry));

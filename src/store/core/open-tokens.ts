@@ -2,19 +2,19 @@
 
 import type { Token } from "../../model/token.ts";
 import type { Change, Outcome } from "../store.ts";
-import type { State } from "./state.ts";
+import type { StateBefore } from "./state.ts";
 import type { TokenTime, Writes } from "./writes.ts";
 
 type TokenChange = Extract<Change, { kind: `${string}-token` }>;
 
 export class OpenTokens {
-  readonly #state: Pick<State, "hasToken" | "hasTokenHash">;
+  readonly #state: Pick<StateBefore, "hasToken" | "hasTokenHash">;
   readonly #new = new Map<string, Token>();
   readonly #newHashes = new Set<string>();
   readonly #revoked = new Map<string, TokenTime>();
   readonly #used = new Map<string, TokenTime>();
 
-  constructor(state: Pick<State, "hasToken" | "hasTokenHash">) {
+  constructor(state: Pick<StateBefore, "hasToken" | "hasTokenHash">) {
     this.#state = state;
   }
 

@@ -5,7 +5,7 @@ import { isCondition, type Predicate } from "../../model/query/predicate.ts";
 import { isRanked, type Query } from "../../model/query/query.ts";
 import { isPoint } from "../../model/query/spans.ts";
 import { freeIndexes } from "./free-indexes.ts";
-import { type IndexScan, type Source, useOf } from "./index-use.ts";
+import { type IndexScan, type IndexSource, useOf } from "./index-use.ts";
 
 export type QueryPlan =
   /** All resources in order of creation. */
@@ -20,7 +20,7 @@ export type QueryPlan =
 /** Resources are checked one by one, those of the smallest sources. */
 export interface FilterPlan {
   readonly kind: "filter";
-  readonly sources: readonly Source[];
+  readonly sources: readonly IndexSource[];
   /** A scan in the order of the query, whose resources must be checked. */
   readonly ordered: IndexScan | undefined;
   /** A scan in the order of the first fields of the sort order. */
@@ -88,7 +88,7 @@ export function isShort({ indexes }: IndexPlan, plan: QueryPlan): boolean {
 }
 
 /** Returns a source for an `anyOf` of which every branch has one. */
-function unionFor(plan: IndexPlan, predicate: Predicate): Source | undefined {
+function unionFor(plan: IndexPlan, predicate: Predicate): IndexSource | undefined {
   if (!("anyOf" in predicate)) return undefined;
   const branches = predicate.anyOf.map((branch) => sourceFor(plan, branch));
   if (!branches.every((branch) => branch !== undefined)) return undefined;
@@ -111,7 +111,7 @@ export const hasWords = ({ searchable, isSearchIncomplete }: IndexPlan): boolean
   searchable.length > 0 && isSearchIncomplete !== true;
 
 /** Returns the index that decides most of a branch. */
-function sourceFor(plan: IndexPlan, branch: Predicate): Source | undefined {
+function sourceFor(plan: IndexPlan, branch: Predicate): IndexSource | undefined {
   const conditions = conjuncts(branch);
   const query = { conditions, sortings: [] };
   return [...freeIndexes, ...plan.indexes]

@@ -9,11 +9,11 @@ import {
 } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { keyOf } from "../../model/query/sort-key.ts";
-import { type Reference, type Target, targetsIn } from "../../model/reference.ts";
+import { type Reference, type ResourceAddress, targetsIn } from "../../model/reference.ts";
 import { nameOf } from "./unique-values.ts";
 
 /** Returns the entries that resources have which refer to the target. */
-export function entriesTo({ references = [], indexes }: IndexPlan, target: Target) {
+export function entriesTo({ references = [], indexes }: IndexPlan, target: ResourceAddress) {
   return references
     .filter(({ collection }) => collection === target.collection)
     .flatMap(({ field }): readonly IndexEntry[] => {
@@ -27,9 +27,9 @@ export function newTargets(
   references: readonly Reference[],
   before: string,
   after: string,
-): readonly Target[] {
+): readonly ResourceAddress[] {
   const former = targetsIn(references, JSON.parse(before));
-  const isFormer = ({ collection, id }: Target) =>
+  const isFormer = ({ collection, id }: ResourceAddress) =>
     former.some((target) => target.collection === collection && target.id === id);
   return targetsIn(references, JSON.parse(after)).filter((target) => !isFormer(target));
 }

@@ -2,7 +2,7 @@
 
 import { IndexedContent } from "../../model/query/index-plan.ts";
 import {
-  type Content,
+  type EvaluatedContent,
   holds,
   idsIn,
   type Predicate,
@@ -61,7 +61,7 @@ export class RelatedResources implements RelatedFacts {
   }
 
   /** Reads what is not known yet. It is called before the contents are looked at. */
-  *load(contents: readonly Content[]): Running<void> {
+  *load(contents: readonly EvaluatedContent[]): Running<void> {
     for (const [reference, referred] of this.#references) {
       const ids: string[] = [];
       const workOf = () => itemWork.resource;
@@ -79,7 +79,7 @@ export class RelatedResources implements RelatedFacts {
   }
 
   /** Returns the sort key of a field, which can be one of another resource. */
-  keyOf({ field, kind, through }: SortField, content: Content): string {
+  keyOf({ field, kind, through }: SortField, content: EvaluatedContent): string {
     if (through === undefined) return keyOf(kind, content.at(field));
     const [id] = idsIn(content.at(through.reference));
     return (id !== undefined && this.#facts(through, id).keys.get(through)) || minKey;
@@ -138,7 +138,7 @@ class ReferredResources {
     }
   }
 
-  #factsIn(content: Content): Facts {
+  #factsIn(content: EvaluatedContent): Facts {
     const visible = this.#through.filter((asked) =>
       asked.visible.every((predicate) => holds(predicate, content)),
     );
@@ -148,7 +148,7 @@ class ReferredResources {
     };
   }
 
-  #keyOf({ field, kind, through }: Through, content: Content): string {
+  #keyOf({ field, kind, through }: Through, content: EvaluatedContent): string {
     return this.#further === undefined
       ? keyOf(kind, content.at(field))
       : this.#further.keyOf({ field, kind, ...(through && { through }) }, content);

@@ -4,7 +4,7 @@ import type { Outcome } from "../store.ts";
 import { isRemoval, timeOf, type Written } from "./collect-resource.ts";
 import type { FileHolder } from "./file-references.ts";
 import type { FileUse } from "./file-use.ts";
-import type { ResourceState, State } from "./state.ts";
+import type { ResourceState, StateBefore } from "./state.ts";
 
 export interface StatesOptions {
   readonly part: number;
@@ -18,13 +18,13 @@ const fileHolder = (written: Written): FileHolder | undefined =>
   isRemoval(written) ? undefined : written;
 
 export class ResourceStates {
-  readonly #state: State;
+  readonly #state: StateBefore;
   readonly #options: StatesOptions;
   /** The stored resources that were looked up. */
   readonly #stored = new Map<string, ResourceState | undefined>();
   readonly #written = new Map<string, Written>();
 
-  constructor(state: State, options: StatesOptions) {
+  constructor(state: StateBefore, options: StatesOptions) {
     this.#state = state;
     this.#options = options;
   }

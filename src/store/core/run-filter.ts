@@ -9,7 +9,7 @@ import { type CountedSource, countSources, decidesAll, narrowed } from "./counte
 import { ask, type Running, readPage, visitAt } from "./filter-reads.ts";
 import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
 import { itemWork, runEachInTurns, takeSorted } from "./in-turns.ts";
-import type { IndexScan, Source } from "./index-use.ts";
+import type { IndexScan, IndexSource } from "./index-use.ts";
 import { matchesByFirstKeys, matchesInOrder, type Ordered } from "./ordered-matches.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
@@ -99,7 +99,7 @@ class FilterRun {
     return yield* countSources(this.#filter.sources, max);
   }
 
-  #decides(source: Source): boolean {
+  #decides(source: IndexSource): boolean {
     return decidesAll(source, this.#query);
   }
 

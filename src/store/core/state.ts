@@ -49,7 +49,7 @@ export interface StoredKey {
 }
 
 /** The state before the batch. It does not include what the batch itself writes. */
-export interface State {
+export interface StateBefore {
   collection(name: string): StoredCollection | undefined;
   resource(part: number, id: string, needsFields: boolean): ResourceState | undefined;
   /** When the last resource with this id was removed, if it was, and its owner. */

@@ -18,7 +18,7 @@ export interface StoredOutcomes {
 }
 
 type Changes = readonly ResourceChange[];
-type Member = Outcome & { readonly collection?: string };
+type GroupMember = Outcome & { readonly collection?: string };
 
 /** Replaces the stored outcomes when a resource in them was deleted. */
 export const erasedText = '"gone"';
@@ -26,7 +26,7 @@ export const erasedText = '"gone"';
 /** Encodes the outcomes of the changes, each resource with the name of its collection. */
 export const encodeOutcomes = (changes: Changes, outcomes: readonly Outcome[]): string =>
   JSON.stringify(
-    outcomes.map((outcome, index): Member => {
+    outcomes.map((outcome, index): GroupMember => {
       const collection = changes[index]?.collection;
       return "resource" in outcome && collection !== undefined
         ? { ...outcome, collection }
@@ -37,7 +37,7 @@ export const encodeOutcomes = (changes: Changes, outcomes: readonly Outcome[]): 
 /** Returns undefined when the outcomes were erased because a resource in them was deleted. */
 export function decodeOutcomes(text: string): StoredOutcomes | undefined {
   if (text === erasedText) return undefined;
-  const members = JSON.parse(text) as readonly Member[];
+  const members = JSON.parse(text) as readonly GroupMember[];
   const resources = members.flatMap((member): readonly OutcomeResource[] => {
     if (!("resource" in member)) return [];
     const { id, createdAt, owner } = member.resource;

@@ -2,7 +2,7 @@
 
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
-import type { Reference, Target } from "../../model/reference.ts";
+import type { Reference, ResourceAddress } from "../../model/reference.ts";
 import { candidateOf } from "./collect-resource.ts";
 import { entriesTo, newTargets, ReferenceEntries } from "./reference-entries.ts";
 import type { ResourceState } from "./state.ts";
@@ -69,13 +69,13 @@ export class TrackedValues {
   }
 
   /** Returns the resources that this one refers to and did not before the current `all`. */
-  newTargets(id: string, fields: string): readonly Target[] {
+  newTargets(id: string, fields: string): readonly ResourceAddress[] {
     if (this.references.length === 0) return [];
     return newTargets(this.references, this.#formerFields.get(id) ?? "{}", fields);
   }
 
   /** The entries of resources that refer to the target. */
-  entriesTo(target: Target): readonly IndexEntry[] {
+  entriesTo(target: ResourceAddress): readonly IndexEntry[] {
     return entriesTo(this.#plan, target);
   }
 

@@ -19,7 +19,7 @@ import type { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { bytesIn } from "./handle.ts";
 import type { FilePaths } from "./paths.ts";
-import { endOf, nextNumber, type Piece, piecesIn, sealSynced, sizeOf } from "./pieces.ts";
+import { endOf, nextNumber, piecesIn, sealSynced, sizeOf, type UploadPiece } from "./pieces.ts";
 import { batchesOf, isOlder, removeIfOlder } from "./sweep.ts";
 
 const description = "description";
@@ -83,7 +83,7 @@ export class DiskPartialUploads implements PartialUploads {
     return typeof size === "number" ? offset + size : size;
   }
 
-  #nextAppend(id: string, pieces: readonly Piece[]): Append {
+  #nextAppend(id: string, pieces: readonly UploadPiece[]): Append {
     return new Append(this.#directoryOf(id), nextNumber(pieces));
   }
 
@@ -112,7 +112,7 @@ export class DiskPartialUploads implements PartialUploads {
     return { size: sizeOf(sealed), bytes: this.#bytesOf(id, sealed) };
   }
 
-  async *#bytesOf(id: string, pieces: readonly Piece[]): AsyncGenerator<Uint8Array> {
+  async *#bytesOf(id: string, pieces: readonly UploadPiece[]): AsyncGenerator<Uint8Array> {
     for (const { name, size } of pieces) {
       const handle = await mapDiskError(ignoreMissing(open(join(this.#directoryOf(id), name))));
       let left = size;
@@ -193,7 +193,7 @@ export class DiskPartialUploads implements PartialUploads {
   }
 
   /** Seals the piece that is being written. Returns undefined when there is no such upload. */
-  async #endAppend(id: string): Promise<readonly Piece[] | undefined> {
+  async #endAppend(id: string): Promise<readonly UploadPiece[] | undefined> {
     const directory = this.#directoryOf(id);
     const pieces = await piecesIn(directory);
     const open = pieces?.find(({ isOpen }) => isOpen);
@@ -203,7 +203,7 @@ export class DiskPartialUploads implements PartialUploads {
   }
 
   /** A directory without a description is of a process that was killed while it created the upload. */
-  async #read(id: string, pieces: readonly Piece[]): Promise<PartialUpload | undefined> {
+  async #read(id: string, pieces: readonly UploadPiece[]): Promise<PartialUpload | undefined> {
     const directory = this.#directoryOf(id);
     const latest = pieces.findLast(({ isOpen }) => isOpen)?.name ?? "";
     const times = [directory, join(directory, latest)].map((path) => ignoreMissing(stat(path)));
@@ -243,7 +243,7 @@ export class DiskPartialUploads implements PartialUploads {
 /** An append in progress changes its piece, not the directory. */
 async function isExpired(
   directory: string,
-  pieces: readonly Piece[],
+  pieces: readonly UploadPiece[],
   before: number,
 ): Promise<boolean> {
   const open = pieces.find(({ isOpen }) => isOpen)?.name ?? "";

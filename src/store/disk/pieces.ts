@@ -12,7 +12,7 @@ import { ignoreMissing } from "./errors.ts";
  * never used twice, so a late rename cannot hit another file. The request that ends the upload takes a
  * number in the same way, as `000008.completed` or `000008.cancelled`.
  */
-export interface Piece {
+export interface UploadPiece {
   readonly number: number;
   readonly name: string;
   readonly size: number;
@@ -26,22 +26,23 @@ export const sealedName = (number: number, size: number): string => `${digits(nu
 export const endName = (number: number, how: UploadEnd): string => `${digits(number)}.${how}`;
 const pieceName = /^(\d{6})(?:-(\d+)|\.(open|completed|cancelled))$/;
 
-export const sizeOf = (pieces: readonly Piece[]): number =>
+export const sizeOf = (pieces: readonly UploadPiece[]): number =>
   pieces.reduce((sum, { size }) => sum + size, 0);
 
-export const endOf = (pieces: readonly Piece[]): UploadEnd | undefined => pieces.at(-1)?.end;
+export const endOf = (pieces: readonly UploadPiece[]): UploadEnd | undefined => pieces.at(-1)?.end;
 
-export const nextNumber = (pieces: readonly Piece[]): number => (pieces.at(-1)?.number ?? 0) + 1;
+export const nextNumber = (pieces: readonly UploadPiece[]): number =>
+  (pieces.at(-1)?.number ?? 0) + 1;
 
 /** Returns the pieces in order, or undefined when there is no such directory. */
-export async function piecesIn(directory: string): Promise<readonly Piece[] | undefined> {
+export async function piecesIn(directory: string): Promise<readonly UploadPiece[] | undefined> {
   const names = await ignoreMissing(readdir(directory));
   if (names === undefined) return undefined;
   const pieces = names.sort().map((name) => pieceOf(directory, name));
   return (await Promise.all(pieces)).filter((piece) => piece !== undefined);
 }
 
-async function pieceOf(directory: string, name: string): Promise<Piece | undefined> {
+async function pieceOf(directory: string, name: string): Promise<UploadPiece | undefined> {
   const [, digits, sealed = "0", state] = pieceName.exec(name) ?? [];
   if (digits === undefined) return undefined;
   const [number, isOpen] = [Number(digits), state === "open"];
@@ -52,7 +53,7 @@ async function pieceOf(directory: string, name: string): Promise<Piece | undefin
 }
 
 /** Bytes that are written after the size was read do not count. */
-export async function sealSynced(directory: string, { number, name }: Piece): Promise<void> {
+export async function sealSynced(directory: string, { number, name }: UploadPiece): Promise<void> {
   const handle = await open(join(directory, name), "r");
   try {
     const { size } = await handle.stat();

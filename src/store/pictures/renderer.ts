@@ -18,7 +18,7 @@ const env = { MALLOC_ARENA_MAX: "1", VIPS_DISC_THRESHOLD: "1g", VIPS_BLOCK_UNTRU
 const startSeconds = 30;
 const idleMs = 30_000;
 
-type Reply = RendererMessage | "silent" | "gone";
+type RendererReply = RendererMessage | "silent" | "gone";
 
 /** What became of a job: undefined when it is done, else why the picture cannot be rendered. */
 export type JobResult = string | undefined;
@@ -49,7 +49,7 @@ export class Renderer {
     return message.kind === "failed" ? message.reason : undefined;
   }
 
-  async #try(job: PictureJob): Promise<Reply> {
+  async #try(job: PictureJob): Promise<RendererReply> {
     const child = this.#child ?? (await this.#start());
     this.#child = child;
     const reply = nextMessage(child, this.#maxSeconds);
@@ -82,9 +82,9 @@ export class Renderer {
 }
 
 /** Resolves with the next message of the process, or with what happens instead. */
-function nextMessage(child: ChildProcess, seconds: number): Promise<Reply> {
+function nextMessage(child: ChildProcess, seconds: number): Promise<RendererReply> {
   return new Promise((resolve) => {
-    const settle = (reply: Reply) => {
+    const settle = (reply: RendererReply) => {
       clearTimeout(timer);
       child.off("message", settle).off("exit", leave).off("error", leave);
       resolve(reply);

@@ -5,7 +5,7 @@ import { Outage } from "../../model/outage.ts";
 /** Resolves with the values of the keys, in the same order. */
 export type Load<K, V> = (keys: readonly K[]) => Promise<readonly V[]>;
 
-interface Call<K, V> {
+interface LoaderCall<K, V> {
   readonly key: K;
   readonly resolve: (value: V) => void;
   readonly reject: (reason: unknown) => void;
@@ -24,7 +24,7 @@ export class BatchLoader<K, V> {
   readonly #load: Load<K, V>;
   readonly #maxInFlight: number;
   readonly #maxKeys: number;
-  #calls: Call<K, V>[] = [];
+  #calls: LoaderCall<K, V>[] = [];
   #inFlight = 0;
   #isScheduled = false;
 
@@ -54,7 +54,7 @@ export class BatchLoader<K, V> {
     });
   }
 
-  async #send(calls: readonly Call<K, V>[]): Promise<void> {
+  async #send(calls: readonly LoaderCall<K, V>[]): Promise<void> {
     this.#inFlight++;
     try {
       const values = await this.#load(calls.map(({ key }) => key));

@@ -6,7 +6,7 @@ import { KeyedQueue } from "../../lib/keyed-queue.ts";
 import { Outage } from "../../model/outage.ts";
 import { applyChanges } from "../core/apply.ts";
 import type { FileQuotas } from "../core/file-use.ts";
-import type { State } from "../core/state.ts";
+import type { StateBefore } from "../core/state.ts";
 import { isEmpty, type Writes } from "../core/writes.ts";
 import type { Erased, Erasure } from "../erasure.ts";
 import { collectionsIn } from "../group-commit.ts";
@@ -210,7 +210,7 @@ export class BatchWriter {
     }
   }
 
-  #rememberHead(changes: readonly Change[], state: State, { parts }: Writes): void {
+  #rememberHead(changes: readonly Change[], state: StateBefore, { parts }: Writes): void {
     const name = insertedInto(changes);
     const row = name === undefined ? undefined : this.#rows.get(name);
     const before = row && state.collection(row.name)?.head;

@@ -3,7 +3,7 @@
 import { eachInTurns, nextTurn, turnBytes } from "../../lib/turns.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { type CheckedRow, candidateIn, type Read, type ReadResults } from "../core/filter-reads.ts";
-import type { Source } from "../core/index-use.ts";
+import type { IndexSource } from "../core/index-use.ts";
 import type { Ranks } from "../core/search.ts";
 import { rows, type Sql, type Statement } from "./connection.ts";
 import { entriesIn } from "./entries.ts";
@@ -123,7 +123,12 @@ export async function namedResources(
 const firstOfEach = (found: readonly (readonly [number])[]): readonly number[] =>
   found.map(([seq]) => seq);
 
-function entriesOfSource(sql: Sql, part: number, { ranges }: Source, rest: Statement): Statement {
+function entriesOfSource(
+  sql: Sql,
+  part: number,
+  { ranges }: IndexSource,
+  rest: Statement,
+): Statement {
   const [first, ...more] = ranges.map(
     (range) => sql`SELECT seq FROM ${entriesIn(sql, part, range, rest)} AS entry`,
   );

@@ -33,7 +33,7 @@ const listDeletedParts = (connection: Connection): Promise<readonly number[]> =>
 export const hasDeletedParts = async (connection: Connection): Promise<boolean> =>
   (await listDeletedParts(connection)).length > 0;
 
-interface Step {
+interface DeletionStep {
   /** The key of the last deleted row; undefined when the table has no more rows of the part. */
   readonly last: Row | undefined;
 }
@@ -44,7 +44,7 @@ const deleteStep = (
   part: number,
   table: PartTable,
   after: Row | undefined,
-): Promise<Step | undefined> =>
+): Promise<DeletionStep | undefined> =>
   connection.run(async (sql) => {
     await rows(sql`BEGIN`);
     try {

@@ -12,7 +12,7 @@ export interface Versioned<T> {
   readonly value: T;
 }
 
-interface Entry {
+interface DirectoryEntry {
   readonly row: CollectionRow;
   /** When the head last had the version of the row. */
   checkedAt: number;
@@ -33,7 +33,7 @@ const maxAttempts = 20;
 export class Directory {
   readonly #maxAgeMs: number;
   readonly #loader: BatchLoader<string, CollectionRow | undefined>;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, DirectoryEntry>();
   #invalidatedAt = 0;
 
   constructor({ load, maxInFlight, maxAgeMs }: DirectoryOptions) {

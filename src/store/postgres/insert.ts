@@ -6,7 +6,7 @@ import { Outage } from "../../model/outage.ts";
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import { applyChanges } from "../core/apply.ts";
 import type { Head } from "../core/rows.ts";
-import type { State } from "../core/state.ts";
+import type { StateBefore } from "../core/state.ts";
 import type { PartWrites } from "../core/writes.ts";
 import type { Change, Outcome } from "../store.ts";
 import {
@@ -152,7 +152,7 @@ const needsOthers = ({ indexes, references = [] }: IndexPlan): boolean =>
   references.length > 0 || indexes.some(({ isUnique }) => isUnique);
 
 /** Returns the state for changes that need nothing but the head. */
-const stateAt = ({ row, head }: KnownHead, epoch: number): State => {
+const stateAt = ({ row, head }: KnownHead, epoch: number): StateBefore => {
   const { name, part, rules, build, writePlan: plan } = row;
   const { definition, referrers = [] } = rules;
   const stored = { name, part, head, definition, build, plan, referrers };

@@ -6,7 +6,7 @@ import type { Sql } from "./connection.ts";
 import { runStatement, type StatementParts, type StatementResult } from "./statement.ts";
 
 /** The totals of one state of a part, by what is counted. */
-interface Known extends Pick<HeadState, "epoch" | "revision"> {
+interface CountsOfHead extends Pick<HeadState, "epoch" | "revision"> {
   readonly counts: RecentMap<string, number>;
 }
 
@@ -20,7 +20,7 @@ export const countLimits = {
 };
 
 /** The row of a collection is another one when its definition changes. */
-const knownOf = new WeakMap<CollectionRow, Known>();
+const knownOf = new WeakMap<CollectionRow, CountsOfHead>();
 
 /** Runs a statement that counts, and leaves out what is known. `counted` says what it counts. */
 export async function runCounted(
@@ -43,10 +43,10 @@ export async function runCounted(
   return found;
 }
 
-const isOf = ({ epoch, revision }: HeadState, known: Known): boolean =>
+const isOf = ({ epoch, revision }: HeadState, known: CountsOfHead): boolean =>
   epoch === known.epoch && revision === known.revision;
 
-function countsOf(row: CollectionRow, head: HeadState): Known["counts"] {
+function countsOf(row: CollectionRow, head: HeadState): CountsOfHead["counts"] {
   const known = knownOf.get(row);
   if (known !== undefined && isOf(head, known)) return known.counts;
   const { epoch, revision } = head;

@@ -8,7 +8,7 @@ export interface KnownHead {
   readonly head: Head;
 }
 
-interface Entry extends KnownHead {
+interface HeadEntry extends KnownHead {
   /** Whether the last two writes came from this process, so that the next one is likely to find the same head. */
   readonly isLikely: boolean;
   readonly writtenAt: number;
@@ -19,7 +19,7 @@ const maxEntries = 10_000;
 
 export class KnownHeads {
   readonly #maxAgeMs: number;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, HeadEntry>();
 
   /** After a pause the head is loaded again: another process may have written, and the connection may be lost. */
   constructor(maxAgeMs: number) {

@@ -18,7 +18,7 @@ const maxEach = 32 * 1024;
 const maxRows = 64;
 const maxBytesAtOnce = 256 * 1024;
 
-interface Page<R> {
+interface RowPage<R> {
   /** The limit of the page in bytes. With it the rows have a `size` (see rowsWithin). */
   readonly maxBytes: number | undefined;
   /** Returns the statement that selects these columns of its resources. */
@@ -34,7 +34,7 @@ interface Page<R> {
 export async function readWithFields<R extends PageRow>(
   sql: Sql,
   part: number,
-  { maxBytes, select, isNeeded = () => true }: Page<R>,
+  { maxBytes, select, isNeeded = () => true }: RowPage<R>,
 ): Promise<readonly R[]> {
   const found = await rows<R>(select(resourceColumns(sql, shortFields(sql, maxBytes))));
   const leftOut = found.filter(isLeftOut);

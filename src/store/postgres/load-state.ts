@@ -1,7 +1,7 @@
 // Locks and loads everything that a batch refers to, in one round trip when the collections are cached.
 
 import type { FileQuotas } from "../core/file-use.ts";
-import type { State } from "../core/state.ts";
+import type { StateBefore } from "../core/state.ts";
 import { nameOf } from "../core/unique-values.ts";
 import type { Change } from "../store.ts";
 import { type CollectionRow, findCollectionRows } from "./collections.ts";
@@ -35,7 +35,7 @@ export async function loadState(
   cache: RowCache,
   writerEpoch: number,
   fileQuotas?: FileQuotas,
-): Promise<State> {
+): Promise<StateBefore> {
   const quotas = addsFiles(changes) ? fileQuotas : undefined;
   if (quotas) await lockFileUse(sql);
   const references = new References(changes);
@@ -118,7 +118,7 @@ function stateOf(
   parts: readonly Part[],
   tokens: LoadedTokens,
   writerEpoch: number,
-): State {
+): StateBefore {
   const byName = new Map(parts.map((part) => [part.row.name, part]));
   const byPart = new Map(parts.map((part) => [part.row.part, part]));
   return {

@@ -16,7 +16,7 @@ import { scanIndex, scanResources } from "./index-scan.ts";
 import { type FirstRow, headColumns, headOf } from "./row.ts";
 import { search } from "./search.ts";
 
-type Reply = Versioned<QueryResult> | undefined;
+type VersionedResult = Versioned<QueryResult> | undefined;
 
 /** Returns undefined when the part was deleted. Nothing else may use the connection meanwhile. */
 export function runQuery(
@@ -24,7 +24,7 @@ export function runQuery(
   row: CollectionRow,
   query: Query,
   maxCounted: number,
-): Promise<Reply> {
+): Promise<VersionedResult> {
   if (isRelated(query)) return inSnapshot(sql, row, (run) => run.answer(row, query), maxCounted);
   const plan = planQuery(row.plan, query);
   if (plan.kind === "filter" || plan.kind === "nothing")
@@ -41,7 +41,7 @@ function runStatementOf(
   plan: OneStatement,
   query: Query,
   maxCounted: number,
-): Promise<Reply> {
+): Promise<VersionedResult> {
   switch (plan.kind) {
     case "slice":
       return scanResources(sql, row, query);
@@ -52,15 +52,15 @@ function runStatementOf(
   }
 }
 
-type Answer = Omit<QueryResult, "collection">;
+type EngineResult = Omit<QueryResult, "collection">;
 
 /** Reads the head and the answer in one snapshot; again when Postgres cannot read a stored value. */
 async function inSnapshot(
   sql: Sql,
   row: CollectionRow,
-  read: (run: SnapshotRun, total: number) => Promise<Answer>,
+  read: (run: SnapshotRun, total: number) => Promise<EngineResult>,
   maxCounted: number,
-): Promise<Reply> {
+): Promise<VersionedResult> {
   const run = (isVerified: boolean) => new SnapshotRun(sql, maxCounted, isVerified);
   try {
     return await readInSnapshot(sql, row, (total) => read(run(false), total));
@@ -74,8 +74,8 @@ async function inSnapshot(
 async function readInSnapshot(
   sql: Sql,
   row: CollectionRow,
-  read: (total: number) => Promise<Answer>,
-): Promise<Reply> {
+  read: (total: number) => Promise<EngineResult>,
+): Promise<VersionedResult> {
   const { part } = row;
   await rows(sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`);
   try {
@@ -106,13 +106,18 @@ class SnapshotRun {
     this.#isVerified = isVerified;
   }
 
-  async answer(row: CollectionRow, query: Query): Promise<Answer> {
+  async answer(row: CollectionRow, query: Query): Promise<EngineResult> {
     const asked = isRelated(query) ? await this.#finish(row, withRelatedIds(query)) : query;
     const [head] = await findHeads(this.#sql, [row.part]);
     return this.execute(row, planQuery(row.plan, asked), asked, head?.total ?? 0);
   }
 
-  async execute(row: CollectionRow, plan: QueryPlan, query: Query, total: number): Promise<Answer> {
+  async execute(
+    row: CollectionRow,
+    plan: QueryPlan,
+    query: Query,
+    total: number,
+  ): Promise<EngineResult> {
     if (plan.kind === "nothing") return nothing(query);
     if (plan.kind === "filter") return this.#filter(row, plan, query, total);
     const reply = await runStatementOf(this.#sql, row, plan, query, this.#maxCounted);
@@ -124,7 +129,7 @@ class SnapshotRun {
     filterPlan: FilterPlan,
     query: Query,
     total: number,
-  ): Promise<Answer> {
+  ): Promise<EngineResult> {
     const filtered = {
       ...{ plan: row.plan, total },
       ...{ maxCounted: this.#maxCounted, isVerified: this.#isVerified },
@@ -155,7 +160,7 @@ class SnapshotRun {
   }
 }
 
-const nothing = ({ isCounted }: Query): Answer => ({
+const nothing = ({ isCounted }: Query): EngineResult => ({
   resources: [],
   total: isCounted ? 0 : undefined,
   last: undefined,

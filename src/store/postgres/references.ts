@@ -2,7 +2,7 @@
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { indexPlanOf } from "../../model/query/index-plan.ts";
-import { type Target, targetsIn } from "../../model/reference.ts";
+import { type ResourceAddress, targetsIn } from "../../model/reference.ts";
 import { decodeOutcomes } from "../core/stored-outcomes.ts";
 import type { Change, Put } from "../store.ts";
 import type { CollectionRow } from "./collections.ts";
@@ -19,7 +19,7 @@ export interface Referenced {
   /** Operations need the fields of their resources. */
   hasOperations?: boolean;
   /** Resources that are deleted, to which resources of this collection may refer. */
-  readonly targets: Map<string, Target>;
+  readonly targets: Map<string, ResourceAddress>;
 }
 
 export const noneReferenced = (): Referenced => ({
@@ -92,7 +92,7 @@ export class References {
     return isNew;
   }
 
-  #addTarget(referrer: string, target: Target): boolean {
+  #addTarget(referrer: string, target: ResourceAddress): boolean {
     const { targets } = this.#in(referrer);
     const name = `${target.collection}/${target.id}`;
     const isNew = !targets.has(name);

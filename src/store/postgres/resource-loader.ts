@@ -14,21 +14,21 @@ export interface Addresses {
   readonly ids: readonly string[];
 }
 
-type Found = ReadonlyMap<string, Resource | Damage>;
-type VersionedFound = Versioned<Found> | undefined;
+type FoundById = ReadonlyMap<string, Resource | Damage>;
+type VersionedFound = Versioned<FoundById> | undefined;
 
 const cacheBytes = 16 * 1024 * 1024;
 
 /** The epoch and the revision of a head name one state of its part. */
-type State = Pick<HeadState, "epoch" | "revision">;
+type HeadVersion = Pick<HeadState, "epoch" | "revision">;
 
 /** Without a resource, the row of the head has no id. */
-type FoundRow = readonly [
+type LoadedRow = readonly [
   ...(readonly [version: number, revision: number, epoch: number]),
   ...(ResourceColumns | readonly [null]),
 ];
 
-interface ReadRows extends State {
+interface ReadRows extends HeadVersion {
   readonly version: number;
   readonly resources: readonly (Resource | Damage)[];
 }
@@ -36,7 +36,7 @@ interface ReadRows extends State {
 function versioned(
   { version, resources }: ReadRows,
   found: Map<string, Resource | Damage>,
-): Versioned<Found> {
+): Versioned<FoundById> {
   for (const resource of resources) found.set(resource.id, resource);
   return { version, value: found };
 }
@@ -44,7 +44,7 @@ function versioned(
 export class ResourceLoader {
   readonly #cache = new ResourceCache(cacheBytes);
   /** The state of which all cached resources of a part are. */
-  readonly #states = new WeakMap<CollectionRow, State>();
+  readonly #states = new WeakMap<CollectionRow, HeadVersion>();
 
   /** Returns what was found for each, with one statement per part. Undefined where the part was deleted. */
   async load(sql: Sql, asked: readonly Addresses[]): Promise<readonly VersionedFound[]> {
@@ -79,7 +79,7 @@ export class ResourceLoader {
 
   async #read(sql: Sql, row: CollectionRow, ids: readonly string[]): Promise<ReadRows | undefined> {
     const { part } = row;
-    const read = await rows<FoundRow>(sql`
+    const read = await rows<LoadedRow>(sql`
       SELECT head.version, head.revision, head.epoch, resource.*
       FROM (SELECT version, revision, epoch FROM heads WHERE part = ${part}::bigint) AS head
       LEFT JOIN LATERAL (${resourcesById(sql, part, ids)}) AS resource ON true`);
@@ -98,7 +98,7 @@ export class ResourceLoader {
   }
 
   /** Results can arrive in another order than that of their states. */
-  #setState(row: CollectionRow, { epoch, revision }: State): void {
+  #setState(row: CollectionRow, { epoch, revision }: HeadVersion): void {
     const last = this.#states.get(row);
     if (last?.epoch === epoch && last.revision === revision) return;
     this.#cache.deleteAllOf(row.part);

@@ -24,7 +24,7 @@ export interface Address {
   readonly id: string;
 }
 
-type Found = Versioned<Resource | Damage | undefined> | undefined;
+type VersionedResource = Versioned<Resource | Damage | undefined> | undefined;
 
 /**
  * Returns the resources at the addresses, in the same order, with one statement per part. A damaged
@@ -33,7 +33,7 @@ type Found = Versioned<Resource | Damage | undefined> | undefined;
 export async function findResources(
   sql: Sql,
   addresses: readonly Address[],
-): Promise<readonly Found[]> {
+): Promise<readonly VersionedResource[]> {
   const byPart = Map.groupBy(addresses, ({ row }) => row.part);
   const loaded = await allOrFirstError(
     [...byPart].map(([part, wanted]) => findInPart(sql, part, wanted)),

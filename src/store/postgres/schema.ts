@@ -7,7 +7,7 @@ import { type Connection, rows, type Sql } from "./connection.ts";
 import { isConnectionLost, isMissingTable } from "./errors.ts";
 import { notifyNodes } from "./listener.ts";
 import { oldSteps } from "./old-schema.ts";
-import type { ReportProgress, Step } from "./step.ts";
+import type { MigrationStep, ReportProgress } from "./step.ts";
 import { createTables } from "./tables.ts";
 import { upgradeSteps } from "./upgrade.ts";
 
@@ -16,7 +16,7 @@ const maxAttempts = 10;
 export interface Migration {
   /** Creates the tables of the newest version in an empty schema. Without it, all steps are run. */
   readonly create?: string | undefined;
-  readonly steps: readonly Step[];
+  readonly steps: readonly MigrationStep[];
 }
 
 export const migration: Migration = { create: createTables, steps: [...oldSteps, ...upgradeSteps] };
@@ -95,7 +95,7 @@ async function readVersion(sql: Sql, schema: string): Promise<number> {
 async function runStep(
   sql: Sql,
   schema: string,
-  steps: readonly Step[],
+  steps: readonly MigrationStep[],
   report: ReportProgress,
 ): Promise<void> {
   const versions = (await versionTable(sql, schema)) ?? "schema_version";

@@ -13,7 +13,7 @@ import type { Versioned } from "./directory.ts";
 import { runCounted } from "./known-counts.ts";
 import { runStatement, toQueryResult } from "./statement.ts";
 
-type Reply = Versioned<QueryResult> | undefined;
+type VersionedResult = Versioned<QueryResult> | undefined;
 
 /** Answers a query that has only words, in the order of the ranks. */
 export async function search(
@@ -21,7 +21,7 @@ export async function search(
   row: CollectionRow,
   query: Query,
   maxCounted: number,
-): Promise<Reply> {
+): Promise<VersionedResult> {
   const { words } = query;
   const term = onlyTerm(words);
   if (term !== undefined) return searchTerm(sql, row, term, query, maxCounted);
@@ -37,7 +37,7 @@ async function searchTerm(
   term: string,
   query: Query,
   maxCounted: number,
-): Promise<Reply> {
+): Promise<VersionedResult> {
   const { part } = row;
   const matches = sql`FROM words WHERE part = ${part}::bigint AND word = ${term}`;
   const parts = {
@@ -63,7 +63,7 @@ const pageOf = (sql: Sql, query: Query): Statement =>
 const offsetOf = ({ start }: Query): number => (typeof start === "number" ? start : 0);
 
 /** The database ranks all matches. */
-async function rankAll(sql: Sql, row: CollectionRow, query: Query): Promise<Reply> {
+async function rankAll(sql: Sql, row: CollectionRow, query: Query): Promise<VersionedResult> {
   const order = sql`ORDER BY rank DESC, seq`;
   const found = await runStatement(sql, row.part, {
     tables: sql`ranked AS (${matchesOf(sql, row.part, query.words)})`,
@@ -128,7 +128,7 @@ async function checkEach(
   row: CollectionRow,
   word: Word,
   query: Query,
-): Promise<{ readonly reply: Reply } | undefined> {
+): Promise<{ readonly reply: VersionedResult } | undefined> {
   const result = await runStatement(sql, row.part, {
     hits: sql`
       SELECT row_number() OVER () AS place, seq, '' AS key

@@ -11,7 +11,13 @@ import {
   stepBytes,
   stepRows,
 } from "../transfer/source-tables.ts";
-import type { FilesRow, Hold, Snapshot, Source, SourceCollection } from "../transfer/transfer.ts";
+import type {
+  FilesRow,
+  Hold,
+  Snapshot,
+  SourceCollection,
+  TransferSource,
+} from "../transfer/transfer.ts";
 import { newerDatabase } from "../version.ts";
 import {
   Connection,
@@ -26,7 +32,7 @@ import { migration, readWrittenBy } from "./schema.ts";
 import { listTokens } from "./token.ts";
 
 /** Rows can take any time to be read, so statements have no deadline. */
-export const postgresSource = (url: string, schema = "restante"): Source => {
+export const postgresSource = (url: string, schema = "restante"): TransferSource => {
   const options = { url, schema, deadlineMs: 0 };
   return { snapshot: () => openSnapshot(options), holdWrites: () => holdWrites(options) };
 };

@@ -9,4 +9,4 @@ export type ReportProgress = (message: string) => void;
  * A step runs in one transaction with the update of the version. A function runs in as many transactions
  * as it needs: it returns whether it is done.
  */
-export type Step = string | ((sql: Sql, report: ReportProgress) => Promise<boolean>);
+export type MigrationStep = string | ((sql: Sql, report: ReportProgress) => Promise<boolean>);

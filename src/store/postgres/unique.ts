@@ -14,14 +14,14 @@ export interface UniqueAddress extends IndexEntry {
   readonly row: CollectionRow;
 }
 
-type Found = Versioned<Resource | Damage | undefined> | undefined;
+type VersionedResource = Versioned<Resource | Damage | undefined> | undefined;
 
 /** Returns the resources that have the keys, in the same order. Undefined where the part was deleted. */
 export async function findUniques(
   sql: Sql,
   addresses: readonly UniqueAddress[],
-): Promise<readonly Found[]> {
-  const found = new Map<UniqueAddress, Found>();
+): Promise<readonly VersionedResource[]> {
+  const found = new Map<UniqueAddress, VersionedResource>();
   const byPart = Map.groupBy(addresses, ({ row }) => row.part);
   await allOrFirstError(
     [...byPart].map(async ([part, wanted]) => {
@@ -41,7 +41,7 @@ async function findInPart(
   sql: Sql,
   part: number,
   wanted: readonly UniqueAddress[],
-): Promise<readonly Found[]> {
+): Promise<readonly VersionedResource[]> {
   const found = await rows<FoundRow>(sql`
     SELECT head.version, resource.*
     FROM (SELECT version FROM heads WHERE part = ${part}::bigint) AS head

@@ -6,7 +6,7 @@ import { checksumOf, type StoredResource } from "../core/stored-resource.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { writeTree } from "./position-tree.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";
-import type { ReportProgress, Step } from "./step.ts";
+import type { MigrationStep, ReportProgress } from "./step.ts";
 import {
   filesByOwner,
   formOfFirstRelease,
@@ -22,7 +22,7 @@ import { upgradeWords } from "./upgrade-words.ts";
  * The key of a collection becomes its part, so that feed positions stay valid. `upgrade` contains the
  * parts that the next steps have to go through. From here on, nodes of older versions fail.
  */
-const rename: Step = `
+const rename: MigrationStep = `
   ALTER TABLE form RENAME TO schema_version;
   ALTER TABLE schema_version RENAME CONSTRAINT form_pkey TO schema_version_pkey;
   ALTER TABLE schema_version RENAME CONSTRAINT form_one_check TO schema_version_one_check;
@@ -191,7 +191,7 @@ const addChecksums = (sql: Sql, part: number, resources: readonly OldResource[])
     WHERE resources.part = ${part}::bigint AND resources.seq = next.seq`);
 
 /** Builds the keys of the new layout. */
-const finish: Step = `
+const finish: MigrationStep = `
   DROP TABLE upgrade, kept;
   ALTER TABLE resources
     DROP CONSTRAINT resources_pkey,
@@ -228,18 +228,18 @@ async function addTimeIndexes(sql: Sql, report: ReportProgress): Promise<boolean
 }
 
 /** Version 13: the names of the collections that refer to each one. */
-const addReferrers: Step =
+const addReferrers: MigrationStep =
   "ALTER TABLE collections ADD COLUMN IF NOT EXISTS referrers text NOT NULL DEFAULT '[]'";
 
 /** Version 14: the names of the roles of each token. */
-const addRoles: Step =
+const addRoles: MigrationStep =
   "ALTER TABLE tokens ADD COLUMN IF NOT EXISTS roles text NOT NULL DEFAULT '[]'";
 
 /** Version 15: the former states of resources. */
-const addFormerStates: Step = `${tables.former_states} ${planSetting("former_states")}`;
+const addFormerStates: MigrationStep = `${tables.former_states} ${planSetting("former_states")}`;
 
 /** Version 16: which Restante has written the tables, and which ones can open them. */
-const addWriter: Step = `
+const addWriter: MigrationStep = `
   ALTER TABLE schema_version
     ADD COLUMN IF NOT EXISTS restante text,
     ADD COLUMN IF NOT EXISTS oldest text;
@@ -247,7 +247,7 @@ const addWriter: Step = `
 `;
 
 /** Version 17: the owners and sizes of files. A list that is damaged counts nothing. */
-const sizeFiles: Step = `
+const sizeFiles: MigrationStep = `
   ALTER TABLE files
     ADD COLUMN IF NOT EXISTS owner text COLLATE "C",
     ADD COLUMN IF NOT EXISTS bytes bigint NOT NULL DEFAULT 0;
@@ -270,7 +270,7 @@ const sizeFiles: Step = `
   ${formOfFirstRelease}
 `;
 
-export const upgradeSteps: readonly Step[] = [
+export const upgradeSteps: readonly MigrationStep[] = [
   ...[rename, moveKeys, upgradeParts, finish],
   addTimeIndexes,
   upgradeWords,

@@ -21,7 +21,7 @@ export interface S3Request {
 }
 
 /** An answer that was read to its end. */
-export interface Answer {
+export interface S3Response {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -71,7 +71,7 @@ export class S3Client {
   }
 
   /** For requests with a short answer. */
-  async call(request: S3Request): Promise<Answer> {
+  async call(request: S3Request): Promise<S3Response> {
     return this.#attempt(request, async (response) => {
       const { status, headers } = response;
       const text = await response.text();

@@ -33,10 +33,10 @@ import {
   nothingSent,
   numberIn,
   openOf,
-  type Piece,
-  type State,
   sealedOf,
   sizeOf,
+  type UploadPiece,
+  type UploadState,
   uploadsIn,
 } from "./pieces.ts";
 import { upload } from "./upload.ts";
@@ -121,7 +121,7 @@ export class S3PartialUploads implements PartialUploads {
   }
 
   /** Returns whether no later request has ended the append, and the upload still exists. */
-  async #seal(id: string, number: number, piece: Piece): Promise<boolean> {
+  async #seal(id: string, number: number, piece: UploadPiece): Promise<boolean> {
     const [name, body] = [sealedOf(id, number), JSON.stringify(piece)];
     const isFirst = await putObject(this.#client, name, Buffer.from(body), ifNone);
     // An attempt whose answer was lost may have written it.
@@ -153,7 +153,7 @@ export class S3PartialUploads implements PartialUploads {
     return { size: sizeOf(state.pieces), bytes: this.#bytesOf(id, state.pieces) };
   }
 
-  async *#bytesOf(id: string, pieces: readonly Piece[]): AsyncGenerator<Uint8Array> {
+  async *#bytesOf(id: string, pieces: readonly UploadPiece[]): AsyncGenerator<Uint8Array> {
     for (const { data, size } of pieces) {
       const stream = await readObject(this.#client, data, 0, size);
       if (stream === undefined) throw await this.#missing(id);
@@ -228,7 +228,7 @@ export class S3PartialUploads implements PartialUploads {
   }
 
   /** Seals the append that is in progress. Returns undefined when there is no such upload. */
-  async #endAppend(id: string): Promise<State | undefined> {
+  async #endAppend(id: string): Promise<UploadState | undefined> {
     for (;;) {
       const state = await this.#stateOf(id);
       if (!state?.isOpen) return state;
@@ -237,7 +237,7 @@ export class S3PartialUploads implements PartialUploads {
     }
   }
 
-  async #stateOf(id: string): Promise<State | undefined> {
+  async #stateOf(id: string): Promise<UploadState | undefined> {
     if (!isKey(id)) return undefined;
     const objects: ListedObject[] = [];
     for await (const some of listObjects(this.#client, folderOf(id))) objects.push(...some);
@@ -252,15 +252,15 @@ export class S3PartialUploads implements PartialUploads {
     return { objects, number, isOpen, end, pieces: pieces.filter(({ size }) => size > 0) };
   }
 
-  async #pieceOf(name: string): Promise<Piece> {
+  async #pieceOf(name: string): Promise<UploadPiece> {
     const text = await readText(this.#client, name);
-    return text === undefined ? nothingSent : (JSON.parse(text) as Piece);
+    return text === undefined ? nothingSent : (JSON.parse(text) as UploadPiece);
   }
 
   /** `known` is the description that the upload began with. */
   async #read(
     id: string,
-    { objects, pieces, end }: State,
+    { objects, pieces, end }: UploadState,
     known?: string,
   ): Promise<PartialUpload | undefined> {
     const isChanged = objects.some(({ name }) => name === changedOf(id));

@@ -6,22 +6,22 @@ import { type ListedObject, listObjects } from "./objects.ts";
 
 export const partial = "partial/";
 export const finished = "finished/";
-export const nothingSent: Piece = { data: "", size: 0 };
+export const nothingSent: UploadPiece = { data: "", size: 0 };
 
 /**
  * An append claims `open-7`, uploads its bytes, and seals itself as `sealed-7`, which names them. The
  * process of a later request ends it by an empty `sealed-7`. Both write only if there is none, so one of
  * them succeeds. A number is never used twice. The request that ends the upload seals the next number.
  */
-export interface Piece {
+export interface UploadPiece {
   readonly data: string;
   readonly size: number;
   readonly end?: UploadEnd;
 }
 
-export interface State {
+export interface UploadState {
   readonly objects: readonly ListedObject[];
-  readonly pieces: readonly Piece[];
+  readonly pieces: readonly UploadPiece[];
   /** The last number that was used. */
   readonly number: number;
   readonly isOpen: boolean;
@@ -50,7 +50,7 @@ export const sealedOf = (id: string, number?: number): string =>
   `${folderOf(id)}sealed-${digits(number)}`;
 export const numberIn = (name: string): number => Number(name.slice(name.lastIndexOf("-") + 1));
 
-export const sizeOf = (pieces: readonly Piece[]): number =>
+export const sizeOf = (pieces: readonly UploadPiece[]): number =>
   pieces.reduce((sum, { size }) => sum + size, 0);
 
 /** Yields all uploads. The objects of one are listed one after the other. */

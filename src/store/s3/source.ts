@@ -6,7 +6,7 @@ import type { S3Client } from "./client.ts";
 import { networkOutage } from "./errors.ts";
 
 /** The runtimes have different types for it. */
-interface Reader {
+interface SourceReader {
   read(): Promise<{ readonly value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export class ObjectSource {
   #position: number;
   #failures = 0;
   #abort = new AbortController();
-  #reader: Reader | undefined;
+  #reader: SourceReader | undefined;
 
   constructor(client: S3Client, name: string, start: number, end: number) {
     this.#client = client;

@@ -5,7 +5,7 @@ import { type Candidate, countWithin } from "../../model/query/query.ts";
 import { minKey, type Span } from "../../model/query/sort-key.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type CheckedRow, candidateIn, type Read, type ReadResults } from "../core/filter-reads.ts";
-import type { IndexScan, Source } from "../core/index-use.ts";
+import type { IndexScan, IndexSource } from "../core/index-use.ts";
 import type { CachedCollection } from "./collections.ts";
 import type { Connection, Row, Query as Statement } from "./connection.ts";
 import { EntryReader } from "./entries.ts";
@@ -28,7 +28,7 @@ const checkedColumns = "seq, id, created, updated, fields, owner";
 /** A read of the same collection. */
 type OwnRead = Exclude<Read, { kind: "related" | "ids" }>;
 
-interface Page {
+interface CandidatePage {
   readonly page: Candidates;
   readonly isCut: boolean;
 }
@@ -95,13 +95,22 @@ export class CandidateReader {
   }
 
   /** Returns the first resources with at most `maxBytes` together, but at least one, and whether more follow. */
-  within(part: number, seqs: readonly number[], maxBytes = Number.POSITIVE_INFINITY): Page {
+  within(
+    part: number,
+    seqs: readonly number[],
+    maxBytes = Number.POSITIVE_INFINITY,
+  ): CandidatePage {
     const { candidates, read } = this.#at(part, seqs, maxBytes);
     return { page: candidates, isCut: read < seqs.length };
   }
 
   /** Whether one of the sources has no more resources than this, and their fields no more bytes. */
-  areFew(part: number, sources: readonly Source[], maxCount: number, maxSize: number): boolean {
+  areFew(
+    part: number,
+    sources: readonly IndexSource[],
+    maxCount: number,
+    maxSize: number,
+  ): boolean {
     const few = sources.find((source) => this.#count(part, source, maxCount + 1) <= maxCount);
     if (few === undefined) return false;
     const seqs = this.#seqs(part, few, () => undefined);
@@ -124,7 +133,7 @@ export class CandidateReader {
     return found;
   }
 
-  #count(part: number, { ranges }: Source, max: number): number {
+  #count(part: number, { ranges }: IndexSource, max: number): number {
     return ranges.reduce(
       (sum, { index, spans = everyKey }) =>
         sum < max ? sum + this.entries.countUpTo(part, index, spans, max - sum) : sum,
@@ -132,7 +141,7 @@ export class CandidateReader {
     );
   }
 
-  #seqs(part: number, { ranges }: Source, checkStop: () => void): readonly number[] {
+  #seqs(part: number, { ranges }: IndexSource, checkStop: () => void): readonly number[] {
     const seqs = new Set<number>();
     for (const { index, spans = everyKey } of ranges)
       this.entries.addSeqs(seqs, part, index, spans, checkStop);

@@ -18,7 +18,7 @@ export interface CollectionRow {
   readonly build?: StoredBuild | undefined;
 }
 
-type Row = readonly [
+type CollectionCells = readonly [
   ...(readonly [name: string, part: number, definition: string, version: number]),
   ...(readonly [createdAt: number, referrers: string]),
 ];
@@ -30,8 +30,8 @@ const noReferrers = "[]";
 /** The caches of readers and of the writer resolve names with these rows. */
 export class CollectionRows {
   readonly #builds: BuildReader;
-  readonly #find: Query<Row>;
-  readonly #all: Query<Row>;
+  readonly #find: Query<CollectionCells>;
+  readonly #all: Query<CollectionCells>;
 
   constructor(connection: Connection) {
     this.#builds = new BuildReader(connection);
@@ -49,7 +49,7 @@ export class CollectionRows {
   }
 }
 
-function toCollectionRow([name, part, definition, ...columns]: Row): CollectionRow {
+function toCollectionRow([name, part, definition, ...columns]: CollectionCells): CollectionRow {
   const [version, createdAt, referrers] = columns;
   const names = referrers === noReferrers ? [] : JSON.parse(referrers);
   return { name, part, definition, version, createdAt, referrers: names };

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createDirectory, createFile, messageOf } from "./file.ts";
 
 /** The owner's description of itself, stored in a file next to the lock. */
-export interface Owner {
+export interface FolderOwner {
   readonly pid: number;
   readonly host: string;
   /** ISO 8601. */
@@ -21,7 +21,7 @@ export interface Owner {
 
 /** Thrown when another process owns the folder. The message says which one. */
 export class FolderInUse extends Error {
-  constructor(owner: Owner | undefined) {
+  constructor(owner: FolderOwner | undefined) {
     super(
       `${describe(owner)} owns it. Only one process can write to a data folder: stop that process, or choose another folder.`,
     );
@@ -95,9 +95,9 @@ export class FolderLock {
     this.#database.close();
   }
 
-  #describe(state: Owner["state"], address?: string): void {
+  #describe(state: FolderOwner["state"], address?: string): void {
     const { pid } = process;
-    const owner: Owner = { pid, host: hostname(), since: this.#since, state, address };
+    const owner: FolderOwner = { pid, host: hostname(), since: this.#since, state, address };
     const path = `${this.#recordPath}.new`;
     try {
       writeFileSync(path, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
@@ -111,7 +111,7 @@ export class FolderLock {
 const recordPathIn = (folder: string): string => join(resolve(folder), "restante.owner");
 
 /** Reads the record of the last owner, which is current only while the lock is held. */
-export function readOwner(folder: string): Owner | undefined {
+export function readOwner(folder: string): FolderOwner | undefined {
   try {
     const record: unknown = JSON.parse(readFileSync(recordPathIn(folder), "utf8"));
     return isOwner(record) ? record : undefined;
@@ -120,11 +120,11 @@ export function readOwner(folder: string): Owner | undefined {
   }
 }
 
-const isOwner = (record: unknown): record is Owner =>
+const isOwner = (record: unknown): record is FolderOwner =>
   typeof record === "object" && record !== null && "pid" in record && "state" in record;
 
 /** A process on another machine or in another container cannot be checked, and counts as alive. */
-function isAlive({ pid, host }: Owner): boolean {
+function isAlive({ pid, host }: FolderOwner): boolean {
   if (host !== hostname()) return true;
   try {
     process.kill(pid, 0);
@@ -134,7 +134,7 @@ function isAlive({ pid, host }: Owner): boolean {
   }
 }
 
-function describe(owner: Owner | undefined): string {
+function describe(owner: FolderOwner | undefined): string {
   if (owner === undefined) return "another process";
   const { pid, host, since, state, address } = owner;
   const place = host === hostname() ? "" : ` on host ${host}`;

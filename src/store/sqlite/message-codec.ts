@@ -5,6 +5,7 @@ import type { Outage } from "../../model/outage.ts";
 import type { Token } from "../../model/token.ts";
 import type { EraseAnswer, EraseRequest } from "../erasure.ts";
 import type {
+  AtomicChange,
   Change,
   Expectation,
   Operate,
@@ -71,7 +72,7 @@ export interface OpenRequest {
 export type Message = Cells | "repair" | "close" | EraseRequest;
 
 /** The reply to a message. Replies have the order of the messages. */
-export type Reply =
+export type WriterReply =
   | { readonly kind: "done"; readonly outcomes: Cells }
   /** The database is now in a new file with this identity. */
   | { readonly kind: "repaired"; readonly identity: FileIdentity | undefined }
@@ -82,17 +83,16 @@ export type Reply =
 /** Sent without a request: the disk has failed, and batches are rejected until the database is repaired. */
 export type Notice = { readonly kind: "suspect"; readonly message: string };
 
-type DoneReply = Extract<Reply, { kind: "done" }>;
+type DoneReply = Extract<WriterReply, { kind: "done" }>;
 /** What the writer thread sends. */
-export type Sent = Cells | Exclude<Reply, DoneReply> | Notice;
+export type Sent = Cells | Exclude<WriterReply, DoneReply> | Notice;
 
 /** Outcomes are sent alone: an array inside an object costs twice as much to clone. */
-export const packReply = (reply: Reply): Sent => (reply.kind === "done" ? reply.outcomes : reply);
+export const packReply = (reply: WriterReply): Sent =>
+  reply.kind === "done" ? reply.outcomes : reply;
 
-export const unpackReply = (sent: Sent): Reply | Notice =>
+export const unpackReply = (sent: Sent): WriterReply | Notice =>
   "kind" in sent ? sent : { kind: "done", outcomes: sent };
-
-type AtomicChange = Extract<Change, { kind: "all" }>;
 
 type ChangeCells = readonly [
   kind: Exclude<Change["kind"], "all">,
@@ -135,7 +135,7 @@ type OnceCells = readonly [
 ];
 /** Precedes a change that was decided by the state of other collections; `reads` is JSON. */
 type UnchangedCells = readonly [kind: "unchanged", "", "", 0, 0, reads: string, 0, "", ""];
-type Row = NewCells | ChangeCells | AtomicCells | OnceCells | UnchangedCells;
+type MessageRow = NewCells | ChangeCells | AtomicCells | OnceCells | UnchangedCells;
 
 export function packChanges(changes: readonly Change[]): Cells {
   const cells: (string | number)[] = [];
@@ -208,15 +208,15 @@ function packOnce(cells: (string | number)[], once: IdempotencyKey): void {
 }
 
 export function unpackChanges(cells: Cells): readonly Change[] {
-  const rows = new Rows<Row>(cells, 9);
+  const rows = new Rows<MessageRow>(cells, 9);
   const changes: Change[] = [];
   while (!rows.isAtEnd) changes.push(unpack(rows));
   return changes;
 }
 
-function unpack(rows: Rows<Row>): Change {
+function unpack(rows: Rows<MessageRow>): Change {
   if (rows.first === "new") return unpackNew(rows.take(newWidth) as NewCells);
-  const row = rows.take() as Exclude<Row, NewCells>;
+  const row = rows.take() as Exclude<MessageRow, NewCells>;
   if (row[0] === "all") return unpackAtomic(row, rows);
   if (row[0] !== "once") return unpackOne(row, rows);
   const [, owner, key, at, expiresAt, fingerprint] = row;
@@ -224,7 +224,7 @@ function unpack(rows: Rows<Row>): Change {
   return { ...unpackAtomic(rows.take() as AtomicCells, rows), once };
 }
 
-function unpackOne(row: ChangeCells | UnchangedCells, rows: Rows<Row>): Change {
+function unpackOne(row: ChangeCells | UnchangedCells, rows: Rows<MessageRow>): Change {
   if (row[0] !== "unchanged") return unpackChange(row);
   const unchanged = JSON.parse(row[5]) as readonly ReadState[];
   return { ...(unpack(rows) as ResourceChange), unchanged };
@@ -232,7 +232,10 @@ function unpackOne(row: ChangeCells | UnchangedCells, rows: Rows<Row>): Change {
 
 const modeOf = ({ isTrial, isEach }: AtomicChange): Mode => (isTrial ? 1 : isEach ? 2 : 0);
 
-function unpackAtomic([kind, , , , length, , mode]: AtomicCells, rows: Rows<Row>): AtomicChange {
+function unpackAtomic(
+  [kind, , , , length, , mode]: AtomicCells,
+  rows: Rows<MessageRow>,
+): AtomicChange {
   const changes = Array.from({ length }, () => unpack(rows) as ResourceChange);
   const modes = [{}, { isTrial: true }, { isEach: true }] as const;
   return { kind, changes, ...modes[mode] };

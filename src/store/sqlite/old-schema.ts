@@ -3,7 +3,7 @@
 import type { Connection } from "./connection.ts";
 
 /** Leads to the next version. */
-export type Step = (connection: Connection) => void;
+export type SchemaStep = (connection: Connection) => void;
 
 /** Identifies the file as a Restante database ("rest" in ASCII). */
 const applicationId = 0x72657374;
@@ -13,7 +13,7 @@ const applicationId = 0x72657374;
  * collection, and `ledger.tokens` the last one that changed a token. So a reader can select only what
  * has changed since its last read.
  */
-const first: Step = (connection) =>
+const first: SchemaStep = (connection) =>
   connection.run(`
     PRAGMA application_id = ${applicationId};
     CREATE TABLE ledger (
@@ -49,7 +49,7 @@ const first: Step = (connection) =>
  * A definition can be large, and the row of a collection is written with every batch, so definitions have
  * their own table. `once` stores Idempotency-Keys with their outcomes .
  */
-const second: Step = (connection) => {
+const second: SchemaStep = (connection) => {
   connection.run(`
     CREATE TABLE definitions (
       collection INTEGER PRIMARY KEY,
@@ -80,7 +80,7 @@ const second: Step = (connection) => {
  * collection, so that readers notice it. `ledger.keys` is the last key of a collection: keys are never
  * reused, so that a new collection is not mistaken for an old one.
  */
-const third: Step = (connection) => {
+const third: SchemaStep = (connection) => {
   connection.run(`
     ALTER TABLE ledger ADD COLUMN drops INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE ledger ADD COLUMN keys INTEGER NOT NULL DEFAULT 0;
@@ -93,7 +93,7 @@ const third: Step = (connection) => {
 /**
  * Adds the files of a resource, and the keys of all files that resources reference. The index is for dropping a collection.
  */
-const fourth: Step = (connection) => {
+const fourth: SchemaStep = (connection) => {
   connection.run(`
     CREATE TABLE files (
       key TEXT PRIMARY KEY,
@@ -111,7 +111,7 @@ const fourth: Step = (connection) => {
  * times are not known. Existing rows have no checksum until they are written again. Idempotency-Keys
  * expire by `key_clock` (see ../key-clock.ts).
  */
-const fifth: Step = (connection) => {
+const fifth: SchemaStep = (connection) => {
   connection.run(`
     CREATE TABLE epochs (
       collection INTEGER NOT NULL,
@@ -137,9 +137,10 @@ const fifth: Step = (connection) => {
 };
 
 /** Tokens of older versions have no subject; theirs is their id. */
-const sixth: Step = (connection) => connection.run("ALTER TABLE tokens ADD COLUMN subject TEXT");
+const sixth: SchemaStep = (connection) =>
+  connection.run("ALTER TABLE tokens ADD COLUMN subject TEXT");
 
-export const steps: readonly Step[] = [first, second, third, fourth, fifth, sixth];
+export const steps: readonly SchemaStep[] = [first, second, third, fourth, fifth, sixth];
 
 /** An id is either in `resources` or once in `removed`, because a feed contains each id once. */
 const indexRemoved = (key: number): string =>
@@ -154,12 +155,12 @@ const createEntries = (key: number): string =>
   ) STRICT, WITHOUT ROWID`;
 
 /** Takes the steps that are missing, in the transaction of the caller. */
-export function upgradeOld(connection: Connection, path: readonly Step[] = steps): void {
+export function upgradeOld(connection: Connection, path: readonly SchemaStep[] = steps): void {
   while (takeStep(connection, path));
 }
 
 /** Returns whether there was a step to take. */
-function takeStep(connection: Connection, path: readonly Step[]): boolean {
+function takeStep(connection: Connection, path: readonly SchemaStep[]): boolean {
   const version = Number(connection.query("PRAGMA user_version").one()?.[0]);
   const next = path[version];
   next?.(connection);

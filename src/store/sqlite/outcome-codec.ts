@@ -2,12 +2,11 @@
 
 import type { FieldError } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Content } from "../../model/write/accept.ts";
+import type { ResourceContent } from "../../model/write/accept.ts";
 import { resourceIn } from "../core/stored-resource.ts";
-import type { Change, Clash, Outcome } from "../store.ts";
+import type { AtomicChange, Change, Clash, Outcome } from "../store.ts";
 import { type Cells, Rows } from "./message-codec.ts";
 
-type AtomicChange = Extract<Change, { kind: "all" }>;
 type AtomicOutcome = Extract<Outcome, { kind: "all" | "none" | "reused" | "gone" }>;
 
 /**
@@ -184,7 +183,7 @@ function unpackOutcome(change: Change | undefined, rows: OutcomeRows): Outcome {
   }
 }
 
-function unpackContent(rows: OutcomeRows): Content {
+function unpackContent(rows: OutcomeRows): ResourceContent {
   const [, fields, files] = rows.take() as ContentCells;
   return files === "" ? { fields } : { fields, files };
 }

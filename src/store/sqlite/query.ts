@@ -30,7 +30,7 @@ interface RankedPage {
   readonly totalAtLeast?: number;
 }
 
-type Answer = Omit<QueryResult, "collection">;
+type EngineResult = Omit<QueryResult, "collection">;
 
 export interface QueryLimits {
   /** The total is exact while a query looks at no more index entries and resources than this. */
@@ -112,7 +112,12 @@ export class QueryReader {
     return this.#candidates.entries.countUpTo(part, index, spans, most + 1) <= most;
   }
 
-  #execute(plan: QueryPlan, known: CachedCollection, query: Query, checkStop: () => void): Answer {
+  #execute(
+    plan: QueryPlan,
+    known: CachedCollection,
+    query: Query,
+    checkStop: () => void,
+  ): EngineResult {
     switch (plan.kind) {
       case "nothing":
         return { resources: [], total: 0, last: undefined };
@@ -139,7 +144,7 @@ export class QueryReader {
     query: Query,
     checkStop: () => void,
     isVerified = false,
-  ): Answer {
+  ): EngineResult {
     const { maxCounted } = this.#limits;
     const filtered = { plan: known.plan, total: known.head.total, maxCounted, isVerified };
     return this.#finish(known, findOrAggregate(filtered, plan, query), checkStop);
@@ -162,7 +167,7 @@ export class QueryReader {
   }
 
   /** Answers a query for all resources in order of creation. */
-  #slice(known: CachedCollection, query: Query): Answer {
+  #slice(known: CachedCollection, query: Query): EngineResult {
     const { limit, isNewestFirst } = query;
     const rows = this.#slices[isNewestFirst ? "down" : "up"];
     const { rows: read, isCut } = this.#readFrom(known, query, rows);
@@ -198,7 +203,7 @@ export class QueryReader {
     return locate(this.#positions.of(part), isNewestFirst ? total - 1 - start : start, seq) + 1;
   }
 
-  #scan(known: CachedCollection, query: Query, scan: IndexScan): Answer {
+  #scan(known: CachedCollection, query: Query, scan: IndexScan): EngineResult {
     const { part } = known;
     const { limit, maxBytes } = query;
     const seqs = this.#entriesOf(known, query, scan).map(([, seq]) => seq);
@@ -250,7 +255,7 @@ export class QueryReader {
   }
 
   /** Answers a search by words, sorted by rank. */
-  #search(known: CachedCollection, query: Query, checkStop: () => void): Answer {
+  #search(known: CachedCollection, query: Query, checkStop: () => void): EngineResult {
     const { part } = known;
     const { seqs, ...totals } = this.#ranked(known, query, checkStop);
     const { page, isCut } = this.#candidates.within(part, seqs, query.maxBytes);

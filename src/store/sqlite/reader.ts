@@ -29,7 +29,7 @@ export const readerLimits = {
 /** So many changes are read at once, before there are too many. */
 const maxRevisionsUnread = 500;
 
-interface Known {
+interface CachedRules {
   readonly cached: CachedCollection;
   /** The last commit before it was read. */
   commit: number;
@@ -51,7 +51,7 @@ export class Reader {
 
   readonly #limits: typeof readerLimits;
   readonly #cached: CachedResources;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, CachedRules>();
 
   constructor(connection: Connection, commitCounter?: CommitCounter, limits = readerLimits) {
     this.#connection = connection;

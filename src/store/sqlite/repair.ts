@@ -9,7 +9,7 @@ import { assertOnDisk } from "./on-disk.ts";
 import { hasTable } from "./schema.ts";
 
 type Table = readonly [name: string];
-type Column = readonly [name: string, keyPosition: number];
+type KeyColumn = readonly [name: string, keyPosition: number];
 
 /**
  * Replaces the database by a verified copy of what `source` reads, including the WAL. The old files are
@@ -73,7 +73,7 @@ function assertEqual(copy: string, source: Connection): void {
 }
 
 function isEqual(source: Connection, name: string): boolean {
-  const columns = source.query<Column>("SELECT name, pk FROM pragma_table_info(?)").all(name);
+  const columns = source.query<KeyColumn>("SELECT name, pk FROM pragma_table_info(?)").all(name);
   const keys = columns.filter(([, position]) => position > 0).map(([column]) => `"${column}"`);
   const same = keys.map((key) => `a.${key} = b.${key}`).join(" AND ");
   const differs = columns.map(([column]) => `a."${column}" IS NOT b."${column}"`).join(" OR ");

@@ -73,8 +73,8 @@ const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
 });
 
 /** A separate column marks removals, because other columns could be damaged. */
-type EntryRow = readonly [...ResourceRow, isRemoval: 0] | RemovalRow;
-const isRemovalRow = (row: EntryRow): row is RemovalRow => row[9] === 1;
+type FeedRow = readonly [...ResourceRow, isRemoval: 0] | RemovalRow;
+const isRemovalRow = (row: FeedRow): row is RemovalRow => row[9] === 1;
 
 const lostRows = new Outage(
   "damaged",
@@ -86,8 +86,8 @@ export class ResourceReader {
   readonly #findUnique: Query<ResourceRow>;
   readonly #slices: Readonly<Record<Order, Query<LargeRow>>>;
   readonly #sizes: Readonly<Record<Order, Query<readonly [bytes: number]>>>;
-  readonly #since: Query<EntryRow>;
-  readonly #sinceByOwner: Query<EntryRow>;
+  readonly #since: Query<FeedRow>;
+  readonly #sinceByOwner: Query<FeedRow>;
   readonly #purged: Query<readonly [revision: number]>;
   readonly #timeAt: Query<readonly [time: number]>;
   readonly #endOfEpoch: Query<readonly [last: number]>;
@@ -236,7 +236,7 @@ export class ResourceReader {
 }
 
 /** Without a size limit all rows are read at once, which is faster. */
-function rowsOf<R extends EntryRow | ResourceRow>(
+function rowsOf<R extends FeedRow | ResourceRow>(
   query: Query<R>,
   maxBytes: number | undefined,
   ...values: readonly Value[]

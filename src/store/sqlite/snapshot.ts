@@ -10,7 +10,13 @@ import {
   stepBytes,
   stepRows,
 } from "../transfer/source-tables.ts";
-import type { FilesRow, Hold, Snapshot, Source, SourceCollection } from "../transfer/transfer.ts";
+import type {
+  FilesRow,
+  Hold,
+  Snapshot,
+  SourceCollection,
+  TransferSource,
+} from "../transfer/transfer.ts";
 import { BuildReader } from "./builds.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
 import { Connection } from "./connection.ts";
@@ -20,7 +26,7 @@ import { requireNewest } from "./schema.ts";
 import { TokenReader } from "./token.ts";
 
 /** The source of a database that exists. */
-export const sqliteSource = (path: string): Source => ({
+export const sqliteSource = (path: string): TransferSource => ({
   snapshot: async () => openSnapshot(path),
   holdWrites: async () => holdWrites(path),
 });

@@ -7,7 +7,7 @@ import type { FileQuotas, StoredFileUse } from "../core/file-use.ts";
 import { plansOf, type StoredBuild } from "../core/index-build.ts";
 import type {
   ResourceState,
-  State,
+  StateBefore,
   StoredCollection,
   StoredKey,
   StoredRemoval,
@@ -38,7 +38,7 @@ interface KnownCollection {
 /** When more collections are known they are forgotten, which bounds the memory use. */
 const maxKnown = 10_000;
 
-export class StoredState implements State {
+export class StoredState implements StateBefore {
   readonly directInsert: DirectInserter;
   readonly fileUse: StoredFileUse | undefined;
   readonly #collections: CollectionRows;

@@ -17,7 +17,7 @@ import {
   writtenBy,
 } from "./schema.ts";
 
-interface Step {
+interface UpgradeStep {
   /** Long work in several transactions. It yields how much is done. */
   readonly prepare?: (connection: Connection) => Generator<number>;
   /** These run in one transaction with the update of the version. */
@@ -41,7 +41,7 @@ const sizeFiles = `
   WHERE files.part = held.part AND files.key = held.key`;
 
 /** The first one brings a database from `firstVersion` to the next one. */
-const steps: readonly Step[] = [
+const steps: readonly UpgradeStep[] = [
   {
     statements: [
       `ALTER TABLE heads ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;

@@ -11,9 +11,9 @@ import {
   type Message,
   type OpenRequest,
   packChanges,
-  type Reply,
   type Sent,
   unpackReply,
+  type WriterReply,
 } from "./message-codec.ts";
 import { unpackOutcomes } from "./outcome-codec.ts";
 
@@ -38,7 +38,7 @@ export class WriterClient implements Committer {
   readonly erase: Erasing["erase"];
   readonly scrub: Erasing["scrub"];
   /** Requests without an answer yet; the writer answers in order. */
-  readonly #pending: PromiseWithResolvers<Reply>[] = [];
+  readonly #pending: PromiseWithResolvers<WriterReply>[] = [];
   #file: DatabaseFile;
   #worker: Worker | undefined;
   #failure: string | undefined;
@@ -109,7 +109,9 @@ export class WriterClient implements Committer {
     await worker.terminate();
   }
 
-  async #ask(message: Message): Promise<Extract<Reply, { kind: "done" | "erased" | "scrubbed" }>> {
+  async #ask(
+    message: Message,
+  ): Promise<Extract<WriterReply, { kind: "done" | "erased" | "scrubbed" }>> {
     if (this.#suspectReason !== undefined) throw new Outage("suspect", this.#suspectReason);
     const reply = await this.#send(message);
     if (reply.kind === "done" || reply.kind === "erased" || reply.kind === "scrubbed") {
@@ -121,10 +123,10 @@ export class WriterClient implements Committer {
     throw new Outage(reply.reason, reply.message);
   }
 
-  #send(message: Message): Promise<Reply> {
+  #send(message: Message): Promise<WriterReply> {
     this.#worker ??= this.#startWorker();
     this.#worker.postMessage(message);
-    const request = Promise.withResolvers<Reply>();
+    const request = Promise.withResolvers<WriterReply>();
     this.#pending.push(request);
     return request.promise;
   }
@@ -167,4 +169,4 @@ export class WriterClient implements Committer {
   }
 }
 
-const messageOf = (reply: Reply): string => ("message" in reply ? reply.message : reply.kind);
+const messageOf = (reply: WriterReply): string => ("message" in reply ? reply.message : reply.kind);

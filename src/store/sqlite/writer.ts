@@ -17,8 +17,8 @@ import {
   type Notice,
   type OpenRequest,
   packReply,
-  type Reply,
   unpackChanges,
+  type WriterReply,
 } from "./message-codec.ts";
 import { packOutcomes } from "./outcome-codec.ts";
 import { replaceByCopy } from "./repair.ts";
@@ -56,7 +56,7 @@ setInterval(check, checkMs).unref();
 const isOpenRequest = (message: OpenRequest | Message): message is OpenRequest =>
   typeof message === "object" && "kind" in message && message.kind === "open";
 
-function answer(message: Message): Reply {
+function answer(message: Message): WriterReply {
   try {
     return handle(message);
   } catch (error) {
@@ -64,7 +64,7 @@ function answer(message: Message): Reply {
   }
 }
 
-function handle(message: Message): Reply {
+function handle(message: Message): WriterReply {
   if (message === "repair") return repair();
   if (message !== "close" && "kind" in message) return eraseOrScrub(message);
   if (message !== "close") {
@@ -133,7 +133,7 @@ function becomeSuspect(seen: SuspectRecord): void {
 }
 
 /** Replaces the files by a verified copy. After a failure it can be called again, and continues. */
-function repair(): Reply {
+function repair(): WriterReply {
   if (suspectRecord) {
     if (!hasVerifiedCopy(file)) assertStillThere(file);
     database ??= new Database(file, options);
@@ -185,7 +185,7 @@ function attempt(act: () => void): void {
 const words = ({ reason }: SuspectRecord): string =>
   `writes are rejected, because the disk may have lost data (${reason})`;
 
-function toReply(error: unknown): Reply {
+function toReply(error: unknown): WriterReply {
   const outage = outageOf(error);
   if (outage) return { kind: "outage", reason: outage.reason, message: outage.message };
   if (error instanceof Error && "syscall" in error)

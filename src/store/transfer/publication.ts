@@ -4,19 +4,19 @@ import { indexPlanOf } from "../../model/query/index-plan.ts";
 import { newPart } from "../core/part.ts";
 import { CannotLoad, type Publication } from "./transfer.ts";
 
-interface Named {
+interface NamedPart {
   readonly name: string;
   readonly part: number;
 }
 
 /** Returns the collections to delete. Throws when the publication replaces nothing and there are some. */
-export function replacedBy<T extends Named>(
+export function replacedBy<T extends NamedPart>(
   existing: readonly T[],
-  loaded: readonly Named[],
+  loaded: readonly NamedPart[],
   { replaces, whole }: Publication,
 ): readonly T[] {
   const names = new Set(loaded.map(({ name }) => name));
-  const isInTheWay = ({ name }: Named) => whole !== undefined || names.has(name);
+  const isInTheWay = ({ name }: NamedPart) => whole !== undefined || names.has(name);
   const found = existing.filter((each) => replaces === "everything" || isInTheWay(each));
   const [first] = found;
   if (first !== undefined && replaces === "nothing")

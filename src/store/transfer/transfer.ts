@@ -53,7 +53,7 @@ export interface Snapshot {
 }
 
 /** Where rows are read from. */
-export interface Source {
+export interface TransferSource {
   snapshot(): Promise<Snapshot>;
   /**
    * Resolves when no write is in progress. Writers wait until it is released, and fail when that takes

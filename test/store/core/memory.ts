@@ -13,7 +13,7 @@ import { applyChanges, stepsOf } from "../../../src/store/core/apply.ts";
 import { collectIndexRows, noIndexWrites } from "../../../src/store/core/index-rows.ts";
 import { type ReadRow, removePositions } from "../../../src/store/core/position-tree.ts";
 import type { Head, KeyRow, ResourceRow, Tombstone } from "../../../src/store/core/rows.ts";
-import type { DirectInsert, State } from "../../../src/store/core/state.ts";
+import type { DirectInsert, StateBefore } from "../../../src/store/core/state.ts";
 import { resourceIn } from "../../../src/store/core/stored-resource.ts";
 import type { CollectionWrite, PartWrites, Writes } from "../../../src/store/core/writes.ts";
 import type { Change, Outcome } from "../../../src/store/store.ts";
@@ -74,7 +74,7 @@ export class MemoryStore {
     return outcomes;
   }
 
-  #state(): State {
+  #state(): StateBefore {
     const part = (number: number) => this.parts.get(number);
     const directInsert: DirectInsert = {
       insert: (number, row) => {

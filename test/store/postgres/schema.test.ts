@@ -9,7 +9,7 @@ import { notifyNodes } from "../../../src/store/postgres/listener.ts";
 import { oldSteps } from "../../../src/store/postgres/old-schema.ts";
 import { migrate, migration } from "../../../src/store/postgres/schema.ts";
 import { postgresSource } from "../../../src/store/postgres/snapshot.ts";
-import type { Step } from "../../../src/store/postgres/step.ts";
+import type { MigrationStep } from "../../../src/store/postgres/step.ts";
 import { upgradeSteps } from "../../../src/store/postgres/upgrade.ts";
 import { oldestVersion } from "../../../src/store/version.ts";
 import { define, found, kinds, totalOf } from "../contract/change-helpers.ts";
@@ -21,7 +21,10 @@ const databases = new TestDatabases("own");
 const connect = ({ url, schema }: TestDatabase): Promise<Connection> =>
   Connection.open({ url, schema, deadlineMs: 0 });
 
-async function migrateBy(testDatabase: TestDatabase, path: readonly Step[]): Promise<void> {
+async function migrateBy(
+  testDatabase: TestDatabase,
+  path: readonly MigrationStep[],
+): Promise<void> {
   const connection = await connect(testDatabase);
   try {
     await migrate(connection, testDatabase.schema, { steps: path });

@@ -7,7 +7,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
-import { type Step, steps, upgradeOld } from "../../../src/store/sqlite/old-schema.ts";
+import { type SchemaStep, steps, upgradeOld } from "../../../src/store/sqlite/old-schema.ts";
 import { createTables } from "../../../src/store/sqlite/schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
@@ -35,14 +35,14 @@ async function onConnection(test: (connection: Connection) => void): Promise<voi
   });
 }
 
-const upgrade = (connection: Connection, path: readonly Step[]): void =>
+const upgrade = (connection: Connection, path: readonly SchemaStep[]): void =>
   connection.transact(() => upgradeOld(connection, path));
 
 describe("migrations", () => {
   it("are applied in order, once", () =>
     onConnection((connection) => {
-      const first: Step = () => connection.run("CREATE TABLE one (a)");
-      const second: Step = () => connection.run("ALTER TABLE one RENAME TO two");
+      const first: SchemaStep = () => connection.run("CREATE TABLE one (a)");
+      const second: SchemaStep = () => connection.run("ALTER TABLE one RENAME TO two");
       upgrade(connection, [first]);
       assert.deepEqual([version(connection), tables(connection)], [1, ["one"]]);
       upgrade(connection, [first, second]);
@@ -52,8 +52,8 @@ describe("migrations", () => {
 
   it("that fail leave the previous version unchanged", () =>
     onConnection((connection) => {
-      const first: Step = () => connection.run("CREATE TABLE one (a)");
-      const failing: Step = () => {
+      const first: SchemaStep = () => connection.run("CREATE TABLE one (a)");
+      const failing: SchemaStep = () => {
         connection.run("CREATE TABLE two (a); INSERT INTO one VALUES (1)");
         connection.run("INSERT INTO nowhere VALUES (1)");
       };
