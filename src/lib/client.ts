@@ -18,7 +18,9 @@ export interface Client {
   readonly sendsOneByOne?: boolean;
 }
 
-export type SendInterim = (status: number, headers: Readonly<Record<string, string>>) => void;
+export type InterimFields = Readonly<Record<string, string>>;
+
+export type SendInterim = (status: number, headers: InterimFields) => void;
 
 /** Handles a request; returns the response directly when nothing has to be awaited. */
 export type Fetch = (request: Request, client: Client) => MaybePromise<Response>;

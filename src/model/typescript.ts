@@ -180,10 +180,11 @@ function objectType(schema: ObjectSchema, indent: string): Type {
 
 /** Those that are only required are members, too, or an object that has them would not compile. */
 function declaredMembers(schema: ObjectSchema, required: ReadonlySet<string>): Schemas {
-  const { properties = {}, additionalProperties = true } = schema;
+  const { additionalProperties = true } = schema;
+  const properties = (schema.properties ?? {}) as Schemas;
   const rest = schema.patternProperties ? true : (additionalProperties as Schema);
-  const others = [...required].map((name) => [name, rest] as const);
-  return { ...(properties as Schemas), ...Object.fromEntries(others), ...(properties as Schemas) };
+  const others = [...required].filter((name) => !Object.hasOwn(properties, name));
+  return { ...properties, ...Object.fromEntries(others.map((name) => [name, rest])) };
 }
 
 /** The type of undeclared members, or undefined when the type needs no index signature. */

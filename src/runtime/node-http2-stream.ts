@@ -1,6 +1,7 @@
 // Answers one request of HTTP/2: reads its stream, runs the application, and sends what it returns.
 
 import type { ServerHttp2Stream } from "node:http2";
+import type { InterimFields } from "../lib/client.ts";
 import { failed, type HttpError } from "./http1/http-errors.ts";
 import { IncomingRequest } from "./http1/incoming-request.ts";
 import { RequestBody } from "./http1/request-body.ts";
@@ -132,5 +133,3 @@ class ActiveStream {
     this.#sender?.cancel();
   }
 }
-
-type InterimFields = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 // A request that is being answered: receives the body, runs the application, and sends what it returns.
 
-import type { Client, Fetch, SendInterim } from "../../lib/client.ts";
+import type { Client, Fetch, InterimFields, SendInterim } from "../../lib/client.ts";
 import { fieldLines } from "../../lib/field-lines.ts";
 import { type BodyDecoder, ChunkedBody, SizedBody } from "./body-decoder.ts";
 import { failed, type HttpError } from "./http-errors.ts";
@@ -238,5 +238,3 @@ export class ActiveRequest implements Client {
     this.#sender?.cancel();
   }
 }
-
-type InterimFields = Readonly<Record<string, string>>;

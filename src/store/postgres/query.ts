@@ -10,13 +10,10 @@ import type { QueryResult } from "../store.ts";
 import { namedResources, readFor } from "./candidates.ts";
 import { type CollectionRow, findCollectionRows, findHeads, toCollection } from "./collections.ts";
 import { rows, type Sql } from "./connection.ts";
-import type { Versioned } from "./directory.ts";
 import { isDataError } from "./errors.ts";
 import { scanIndex, scanResources } from "./index-scan.ts";
 import { type FirstRow, headColumns, headOf } from "./row.ts";
-import { search } from "./search.ts";
-
-type VersionedResult = Versioned<QueryResult> | undefined;
+import { search, type VersionedResult } from "./search.ts";
 
 /** Returns undefined when the part was deleted. Nothing else may use the connection meanwhile. */
 export function runQuery(

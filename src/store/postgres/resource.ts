@@ -24,7 +24,7 @@ export interface Address {
   readonly id: string;
 }
 
-type VersionedResource = Versioned<Resource | Damage | undefined> | undefined;
+export type VersionedResource = Versioned<Resource | Damage | undefined> | undefined;
 
 /**
  * Returns the resources at the addresses, in the same order, with one statement per part. A damaged

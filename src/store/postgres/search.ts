@@ -13,7 +13,7 @@ import type { Versioned } from "./directory.ts";
 import { runCounted } from "./known-counts.ts";
 import { runStatement, toQueryResult } from "./statement.ts";
 
-type VersionedResult = Versioned<QueryResult> | undefined;
+export type VersionedResult = Versioned<QueryResult> | undefined;
 
 /** Answers a query that has only words, in the order of the ranks. */
 export async function search(

@@ -5,16 +5,13 @@ import type { Resource } from "../../model/resource.ts";
 import type { Damage } from "../core/stored-resource.ts";
 import type { CollectionRow } from "./collections.ts";
 import { allOrFirstError, column, rows, type Sql } from "./connection.ts";
-import type { Versioned } from "./directory.ts";
-import { resourceOrDamage } from "./resource.ts";
+import { resourceOrDamage, type VersionedResource } from "./resource.ts";
 import { type ResourceColumns, resourceColumns } from "./row.ts";
 
 /** A key in a unique index of a collection. */
 export interface UniqueAddress extends IndexEntry {
   readonly row: CollectionRow;
 }
-
-type VersionedResource = Versioned<Resource | Damage | undefined> | undefined;
 
 /** Returns the resources that have the keys, in the same order. Undefined where the part was deleted. */
 export async function findUniques(
