@@ -1,10 +1,20 @@
-// Caches the rows of collections. Each read of a part also reads its head, which shows that a row is outdated.
+// Reads collections, and caches their rows. Each read of a part also reads its head, which shows that a row is outdated.
 
-import type { Rules } from "../../model/collection.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Collection, Rules } from "../../model/collection.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Change } from "../store.ts";
-import { BatchLoader, type Load } from "./batch-loader.ts";
-import type { CollectionRow } from "./collections.ts";
+import { BatchLoader } from "./batch-loader.ts";
+import {
+  type CollectionRow,
+  currentCollections,
+  findCollectionRows,
+  findHeads,
+  type HeadState,
+  listCollections,
+  toCollection,
+} from "./collections.ts";
+import type { Pool } from "./pool.ts";
 
 /** What was read from a part, and the version of the definition in its head at that moment. */
 export interface Versioned<T> {
@@ -19,7 +29,6 @@ interface DirectoryEntry {
 }
 
 interface DirectoryOptions {
-  readonly load: Load<string, CollectionRow | undefined>;
   readonly maxInFlight: number;
   /** How long rules are returned without a look at the head. */
   readonly maxAgeMs: number;
@@ -31,14 +40,34 @@ const maxEntries = 10_000;
 const maxAttempts = 20;
 
 export class Directory {
+  readonly #pool: Pool;
   readonly #maxAgeMs: number;
-  readonly #loader: BatchLoader<string, CollectionRow | undefined>;
+  readonly #rows: BatchLoader<string, CollectionRow | undefined>;
+  readonly #heads: BatchLoader<number, HeadState | undefined>;
   readonly #entries = new Map<string, DirectoryEntry>();
   #invalidatedAt = 0;
 
-  constructor({ load, maxInFlight, maxAgeMs }: DirectoryOptions) {
+  constructor(pool: Pool, { maxInFlight, maxAgeMs }: DirectoryOptions) {
+    this.#pool = pool;
     this.#maxAgeMs = maxAgeMs;
-    this.#loader = new BatchLoader((names) => this.#load(load, names), maxInFlight);
+    this.#rows = new BatchLoader((names) => this.#load(names), maxInFlight);
+    this.#heads = new BatchLoader(
+      (parts) => pool.read((sql) => findHeads(sql, parts)),
+      maxInFlight,
+    );
+  }
+
+  collection(name: string): Promise<Collection | undefined> {
+    return this.#readHead(name, toCollection);
+  }
+
+  async collections(): Promise<readonly Collection[]> {
+    const listed = await this.#pool.read(listCollections);
+    return currentCollections(listed, (name) => this.collection(name));
+  }
+
+  rules(name: string): MaybePromise<Rules | undefined> {
+    return this.#recentRules(name) ?? this.#readHead(name, ({ rules }) => rules);
   }
 
   /** Rules are returned only after the next look at the head. */
@@ -47,7 +76,7 @@ export class Directory {
   }
 
   /** Returns the rules when they were checked recently. */
-  recentRules(name: string): Rules | undefined {
+  #recentRules(name: string): Rules | undefined {
     const entry = this.#entries.get(name);
     if (!entry || entry.checkedAt <= this.#invalidatedAt) return undefined;
     return performance.now() - entry.checkedAt < this.#maxAgeMs ? entry.row.rules : undefined;
@@ -59,7 +88,7 @@ export class Directory {
     send: (row: CollectionRow) => Promise<Versioned<T> | undefined>,
   ): Promise<T | undefined> {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const row = this.#entries.get(name)?.row ?? (await this.#loader.get(name));
+      const row = this.#entries.get(name)?.row ?? (await this.#rows.get(name));
       if (!row) return undefined;
       const readAt = performance.now();
       const found = await send(row);
@@ -72,6 +101,16 @@ export class Directory {
     throw new Outage("busy", `the collection "${name}" is changed too often`);
   }
 
+  #readHead<T>(
+    name: string,
+    toValue: (row: CollectionRow, head: HeadState) => T,
+  ): Promise<T | undefined> {
+    return this.read(name, async (row) => {
+      const head = await this.#heads.get(row.part);
+      return head && { version: head.version, value: toValue(row, head) };
+    });
+  }
+
   #confirm(row: CollectionRow, readAt: number): void {
     const entry = this.#entries.get(row.name);
     if (entry?.row === row && entry.checkedAt < readAt) entry.checkedAt = readAt;
@@ -82,11 +121,8 @@ export class Directory {
   }
 
   /** Missing collections are not cached, so that a new one is found at once. */
-  async #load(
-    load: Load<string, CollectionRow | undefined>,
-    names: readonly string[],
-  ): Promise<readonly (CollectionRow | undefined)[]> {
-    const loaded = await load(names);
+  async #load(names: readonly string[]): Promise<readonly (CollectionRow | undefined)[]> {
+    const loaded = await this.#pool.read((sql) => findCollectionRows(sql, names));
     if (this.#entries.size + names.length > maxEntries) this.#entries.clear();
     for (const row of loaded) if (row) this.#entries.set(row.name, { row, checkedAt: 0 });
     return loaded;

@@ -27,16 +27,7 @@ import {
 } from "../store.ts";
 import { Background } from "./background.ts";
 import { BatchWriter } from "./batch.ts";
-import { BatchLoader } from "./batch-loader.ts";
-import {
-  type CollectionRow,
-  currentCollections,
-  findCollectionRows,
-  findHeads,
-  type HeadState,
-  listCollections,
-  toCollection,
-} from "./collections.ts";
+import { type CollectionRow, findCollectionRows } from "./collections.ts";
 import { Connection, type Sql } from "./connection.ts";
 import { changesCachedData, Directory, type Versioned } from "./directory.ts";
 import { messageOf, outageOf } from "./errors.ts";
@@ -77,7 +68,6 @@ class PostgresStore implements Store {
   readonly #tokens: TtlCache<Token>;
   readonly #directory: Directory;
   readonly #finder: ResourceFinder;
-  readonly #heads: BatchLoader<number, HeadState | undefined>;
   readonly #background: Background;
   readonly #guard: SchemaGuard;
   #secret: Promise<string> | undefined;
@@ -95,11 +85,7 @@ class PostgresStore implements Store {
     this.#tokens = new TtlCache((hashes) => pool.read((sql) => findTokens(sql, hashes)), {
       ...{ size, maxAgeMs },
     });
-    this.#directory = new Directory({
-      load: (names) => pool.read((sql) => findCollectionRows(sql, names)),
-      ...{ maxInFlight: size, maxAgeMs },
-    });
-    this.#heads = new BatchLoader((parts) => pool.read((sql) => findHeads(sql, parts)), size);
+    this.#directory = new Directory(pool, { maxInFlight: size, maxAgeMs });
     this.#finder = new ResourceFinder(pool, this.#directory);
     this.#listener = new Listener(
       (onNotify) => Connection.open({ ...settings, onNotify }),
@@ -130,26 +116,11 @@ class PostgresStore implements Store {
     return this.#listener.listen();
   }
 
-  collection(name: string): Promise<Collection | undefined> {
-    return this.#directory.read(name, async (row) => {
-      const head = await this.#heads.get(row.part);
-      return head && { version: head.version, value: toCollection(row, head) };
-    });
-  }
-
-  async collections(): Promise<readonly Collection[]> {
-    const listed = await this.#pool.read(listCollections);
-    return currentCollections(listed, (name) => this.collection(name));
-  }
+  collection = (name: string): Promise<Collection | undefined> => this.#directory.collection(name);
+  collections = (): Promise<readonly Collection[]> => this.#directory.collections();
 
   rules(collection: string): MaybePromise<Rules | undefined> {
-    return (
-      this.#directory.recentRules(collection) ??
-      this.#directory.read(collection, async (row) => {
-        const head = await this.#heads.get(row.part);
-        return head && { version: head.version, value: row.rules };
-      })
-    );
+    return this.#directory.rules(collection);
   }
 
   find(collection: string, id: string): Promise<Resource | undefined> {

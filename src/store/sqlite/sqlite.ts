@@ -1,8 +1,6 @@
 // Implements the store on one SQLite file, with a writer thread and synchronous reads.
 
-import { availableParallelism } from "node:os";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
-import { threadUrl } from "../../lib/program.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
@@ -20,7 +18,6 @@ import type {
   BuildProgress,
   Change,
   Outcome,
-  QueryOptions,
   QueryResult,
   Range,
   ReadOptions,
@@ -28,36 +25,16 @@ import type {
   Store,
   TokenRange,
 } from "../store.ts";
-import { checkWrites, requireNewestTables } from "./check-writes.ts";
+import { checkWrites } from "./check-writes.ts";
 import { isSameState } from "./collections.ts";
-import { CommitCounter, followCommits, type MapFile } from "./commit-counter.ts";
+import { CommitCounter, followCommits } from "./commit-counter.ts";
 import { Connection } from "./connection.ts";
 import { CurrentReader } from "./current-reader.ts";
-import type { DatabaseOptions } from "./database.ts";
-import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
-import { measureFile } from "./file-metrics.ts";
-import { migrate } from "./migrate.ts";
+import { cannotOpen, openFile, openWriter } from "./open.ts";
+import { defaultReaders, type SqliteOptions } from "./options.ts";
 import { Reader, readerLimits } from "./reader.ts";
 import { ReaderPool } from "./reader-pool.ts";
-import { type Report, WriterClient } from "./writer-client.ts";
-
-export interface SqliteOptions extends DatabaseOptions, QueryOptions {
-  /** The data directory; created when it does not exist. */
-  readonly path: string;
-  /** Maps a file into memory, so that readers notice commits without a query before each read. */
-  readonly mapFile?: MapFile | undefined;
-  /** Commits in another process; then this process only reads the file. */
-  readonly committer?: Committer | undefined;
-  /** How many threads answer queries that can be long. */
-  readonly readers?: number | undefined;
-  /** A query that looks at no more index entries or resources is answered on this thread. */
-  readonly shortRows?: number | undefined;
-  /** Logs disk failures and repairs. */
-  readonly report?: Report | undefined;
-}
-
-/** The script of the writer thread, as source or built. */
-const writerScript = threadUrl("store/sqlite/writer");
+import { WriterClient } from "./writer-client.ts";
 
 /** Opens or creates the database. Rejects with a readable message when it cannot be used. */
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
@@ -85,38 +62,6 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     throw cannotOpen(file, error);
   }
 }
-
-function openWriter(file: DatabaseFile, options: SqliteOptions): WriterClient {
-  const { metrics } = options;
-  const checkpointCount = new Int32Array(new SharedArrayBuffer(4));
-  metrics?.count(
-    "restante_checkpoints_total",
-    "How often the WAL was copied into the database file.",
-    () => Atomics.load(checkpointCount, 0),
-  );
-  if (metrics) measureFile(metrics, file);
-  return new WriterClient(file, writerScript, { ...options, checkpointCount });
-}
-
-/** Creates the file when it does not exist, and migrates an old one. A process that only reads cannot. */
-async function openFile({ path, committer, report = () => undefined }: SqliteOptions) {
-  const file = prepareFile(path);
-  try {
-    if (!committer) return await migrate(finishSwap(file), report);
-    requireNewestTables(file);
-    return file;
-  } catch (error) {
-    throw cannotOpen(file, error);
-  }
-}
-
-function cannotOpen({ path }: DatabaseFile, error: unknown): Error {
-  const message = error instanceof Error ? error.message : String(error);
-  return new Error(`Cannot open ${path}: ${message}`, { cause: error });
-}
-
-/** One core is left for the event loop. */
-const defaultReaders = Math.max(1, Math.min(4, availableParallelism() - 1));
 
 class SqliteStore implements Store {
   readonly #committer: Committer;

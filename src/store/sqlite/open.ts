@@ -1,0 +1,45 @@
+// Prepares the database file, and starts the writer thread, before a store is opened.
+
+import { threadUrl } from "../../lib/program.ts";
+import { requireNewestTables } from "./check-writes.ts";
+import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
+import { measureFile } from "./file-metrics.ts";
+import { migrate } from "./migrate.ts";
+import type { SqliteOptions } from "./options.ts";
+import { WriterClient } from "./writer-client.ts";
+
+/** The script of the writer thread, as source or built. */
+const writerScript = threadUrl("store/sqlite/writer");
+
+export function openWriter(file: DatabaseFile, options: SqliteOptions): WriterClient {
+  const { metrics } = options;
+  const checkpointCount = new Int32Array(new SharedArrayBuffer(4));
+  metrics?.count(
+    "restante_checkpoints_total",
+    "How often the WAL was copied into the database file.",
+    () => Atomics.load(checkpointCount, 0),
+  );
+  if (metrics) measureFile(metrics, file);
+  return new WriterClient(file, writerScript, { ...options, checkpointCount });
+}
+
+/** Creates the file when it does not exist, and migrates an old one. A process that only reads cannot. */
+export async function openFile({
+  path,
+  committer,
+  report = () => undefined,
+}: SqliteOptions): Promise<DatabaseFile> {
+  const file = prepareFile(path);
+  try {
+    if (!committer) return await migrate(finishSwap(file), report);
+    requireNewestTables(file);
+    return file;
+  } catch (error) {
+    throw cannotOpen(file, error);
+  }
+}
+
+export function cannotOpen({ path }: DatabaseFile, error: unknown): Error {
+  const message = error instanceof Error ? error.message : String(error);
+  return new Error(`Cannot open ${path}: ${message}`, { cause: error });
+}
