@@ -35,11 +35,20 @@ export const maxPageBytes = 4 * 1024 * 1024;
 /** With filters, this many entries are read at once: most of them may be left out. */
 export const filteredEntries = 1_000;
 
-export const sizeOf = (entries: Iterable<Resource | Removal>): number => {
-  let size = 0;
-  for (const entry of entries) size += "fields" in entry ? entry.fields.length : 0;
-  return size;
-};
+/** The size of the fields, in characters. */
+export const entrySize = (entry: Resource | Removal): number =>
+  "fields" in entry ? entry.fields.length : 0;
+
+/** How many of the entries a page has room for, at least one. */
+export function fittingIn(entries: Iterable<Resource | Removal>): number {
+  let [count, bytes] = [0, 0];
+  for (const entry of entries) {
+    bytes += entrySize(entry);
+    if (count > 0 && bytes > maxPageBytes) break;
+    count++;
+  }
+  return Math.max(count, 1);
+}
 
 export const isSealed = (position: SentPosition): position is SealedPosition =>
   position !== 0 && "sealed" in position;

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
-import { nextTurn } from "../lib/turns.ts";
+import { eachInTurns, nextTurn } from "../lib/turns.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { Feed, Removal } from "../model/feed.ts";
@@ -16,17 +16,19 @@ import type { Store } from "../store/store.ts";
 import { buildQuery } from "./build-query.ts";
 import type { CollectionAccess } from "./collection-access.ts";
 import {
+  entrySize,
   type FeedPage,
   type FeedRequest,
   filteredEntries,
+  fittingIn,
   isInvalid,
   isSealed,
   maxPageBytes,
   problemOf,
   type SentPosition,
-  sizeOf,
 } from "./feed-page.ts";
 import type { ListTarget } from "./lists.ts";
+import { masksOf } from "./mask.ts";
 import { collectionNotFound, positionGone, shownChanged } from "./problems.ts";
 import { PositionSeal } from "./sealed-position.ts";
 import { wholeView } from "./view.ts";
@@ -83,43 +85,60 @@ export class Feeds {
     const view = { conditions, owner, limit, shown, shownUnfiltered };
     const { name } = collection;
     if (owner !== undefined)
-      return then(this.#readOwned(name, request.since, owner, view), (page) =>
+      return then(this.#readOwned(target, request.since, owner, view), (page) =>
         page instanceof Problem ? page : withMasks(page, access),
       );
     if (isSealed(request.since)) return positionGone;
-    return then(this.#read(name, request.since, view), (reached) =>
+    const reading = hidesFields(target.rules)
+      ? this.#readOn(target, request.since, view)
+      : this.#read(name, request.since, view);
+    return then(reading, (reached) =>
       reached instanceof Problem
         ? reached
         : { ...reached, next: writeFeedPosition(reached.position), isWhole: true },
     );
   }
 
-  /** Reads on to one entry more than the page has, so that `isMore` does not show the changes of others. */
   async #readOwned(
-    name: string,
+    target: ListTarget,
     sent: SentPosition,
     owner: string,
     view: FeedView,
   ): Promise<FeedPage | Problem> {
-    const seal = await this.#seal.of(name, owner);
+    const seal = await this.#seal.of(target.collection.name, owner);
     const since = isSealed(sent) ? readFeedPosition(seal.open(sent) ?? "") : sent;
     if (since === undefined || (since !== 0 && !isSealed(sent))) return positionGone;
+    const reached = await this.#readOn(target, since, view);
+    if (reached instanceof Problem) return reached;
+    return { ...reached, next: seal.close(writeFeedPosition(reached.position)), isWhole: false };
+  }
+
+  /**
+   * Reads on to one entry more than the page has, so that neither `isMore` nor the size of the page
+   * shows the changes of others or hidden fields.
+   */
+  async #readOn(
+    { collection: { name }, rules }: ListTarget,
+    since: FeedPosition | 0,
+    view: FeedView,
+  ): Promise<Reached | Problem> {
+    const mask = masksOf(rules).whole;
     const entries: (Resource | Removal)[] = [];
     for (let position: FeedPosition | 0 = since; ; ) {
       const limit = view.limit + 1 - entries.length;
       const reached: Reached | Problem = await this.#read(name, position, { ...view, limit });
       if (reached instanceof Problem) return reached;
-      entries.push(...reached.entries);
+      await eachInTurns(reached.entries, entrySize, (entry) => {
+        entries.push("kind" in entry ? entry : mask.shownOf(entry));
+      });
       ({ position } = reached);
-      const { collection } = reached;
-      const isFull = reached.isMore && sizeOf(entries) > maxPageBytes;
-      const isMore = entries.length > view.limit || isFull;
+      const count = Math.min(view.limit, fittingIn(entries));
+      const isMore = entries.length > count;
       if (isMore || !reached.isMore) {
-        const page = entries.slice(0, view.limit);
+        const page = entries.slice(0, count);
         const last = page.at(-1);
         if (isMore && last) position = { ...position, revision: last.revision, time: timeOf(last) };
-        const next = seal.close(writeFeedPosition(position));
-        return { collection, entries: page, next, isMore, isWhole: false };
+        return { collection: reached.collection, entries: page, position, isMore };
       }
       // Other requests get a turn.
       await nextTurn();

@@ -6,7 +6,7 @@ import { grantsOf, hasRules } from "../model/access/grant.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { projectionOf } from "../model/query/projection.ts";
-import { type Renderer, rendererOf, viewVersion } from "../model/render.ts";
+import { type Renderer, rendererOf, viewVersion, visibleOf } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
 import { type BoundGrant, isNamed } from "./view.ts";
 
@@ -20,7 +20,8 @@ export class Mask {
   readonly isForAdmin: boolean;
   /** The grants with these fields, as bits. Undefined where the validator may show the revision. */
   readonly #bits: number | undefined;
-  #projectFields: ((fields: string) => string) | undefined;
+  /** Returns the fields that are shown; undefined when all are. */
+  readonly #shownFields: ((fields: string) => string) | undefined;
 
   constructor(masks: Masks, fields: Mask["fields"], bits: number | undefined, isForAdmin = false) {
     this.#masks = masks;
@@ -29,6 +30,7 @@ export class Mask {
     this.isForAdmin = isForAdmin;
     const whole = rendererOf(masks.rules);
     const project = fields && projectionOf(["createdAt", ...fields]);
+    this.#shownFields = shownFieldsOf(visibleOf(masks.rules), fields);
     this.render = project ? (resource, url) => project(whole(resource, url)) : whole;
   }
 
@@ -43,9 +45,8 @@ export class Mask {
 
   /** The resource with the fields that are shown, and no others. */
   shownOf(resource: Resource): Resource {
-    if (this.fields === undefined) return resource;
-    this.#projectFields ??= projectionOf(this.fields);
-    return { ...resource, fields: this.#projectFields(resource.fields) };
+    if (this.#shownFields === undefined) return resource;
+    return { ...resource, fields: this.#shownFields(resource.fields) };
   }
 
   shows(field: string): boolean {
@@ -73,6 +74,14 @@ export class Mask {
     const [, bits] = keyedValidator.exec(text) ?? [];
     return bits !== undefined && this.#masks.at(parseInt(bits, 36))?.validator(resource) === text;
   }
+}
+
+type TextChange = (fields: string) => string;
+
+/** Removes the write-only fields, and then those that the caller is not shown. */
+function shownFieldsOf(visible: TextChange | undefined, fields: Mask["fields"]) {
+  const project = fields && projectionOf(fields);
+  return visible && project ? (text: string) => project(visible(text)) : (visible ?? project);
 }
 
 const keyedValidator = /^v([0-9a-z]{1,4})_/;

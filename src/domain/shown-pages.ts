@@ -1,8 +1,9 @@
-// Reads large pages for callers from whom fields are hidden: only what is shown counts for the size of a page.
+// Reads large pages of which fields are hidden: only what is shown counts for the size of a page.
 
 import { eachInTurns } from "../lib/turns.ts";
 import { pageLimits, shortPageBytes } from "../model/query/list-request.ts";
 import type { Query } from "../model/query/query.ts";
+import { hidesFields } from "../model/render.ts";
 import { type Resource, sizeOf } from "../model/resource.ts";
 import type { QueryResult, Range, ReadOptions, Slice, Store } from "../store/store.ts";
 import type { CollectionAccess } from "./collection-access.ts";
@@ -14,7 +15,7 @@ export const needsShown = (
   resources: readonly Resource[],
   isCut = false,
 ): boolean =>
-  access.view("read").hidesFields &&
+  (access.view("read").hidesFields || hidesFields(access.rules)) &&
   (isCut || resources.reduce((sum, each) => sum + sizeOf(each), 0) > shortPageBytes);
 
 /** A page that has only what the caller is shown. */

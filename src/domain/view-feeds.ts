@@ -24,12 +24,12 @@ import {
   type FeedPage,
   type FeedRequest,
   filteredEntries,
+  fittingIn,
   isInvalid,
   isSealed,
   maxPageBytes,
   problemOf,
   type SentPosition,
-  sizeOf,
 } from "./feed-page.ts";
 import type { ListTarget } from "./lists.ts";
 import type { Mask } from "./mask.ts";
@@ -203,17 +203,6 @@ function shownOf(
   const shown = mask.shownOf(entry);
   masks.set(shown, mask);
   return shown;
-}
-
-/** How many of the entries a page has room for, at least one. */
-function fittingIn(entries: Iterable<Resource | Removal>): number {
-  let [count, bytes] = [0, 0];
-  for (const entry of entries) {
-    bytes += sizeOf([entry]);
-    if (count > 0 && bytes > maxPageBytes) break;
-    count++;
-  }
-  return Math.max(count, 1);
 }
 
 function unknownResource(): never {

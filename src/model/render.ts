@@ -12,12 +12,13 @@ export type Renderer = (resource: Resource, collectionUrl: string) => string;
 
 /** How the resources of a collection are shown. */
 interface ResourceView {
-  readonly hidesFields: boolean;
+  /** Returns the fields without the write-only ones; undefined when there are none. */
+  readonly visible: ((fields: string) => string) | undefined;
   readonly render: Renderer;
 }
 
 const openView: ResourceView = {
-  hidesFields: false,
+  visible: undefined,
   render: (resource, collectionUrl) =>
     resource.files === undefined
       ? represent(resource)
@@ -28,7 +29,7 @@ const openView: ResourceView = {
 };
 
 const hidingView = (validator: ResourceValidator): ResourceView => ({
-  hidesFields: true,
+  visible: (fields) => validator.visible(fields),
   render: (resource, collectionUrl) => {
     const whole = withFileMembers(resource.fields, resource, collectionUrl);
     return represent({ ...resource, fields: validator.visible(whole) });
@@ -132,8 +133,12 @@ function withoutMember(view: string, name: string): string {
   return writeTree(tree);
 }
 
+/** Returns what removes the fields that the schema hides from everyone; undefined when it hides none. */
+export const visibleOf = (rules: Rules | undefined): ResourceView["visible"] =>
+  viewOf(rules).visible;
+
 /** Whether the schema hides fields from everyone. */
-export const hidesFields = (rules: Rules): boolean => viewOf(rules).hidesFields;
+export const hidesFields = (rules: Rules | undefined): boolean => visibleOf(rules) !== undefined;
 
 /** Changes when another definition may hide other fields; 0 when nothing is hidden. */
 export const viewVersion = (rules: Rules | undefined): number =>
