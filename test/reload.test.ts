@@ -23,7 +23,7 @@ let running: ServerProcess;
 let ask: SendRequest;
 beforeEach(async () => {
   cwd = await mkdtemp(join(tmpdir(), "restante-reload-"));
-  for (const folder of ["rules", "deeds"]) await mkdir(join(cwd, folder));
+  for (const folder of ["rules", "handlers"]) await mkdir(join(cwd, folder));
 });
 afterEach(async () => {
   running.signal("SIGKILL");
@@ -33,10 +33,10 @@ afterEach(async () => {
 
 const write = (path: string, text: string) => writeFile(join(cwd, path), text);
 const settle = (values: object) =>
-  write("restante.json", JSON.stringify({ collections: "rules", actions: "deeds", ...values }));
+  write("restante.json", JSON.stringify({ collections: "rules", actions: "handlers", ...values }));
 const action = (result: string, before = "") =>
   write(
-    "deeds/ring.ts",
+    "handlers/ring.ts",
     `${before}export const description = "x", input = {}, run = () => ${result};`,
   );
 
@@ -108,7 +108,7 @@ describe("--watch", () => {
       await open("--watch");
       await save(
         "restante.json",
-        '{"corsOrigins": "*", "actions": "deeds", "collections": "later"}',
+        '{"corsOrigins": "*", "actions": "handlers", "collections": "later"}',
       );
       await until(() => running.stdout().includes("cannot read the folder"));
       assert.equal(await allowedOrigin(), null);
@@ -126,7 +126,7 @@ describe("--watch", () => {
       assert.equal(await ring(), "1");
       await action("2");
       await until(async () => (await ring()) === "2");
-      await rm(join(cwd, "deeds/ring.ts"));
+      await rm(join(cwd, "handlers/ring.ts"));
       await until(async () => (await ask("/-/actions/ring", json("POST", {}))).status === 404);
     },
   );
@@ -208,7 +208,7 @@ for (const workers of onLinux ? [1, 2] : [1]) {
       await write("rules/orders.json", '{"schema":');
       await action("", "let x: number = ;\n");
       const folders = JSON.parse((await reload()).body);
-      for (const word of ["rules/people.json", "rules/orders.json", "deeds/ring.ts:1"])
+      for (const word of ["rules/people.json", "rules/orders.json", "handlers/ring.ts:1"])
         assert.ok(folders.detail.includes(word), `${word}: ${folders.detail}`);
       assert.deepEqual(new Set(await everywhere(allowedOrigin)), new Set([null]));
       assert.deepEqual(new Set(await everywhere(ring)), new Set(["1"]));
@@ -219,12 +219,12 @@ for (const workers of onLinux ? [1, 2] : [1]) {
       await settle({ corsOrigins: "*" });
       await rm(join(cwd, "rules/orders.json"));
       await write("rules/people.json", "{}");
-      await write("deeds/_tone.ts", "export const other = 1;");
+      await write("handlers/_tone.ts", "export const other = 1;");
       await action("tone", 'import { tone } from "./_tone.ts";\n');
       assert.equal((await reload()).status, 409);
-      await write("deeds/_tone.ts", "export const tone: number = 3;");
+      await write("handlers/_tone.ts", "export const tone: number = 3;");
       assert.equal((await reload()).status, 200, "it is repaired");
-      await write("deeds/_tone.ts", "export const tone: number = 4;");
+      await write("handlers/_tone.ts", "export const tone: number = 4;");
       assert.equal((await reload()).status, 200);
       assert.deepEqual(new Set(await everywhere(ring)), new Set(["4"]));
     });

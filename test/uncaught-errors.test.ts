@@ -74,9 +74,9 @@ describe("a server whose reload brings the first actions", () => {
     );
     try {
       const before = onLinux ? await childrenOf(pid) : [];
-      mkdirSync(join(cwd, "some deeds"));
-      writeFileSync(join(cwd, "some deeds/fail.mjs"), failing);
-      writeFileSync(join(cwd, "restante.json"), '{ "actions": "some deeds" }');
+      mkdirSync(join(cwd, "some actions"));
+      writeFileSync(join(cwd, "some actions/fail.mjs"), failing);
+      writeFileSync(join(cwd, "restante.json"), '{ "actions": "some actions" }');
       const post = (path: string, body?: string) =>
         fetch(url + path, { method: "POST", headers, ...(body && { body }) });
       assert.equal((await post("/-/settings")).status, 200);

@@ -16,11 +16,11 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 describe("the state of watched files", () => {
   it("changes with a file, also in a folder that a link leads to", () => {
     mkdirSync(join(folder, "other"));
-    mkdirSync(join(folder, "deeds"));
-    symlinkSync(join(folder, "other"), join(folder, "deeds/linked"));
-    const before = stateOf([join(folder, "deeds")]);
+    mkdirSync(join(folder, "handlers"));
+    symlinkSync(join(folder, "other"), join(folder, "handlers/linked"));
+    const before = stateOf([join(folder, "handlers")]);
     writeFileSync(join(folder, "other/a.ts"), "1");
-    assert.notEqual(stateOf([join(folder, "deeds")]), before);
+    assert.notEqual(stateOf([join(folder, "handlers")]), before);
   });
 
   it("has a link that leads to itself, to nothing, or back to its folder", () => {

@@ -48,8 +48,8 @@ export function connect(lasting: Lasting, config: Config, loaded: readonly Actio
   const options = { clock, maxBytes, base, memory, maxCascade, fileLimits };
   const writes = new Writes(store, access, uploads, options);
   const rights = new Rights(store, clock, access, resources, writes);
-  const actions = new Actions(loaded, (errand, thrown) =>
-    log.error({ ...errand, err: thrown }, "an action failed after its deadline"),
+  const actions = new Actions(loaded, (details, thrown) =>
+    log.error({ ...details, err: thrown }, "an action failed after its deadline"),
   );
   const services: Services = {
     ...pick(lasting),

@@ -52,7 +52,7 @@ async function tabTo(page: Page, role: string, name: string): Promise<void> {
 }
 
 /** What the walk does, by keys or by a pointer. */
-interface Hands {
+interface InputDevice {
   filter(page: Page): Promise<void>;
   sortByAge(page: Page): Promise<void>;
   search(page: Page, text: string): Promise<void>;
@@ -63,7 +63,7 @@ interface Hands {
   exportCsv(page: Page): Promise<void>;
 }
 
-const keys: Hands = {
+const keys: InputDevice = {
   async filter(page) {
     await page.keyboard.press("f");
     await page.locator("select:focus").waitFor();
@@ -113,7 +113,7 @@ const keys: Hands = {
   },
 };
 
-const pointer: Hands = {
+const pointer: InputDevice = {
   async filter(page) {
     await page.getByRole("button", { name: "Add filter" }).click();
     await page.getByLabel("Field").selectOption("age");
@@ -152,38 +152,43 @@ const pointer: Hands = {
 };
 
 /** Finds, sorts and searches; edits; changes two; deletes and takes it back; exports; comes back to the view. */
-async function walk(page: Page, app: TestApp, collection: string, hands: Hands): Promise<void> {
+async function walk(
+  page: Page,
+  app: TestApp,
+  collection: string,
+  device: InputDevice,
+): Promise<void> {
   await cell(page, "Ada").waitFor();
-  await hands.filter(page);
+  await device.filter(page);
   await hashIs(page, `#/c/${collection}?age[gte]=30`);
   await page.getByText("3 of 4 resources").waitFor();
-  await hands.sortByAge(page);
+  await device.sortByAge(page);
   await hashIs(page, `#/c/${collection}?age[gte]=30&sort=-age`);
   await firstName(page, "Cyd");
-  await hands.search(page, "dan");
+  await device.search(page, "dan");
   await page.getByText("1 of 4 resources").waitFor();
-  await hands.search(page, "");
+  await device.search(page, "");
   await hashIs(page, `#/c/${collection}?age[gte]=30&sort=-age`);
   await page.getByText("3 of 4 resources").waitFor();
-  await hands.edit(page, "71");
+  await device.edit(page, "71");
   await cell(page, "71").waitFor();
   await expectAccessible(page);
   await expectNoSidewaysScroll(page);
-  await hands.select(page);
+  await device.select(page);
   await page.getByText("2 selected").waitFor();
-  await hands.press(page, "Edit a field");
-  await hands.fillField(page);
+  await device.press(page, "Edit a field");
+  await device.fillField(page);
   await page.getByText("Changed 2 resources.").waitFor();
-  await hands.press(page, "Delete");
+  await device.press(page, "Delete");
   await page.getByText("Deleted 2 resources.").waitFor();
   await expectAccessible(page);
   const held = page.locator(".notice.held");
-  if (hands === keys) await page.keyboard.press("Control+z");
+  if (device === keys) await page.keyboard.press("Control+z");
   else await held.getByRole("button", { name: "Undo" }).click();
   await held.waitFor({ state: "detached" });
   assert.equal(await app.total(collection), 4);
   const download = page.waitForEvent("download");
-  await hands.exportCsv(page);
+  await device.exportCsv(page);
   const saved = await readFile(await (await download).path(), "utf8");
   assert.match(saved, /^id,name,age,updatedAt\r\n[^,]+,Zoe,71,[^,]+\r\n[^,]+,Zoe,41,/);
   await page.reload();
@@ -199,10 +204,10 @@ describe("a walk through a grid", { skip }, () => {
     ["phone-keys", keys, phone, "dark"],
     ["phone-finger", pointer, phone, "light"],
   ] as const;
-  for (const [name, hands, size, colorScheme] of walks)
+  for (const [name, device, size, colorScheme] of walks)
     it(`${name}, ${colorScheme}`, async () => {
       const page = await test.open(`#/c/${name}`, { ...size, colorScheme, acceptDownloads: true });
-      await walk(page, test.app, name, hands);
+      await walk(page, test.app, name, device);
       await page.context().close();
     });
 });

@@ -1,4 +1,4 @@
-// Uploads in the console over a weak line: a server that is killed, a connection that is cut, a cancel, and files that are not accepted.
+// Uploads in the console over a connection that fails: a server that is killed, a connection that is cut, a cancel, and files that are not accepted.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -10,7 +10,7 @@ import type { Page } from "playwright-core";
 import { newSecret } from "../../src/model/token.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { desktop, expectAccessible, phone, skip, useBrowser } from "./console.ts";
-import { WeakLine } from "./weak-line.ts";
+import { TestProxy } from "./test-proxy.ts";
 
 const admin = newSecret();
 const megabyte = 1_000_000;
@@ -24,11 +24,11 @@ const definition = {
   },
 };
 
-describe("uploads over a weak line", { skip }, () => {
+describe("uploads over a connection that fails", { skip }, () => {
   const openPage = useBrowser();
   let cwd: string;
   let server: ServerProcess;
-  let line: WeakLine;
+  let proxy: TestProxy;
   let url: string;
 
   const serve = () =>
@@ -45,15 +45,15 @@ describe("uploads over a weak line", { skip }, () => {
   before(async () => {
     cwd = await mkdtemp(join(tmpdir(), "restante-uploads-"));
     server = await serve();
-    line = new WeakLine(server.port);
-    url = await line.open();
+    proxy = new TestProxy(server.port);
+    url = await proxy.open();
     const put = (path: string, body: object) =>
       request(path, { method: "PUT", body: JSON.stringify(body) });
     await put("/-/collections/films", definition);
     for (const id of ["killed", "cut", "cancelled", "several"]) await put(`/films/${id}`, {});
   });
   after(async () => {
-    line?.close();
+    proxy?.close();
     server?.signal("SIGKILL");
     await server?.ended;
     await rm(cwd, { recursive: true });
@@ -79,7 +79,7 @@ describe("uploads over a weak line", { skip }, () => {
 
   it("go on where they were when the server was killed and is started again", async () => {
     const page = await openFiles("killed");
-    const held = line.holdAfter(9 * megabyte);
+    const held = proxy.holdAfter(9 * megabyte);
     await choose(page, whole);
     await held;
     server.signal("SIGKILL");
@@ -87,13 +87,13 @@ describe("uploads over a weak line", { skip }, () => {
     await page.getByText("The server does not answer. What you see may be old").waitFor();
     await bar(page).waitFor();
     await expectAccessible(page);
-    line.cut();
-    const before = line.sent;
+    proxy.cut();
+    const before = proxy.sent;
     server = await serve();
-    line.port = server.port;
+    proxy.port = server.port;
     await fileCard(page, "film.mp4").waitFor();
     assert.deepEqual(await stored("killed"), [["film.mp4", digest]]);
-    assert.ok(line.sent - before < 3 * megabyte, "what has arrived is not sent again");
+    assert.ok(proxy.sent - before < 3 * megabyte, "what has arrived is not sent again");
     await page.context().close();
   });
 
@@ -101,10 +101,10 @@ describe("uploads over a weak line", { skip }, () => {
     const page = await openFiles("cut", { ...phone, colorScheme: "dark" });
     await page.locator(".file-drop").waitFor();
     for (const bytes of [1, 2 * megabyte, 5 * megabyte]) {
-      const held = line.holdAfter(bytes);
+      const held = proxy.holdAfter(bytes);
       if (bytes === 1) await choose(page, whole);
       await held;
-      line.cut();
+      proxy.cut();
     }
     await fileCard(page, "film.mp4").waitFor();
     assert.deepEqual(await stored("cut"), [["film.mp4", digest]]);
@@ -113,12 +113,12 @@ describe("uploads over a weak line", { skip }, () => {
 
   it("are cancelled by a button, also on the server", async () => {
     const page = await openFiles("cancelled");
-    const held = line.holdAfter(3 * megabyte);
+    const held = proxy.holdAfter(3 * megabyte);
     await choose(page, whole);
     await held;
     const deleted = page.waitForResponse((response) => response.request().method() === "DELETE");
     await page.getByRole("button", { name: "Cancel the upload of film.mp4" }).press("Enter");
-    line.release();
+    proxy.release();
     assert.equal((await deleted).status(), 204);
     await bar(page).waitFor({ state: "detached" });
     assert.deepEqual(await stored("cancelled"), undefined);

@@ -12,16 +12,16 @@ import {
   skip,
   useConsole,
 } from "./console.ts";
-import { type Hands, keyboard, mouse } from "./hands.ts";
+import { type InputDevice, keyboard, mouse } from "./input-device.ts";
 
-/** A short run has each hand and each size once, a long run all of them. */
+/** A short run has each device and each size once, a long run all of them. */
 const walks = [
-  { hands: mouse, hand: "mouse", size: desktop, on: "desktop" },
-  { hands: keyboard, hand: "keyboard", size: phone, on: "phone" },
+  { device: mouse, deviceName: "mouse", size: desktop, on: "desktop" },
+  { device: keyboard, deviceName: "keyboard", size: phone, on: "phone" },
   ...(isLong
     ? [
-        { hands: mouse, hand: "mouse", size: phone, on: "phone" },
-        { hands: keyboard, hand: "keyboard", size: desktop, on: "desktop" },
+        { device: mouse, deviceName: "mouse", size: phone, on: "phone" },
+        { device: keyboard, deviceName: "keyboard", size: desktop, on: "desktop" },
       ]
     : []),
 ] as const;
@@ -70,14 +70,14 @@ describe("walks through the console", { skip }, () => {
     await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
   };
 
-  for (const [n, { hands, hand, size, on }] of walks.entries()) {
-    const start = async (address: string): Promise<{ page: Page; me: Hands }> => {
+  for (const [n, { device, deviceName, size, on }] of walks.entries()) {
+    const start = async (address: string): Promise<{ page: Page; me: InputDevice }> => {
       const page = await test.open(address, size);
-      return { page, me: hands(page) };
+      return { page, me: device(page) };
     };
     const people = `people${n}`;
 
-    it(`changes a resource with the ${hand} on a ${on}`, async () => {
+    it(`changes a resource with the ${deviceName} on a ${on}`, async () => {
       const { page, me } = await start(`#/c/${people}/-/new`);
       const panel = page.locator(".resource");
       await panel.getByRole("textbox", { name: "name" }).waitFor();
@@ -102,7 +102,7 @@ describe("walks through the console", { skip }, () => {
       await me.press(panel.getByRole("button", { name: "More for this resource" }));
       await page.getByRole("menuitem", { name: "Delete" }).waitFor();
       await look(page);
-      if (hand === "mouse") await page.getByRole("menuitem", { name: "Delete" }).click();
+      if (deviceName === "mouse") await page.getByRole("menuitem", { name: "Delete" }).click();
       else {
         await page.keyboard.press("ArrowUp");
         await page.keyboard.press("Enter");
@@ -112,7 +112,7 @@ describe("walks through the console", { skip }, () => {
       await me.press(held.getByRole("button", { name: "Undo" }));
       await panel.getByRole("heading", { name: "My Bob" }).waitFor();
       await go(page, `#/c/${people}/${id}/files`);
-      await me.give(
+      await me.dropFile(
         panel.locator(".file-drop"),
         panel.getByRole("button", { name: "Choose files" }),
         {
@@ -124,7 +124,7 @@ describe("walks through the console", { skip }, () => {
       await page.context().close();
     });
 
-    it(`imports files with the ${hand} on a ${on}`, async () => {
+    it(`imports files with the ${deviceName} on a ${on}`, async () => {
       const { page, me } = await start(`#/c/${people}/-/import`);
       for (const [format, text] of Object.entries(files)) {
         const file = {
@@ -132,7 +132,7 @@ describe("walks through the console", { skip }, () => {
           mimeType: "text/plain",
           buffer: Buffer.from(text),
         };
-        await me.give(page.locator(".drop"), page.locator(".drop input"), file);
+        await me.dropFile(page.locator(".drop"), page.locator(".drop input"), file);
         await button(page, "Try without writing").waitFor();
         if (format === "csv") await me.press(page.getByLabel("Import Notes"));
         await me.press(button(page, "Try without writing"));
@@ -148,7 +148,7 @@ describe("walks through the console", { skip }, () => {
       await page.context().close();
     });
 
-    it(`designs, tries rules and operates with the ${hand} on a ${on}`, async () => {
+    it(`designs, tries rules and operates with the ${deviceName} on a ${on}`, async () => {
       const { page, me } = await start(`#/c/books${n}/-/definition`);
       await me.press(button(page, /^Suggest a schema/));
       await me.press(page.getByLabel("pages is required"));

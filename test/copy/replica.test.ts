@@ -32,8 +32,8 @@ import { newSeed, runs } from "../seeds.ts";
 import { enginePairs } from "../short-run.ts";
 import {
   all,
+  create,
   define,
-  found,
   idsFrom,
   once,
   put,
@@ -251,7 +251,7 @@ for (const [name, on] of Object.entries(engines))
         on(async (target) => {
           const ids = idsFrom(200);
           await within(source.open(), async (store) => {
-            await store.commit([found(), ...ids.map((id) => put(id))]);
+            await store.commit([create(), ...ids.map((id) => put(id))]);
             await store.commit(ids.slice(10, 20).map((id) => remove(id)));
             await copyRound(source.source, target);
             await store.commit(ids.slice(0, 140).map((id) => remove(id)));
@@ -265,7 +265,7 @@ for (const [name, on] of Object.entries(engines))
       on((source) =>
         on(async (target) => {
           await within(source.open(), (store) =>
-            store.commit([found(), all([put("a")], once("k"))]).then(() => {}),
+            store.commit([create(), all([put("a")], once("k"))]).then(() => {}),
           );
           await copyRound(source.source, target, async ({ snapshot, replica, rows }) => {
             const erased: Snapshot = {
@@ -323,7 +323,7 @@ for (const [name, on] of Object.entries(engines))
         on((other) =>
           on(async (target) => {
             for (const each of [source, other])
-              await within(each.open(), (store) => store.commit([found("people")]).then(() => {}));
+              await within(each.open(), (store) => store.commit([create("people")]).then(() => {}));
             await copyRound(source.source, target);
             await assert.rejects(copyRound(other.source, target), CannotLoad);
             await copyRound(source.source, target, finishCopy);
@@ -337,7 +337,7 @@ for (const [name, on] of Object.entries(engines))
       on((source) =>
         on(async (target) => {
           await within(source.open(), (store) =>
-            store.commit([found(), put("a"), put("b")]).then(() => {}),
+            store.commit([create(), put("a"), put("b")]).then(() => {}),
           );
           await copyRound(source.source, target, async (copy) => {
             const [things] = copy.snapshot.collections;

@@ -16,7 +16,7 @@ import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, runs } from "../seeds.ts";
 import { itLong, itOn } from "../short-run.ts";
-import { define, found, idsFrom, put } from "../store/contract/change-helpers.ts";
+import { create, define, idsFrom, put } from "../store/contract/change-helpers.ts";
 import { batch, Sequence } from "../store/contract/random-sequences.ts";
 import { followDefinitions } from "../store/entries-follow.ts";
 
@@ -99,7 +99,7 @@ for (const engine of ["sqlite", "postgres"] as const)
         try {
           const fields = (n: number) => JSON.stringify({ n, t: `word${n} other`, u: n % 50 });
           const rows = idsFrom(2_000).map((id, n) => put(id, { fields: fields(n) }));
-          await store.commit([found(), ...rows]);
+          await store.commit([create(), ...rows]);
           const definitions = [
             '{"indexed":["n","t"],"searchable":["t"]}',
             '{"indexed":["n",["t","n"]],"unique":["n"]}',

@@ -12,7 +12,7 @@ import type { Config } from "../../src/server/config.ts";
 import { openExaminer } from "../../src/server/open-repair.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { start } from "../process.ts";
-import { found, put } from "../store/contract/change-helpers.ts";
+import { create, put } from "../store/contract/change-helpers.ts";
 import { withSql } from "./damage.ts";
 
 const storedAt = Date.UTC(2026, 10, 1);
@@ -22,7 +22,7 @@ async function inFolder(test: (config: Config) => Promise<void>): Promise<void> 
   const data = await mkdtemp(join(tmpdir(), "restante-"));
   try {
     const store = await openSqlite({ path: data });
-    await store.commit([found("things", storedAt), put("a", { at: storedAt })]);
+    await store.commit([create("things", storedAt), put("a", { at: storedAt })]);
     await store.close();
     await test({ data } as Config);
   } finally {

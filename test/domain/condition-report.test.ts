@@ -8,7 +8,7 @@ import { ConditionReporter } from "../../src/domain/rights/condition-report.ts";
 import { system } from "../../src/model/principal.ts";
 import { queryableFieldsOf } from "../../src/model/query/queryable.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
-import { define, found, put } from "../store/contract/change-helpers.ts";
+import { create, define, put } from "../store/contract/change-helpers.ts";
 import { inDirectory } from "../store/sqlite/test-directory.ts";
 
 const posts = JSON.stringify({ references: { project: { collection: "projects" } } });
@@ -18,7 +18,7 @@ it("a report shows what it finds in a collection that must be read first", () =>
   inDirectory(async (path) => {
     const store = await openSqlite({ path });
     const fields = '{"owner":"ann"}';
-    await store.commit([found("projects"), put("p", { fields, collection: "projects" })]);
+    await store.commit([create("projects"), put("p", { fields, collection: "projects" })]);
     await store.commit([define(posts), put("a", { fields: '{"project":"p"}' })]);
     // As on Postgres, where what is known is forgotten after a second.
     const related = new RelatedCollections(

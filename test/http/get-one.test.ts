@@ -41,12 +41,12 @@ describe("GET /{collection}/{id}", () => {
   });
 
   it("returns what was acknowledged just before, every time", async () => {
-    const deeds = Array.from({ length: 50 }, async (_, n) => {
+    const rounds = Array.from({ length: 50 }, async (_, n) => {
       const made = await app.post("people", { n });
       const read = await app.request(`/people/${made.id}`);
       assert.deepEqual(await read.json(), made);
     });
-    await Promise.all(deeds);
+    await Promise.all(rounds);
   });
 
   it("decodes an id exactly once", async () => {

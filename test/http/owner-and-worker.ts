@@ -11,8 +11,8 @@ export async function startOwnerAndWorker(
   log?: Log,
 ): Promise<readonly [TestApp, TestApp]> {
   const owner = await startApp(config, log);
-  const committer: RemoteCommitter = new RemoteCommitter((errand) => {
-    void runCommitRequest(owner.writer, errand).then((result) => committer.receive(result));
+  const committer: RemoteCommitter = new RemoteCommitter((request) => {
+    void runCommitRequest(owner.writer, request).then((result) => committer.receive(result));
   });
   return [await startApp(config, log, committer), owner];
 }

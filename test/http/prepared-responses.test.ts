@@ -212,8 +212,8 @@ describe("prepared responses, on a server and a worker of one store", () => {
     folder = await mkdtemp(join(tmpdir(), "restante-"));
     const config = { data: join(folder, "data"), adminToken };
     const owner = await startApp(config);
-    const committer: RemoteCommitter = new RemoteCommitter(async (errand) => {
-      committer.receive(await runCommitRequest(owner.writer, errand));
+    const committer: RemoteCommitter = new RemoteCommitter(async (request) => {
+      committer.receive(await runCommitRequest(owner.writer, request));
     });
     // The worker stops first.
     apps = [await startApp(config, undefined, committer), owner];

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { entriesOf, indexPlanOf } from "../../src/model/query/index-plan.ts";
 import type { Change, Store } from "../../src/store/store.ts";
-import { all, define, found, idsFrom, remove } from "./contract/change-helpers.ts";
-import { keep } from "./contract/query-helpers.ts";
+import { all, create, define, idsFrom, remove } from "./contract/change-helpers.ts";
+import { putJson } from "./contract/query-helpers.ts";
 
 /** Reads all entries of a database, as `[field, key]`, in the order of its index. */
 type ReadEntries = () => Promise<readonly (readonly [field: string, key: string])[]>;
@@ -15,7 +15,7 @@ const schema = {
 const dated = { properties: { ...schema.properties, at: { type: "string", format: "date" } } };
 
 const row = (id: string, s: unknown, n: unknown) =>
-  keep(id, { s, n, at: "2026-01-02", lines: [{ sku: s }, { sku: id }, { sku: id }] });
+  putJson(id, { s, n, at: "2026-01-02", lines: [{ sku: s }, { sku: id }, { sku: id }] });
 
 /** Each takes the place of the one before it. */
 const definitions: readonly object[] = [
@@ -56,7 +56,7 @@ export async function followDefinitions(
   store: Store,
   assertSame: (definition: object) => Promise<void>,
 ): Promise<void> {
-  await store.commit([found(), ...idsFrom(20, "old").map((id, n) => row(id, `s${n % 3}`, n))]);
+  await store.commit([create(), ...idsFrom(20, "old").map((id, n) => row(id, `s${n % 3}`, n))]);
   for (const definition of definitions) {
     const [outcome] = await store.commit([define(JSON.stringify(definition))]);
     assert.equal(outcome?.kind, "done");

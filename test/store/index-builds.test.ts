@@ -13,7 +13,7 @@ import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { BuildProgress, Change, Store } from "../../src/store/store.ts";
 import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
 import { itOn } from "../short-run.ts";
-import { define, found, kinds, put, remove } from "./contract/change-helpers.ts";
+import { create, define, kinds, put, remove } from "./contract/change-helpers.ts";
 import { ask, by, is, wordsLike } from "./contract/query-helpers.ts";
 import { TestDatabases } from "./postgres/test-databases.ts";
 import { inDirectory, startChild } from "./sqlite/test-directory.ts";
@@ -60,7 +60,7 @@ const things = (from = 0, to = count): readonly Change[] =>
   });
 
 async function fill(store: Store, to = count): Promise<void> {
-  await store.commit([found()]);
+  await store.commit([create()]);
   for (let from = 0; from < to; from += 1_000) await store.commit(things(from, from + 1_000));
 }
 

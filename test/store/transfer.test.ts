@@ -25,7 +25,7 @@ import {
 import fc from "../fast-check.ts";
 import { newSeed, runs } from "../seeds.ts";
 import { enginePairs } from "../short-run.ts";
-import { define, found, idsFrom, put, remove, token } from "./contract/change-helpers.ts";
+import { create, define, idsFrom, put, remove, token } from "./contract/change-helpers.ts";
 import { batch, Sequence } from "./contract/random-sequences.ts";
 import { TestDatabases } from "./postgres/test-databases.ts";
 
@@ -188,7 +188,7 @@ for (const [name, on] of Object.entries(engines))
           await within(source.open(), async (store) => {
             await store.commit([define('{"indexed":["of"]}'), ...idsFrom(30).map((id) => put(id))]);
           });
-          await within(target.open(), (store) => store.commit([found("other")]).then(() => {}));
+          await within(target.open(), (store) => store.commit([create("other")]).then(() => {}));
           await within(source.source.snapshot(), (snapshot) =>
             within(target.loader(false), (loader) => load(snapshot, loader)),
           );
@@ -228,7 +228,7 @@ for (const [name, on] of Object.entries(engines))
                 await loader.publish({ replaces });
               }),
             );
-          await within(target.open(), (store) => store.commit([found("other")]).then(() => {}));
+          await within(target.open(), (store) => store.commit([create("other")]).then(() => {}));
           await assert.rejects(loadOne("books", "nothing"), CannotLoad);
           await loadOne("people", "nothing");
           await loadOne("books", "nothing");
@@ -262,7 +262,7 @@ for (const [name, on] of Object.entries(engines))
     it("refuses a snapshot with too few resources", () =>
       on((source) =>
         on(async (target) => {
-          await within(source.open(), (store) => store.commit([found(), put("a")]).then(() => {}));
+          await within(source.open(), (store) => store.commit([create(), put("a")]).then(() => {}));
           await within(source.source.snapshot(), (snapshot) =>
             within(target.loader(true), async (loader) => {
               const [things] = snapshot.collections;
@@ -277,7 +277,7 @@ for (const [name, on] of Object.entries(engines))
     it("reads one state while others write, and holds writes", () =>
       on(async ({ open, source }) => {
         await within(open(), async (store) => {
-          await store.commit([found(), put("a")]);
+          await store.commit([create(), put("a")]);
           const snapshot = await source.snapshot();
           try {
             await store.commit([put("b"), remove("a")]);

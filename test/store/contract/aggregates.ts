@@ -18,7 +18,7 @@ import {
 } from "../../random-where.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { spelled } from "../../spelled-json.ts";
-import { define, found, put } from "./change-helpers.ts";
+import { create, define, put } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 import { answerTo, ask, is } from "./query-helpers.ts";
 
@@ -156,7 +156,7 @@ export function aggregatesOfGroups(contractTest: ContractTest): void {
     const collections = { bare: {}, sorted: { indexed: ["n", "t", "f", "d", "u"] } };
     for (const [collection, more] of Object.entries(collections)) {
       const definition = JSON.stringify({ schema, ...more });
-      await store.commit([found(collection), define(definition, collection)]);
+      await store.commit([create(collection), define(definition, collection)]);
       await store.commit(
         rows.map(({ fields, createdAt: at }, index) =>
           put(`r${index}`, { fields: spelled(fields, next), at, collection }),
@@ -196,7 +196,7 @@ export function aggregatesOfGroups(contractTest: ContractTest): void {
 
   contractTest("of indexes alone look at no resource", async ({ store }) => {
     await store.commit([
-      found(),
+      create(),
       define('{"indexed":["n"],"schema":{"properties":{"n":{"type":"number"}}}}'),
     ]);
     const numbers = ["1.0", "3", "1", "null", "2", "3.00"];

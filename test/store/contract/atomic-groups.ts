@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import type { Change, Put, Remove } from "../../../src/store/store.ts";
 import {
   all,
+  create,
   define,
   doneIn,
-  found,
   idsFrom,
   idsOf,
   kinds,
@@ -85,7 +85,11 @@ export function atomicGroups(contractTest: ContractTest): void {
         const placed = changes.map((change) =>
           change.collection === "things" ? { ...change, collection } : change,
         );
-        await store.commit([found(collection), put("a", { collection }), put("b", { collection })]);
+        await store.commit([
+          create(collection),
+          put("a", { collection }),
+          put("b", { collection }),
+        ]);
         const before = await lookAt(store, collection);
         const [outcome] = await store.commit([all(placed)]);
         if (done) assert.deepEqual(kinds(doneIn(outcome)), done, text);
@@ -107,8 +111,8 @@ export function atomicGroups(contractTest: ContractTest): void {
       remove("b", "anything", collection),
       put("b", { collection, expect: "nothing", at: 13 }),
     ];
-    const [, ...single] = await store.commit([found("one"), ...changes("one")]);
-    const [, unit] = await store.commit([found("two"), all(changes("two"))]);
+    const [, ...single] = await store.commit([create("one"), ...changes("one")]);
+    const [, unit] = await store.commit([create("two"), all(changes("two"))]);
     assert.deepEqual(doneIn(unit), single);
     const nameless = async (name: string) =>
       JSON.parse(JSON.stringify(await lookAt(store, name)).replaceAll(`"${name}"`, '""'));
@@ -116,7 +120,7 @@ export function atomicGroups(contractTest: ContractTest): void {
   });
 
   contractTest("a group may span collections, and fails in all of them", async ({ store }) => {
-    await store.commit([found("one"), found("two"), put("x", { collection: "two" })]);
+    await store.commit([create("one"), create("two"), put("x", { collection: "two" })]);
     const span = (expect: "anything" | "nothing") =>
       all([put("a", { collection: "one" }), put("x", { collection: "two", expect })]);
     const look = async () => [await lookAt(store, "one"), await lookAt(store, "two")];
@@ -133,7 +137,7 @@ export function atomicGroups(contractTest: ContractTest): void {
     "the rest of the batch is as if a failed group were not there",
     async ({ store }) => {
       const batch = (collection: string, failing: readonly Change[]): readonly Change[] => [
-        found(collection),
+        create(collection),
         put("a", { collection }),
         put("b", { collection }),
         remove("a", "anything", collection),
@@ -163,16 +167,16 @@ export function atomicGroups(contractTest: ContractTest): void {
 
   contractTest("a large group that fails at its end leaves every page exact", async ({ store }) => {
     const ids = idsFrom(2_000);
-    await store.commit([found(), ...ids.map((id) => put(id, { fields: "{}" }))]);
-    const deeds = [
+    await store.commit([create(), ...ids.map((id) => put(id, { fields: "{}" }))]);
+    const changes = [
       ...ids.slice(0, 700).map((id) => remove(id)),
       ...idsFrom(700, "new").map((id) => put(id, { fields: "{}" })),
     ];
     const before = await lookAt(store);
-    const [outcome] = await store.commit([all([...deeds, remove("nobody")])]);
+    const [outcome] = await store.commit([all([...changes, remove("nobody")])]);
     assert.deepEqual(outcome, { kind: "none", index: 1_400, outcome: { kind: "missing" } });
     assert.deepEqual(await lookAt(store), before);
-    const [done] = await store.commit([all(deeds)]);
+    const [done] = await store.commit([all(changes)]);
     assert.equal(doneIn(done).length, 1_400);
     assert.equal(await totalOf(store), 2_000);
     assert.deepEqual(await idsOf(store, 1_299, 2), ["id-1999", "new-0"]);

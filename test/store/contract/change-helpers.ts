@@ -17,7 +17,7 @@ import type {
   Store,
 } from "../../../src/store/store.ts";
 
-export const found = (collection = "things", at = 1): Change => ({
+export const create = (collection = "things", at = 1): Change => ({
   kind: "create-collection",
   collection,
   at,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import {
   all,
-  found,
+  create,
   idsFrom,
   idsOf,
   kinds,
@@ -40,7 +40,7 @@ export function changes(contractTest: ContractTest): void {
         const collection = `row-${row}`;
         const text = `${kind} where ${there ? "something" : "nothing"} is, expecting ${expect}`;
         const placed = there ? [put("a", { collection }), put("a", { collection })] : [];
-        await store.commit([found(collection), put("other", { collection }), ...placed]);
+        await store.commit([create(collection), put("other", { collection }), ...placed]);
         const before = await store.find(collection, "a");
         const collectionBefore = await store.collection(collection);
         const revision = before?.revision ?? 1;
@@ -76,7 +76,7 @@ export function changes(contractTest: ContractTest): void {
 
   contractTest("the changes of a batch are applied one by one, in order", async ({ store }) => {
     const outcomes = await store.commit([
-      found(),
+      create(),
       put("a", { expect: "nothing" }),
       put("a", { expect: "nothing" }),
       put("a"),
@@ -103,8 +103,8 @@ export function changes(contractTest: ContractTest): void {
 
   contractTest("one batch may change several collections", async ({ store }) => {
     const [, , one, two] = await store.commit([
-      found("one"),
-      found("two"),
+      create("one"),
+      create("two"),
       put("a", { collection: "one", fields: '{"in":1}' }),
       put("a", { collection: "two", fields: '{"in":2}' }),
     ]);
@@ -123,13 +123,13 @@ export function changes(contractTest: ContractTest): void {
       '{"é":"\\u0000 ☃ 𝄞 \'\\" \\\\"}',
       `{"long":"${"x".repeat(1_000_000)}"}`,
     ];
-    await store.commit([found(), ...texts.map((fields, index) => put(`id-${index}`, { fields }))]);
+    await store.commit([create(), ...texts.map((fields, index) => put(`id-${index}`, { fields }))]);
     for (const [index, fields] of texts.entries())
       assert.equal((await store.find("things", `id-${index}`))?.fields, fields);
   });
 
   contractTest("ids are case-sensitive, and are never patterns", async ({ store }) => {
-    await store.commit([found(), put("a"), put("A"), put("a~b"), put("a.b"), put("a-b")]);
+    await store.commit([create(), put("a"), put("A"), put("a~b"), put("a.b"), put("a-b")]);
     assert.equal(await totalOf(store), 5);
     assert.equal((await store.find("things", "A"))?.fields, '{"of":"A"}');
     assert.equal(await store.find("things", "a_b"), undefined);
@@ -139,7 +139,7 @@ export function changes(contractTest: ContractTest): void {
   contractTest("generated ids are new, and are there for what follows", async ({ store }) => {
     const add = (id: string, collection = "things") =>
       ({ ...put(id, { collection, expect: "nothing" }), isNewId: true }) as const;
-    await store.commit([found(), found("others")]);
+    await store.commit([create(), create("others")]);
     const many = idsFrom(21);
     const outcomes = await store.commit([
       ...many.map((id) => add(id)),
@@ -163,7 +163,7 @@ export function changes(contractTest: ContractTest): void {
   });
 
   contractTest("an impossible id is not found", async ({ store }) => {
-    await store.commit([found(), put("a")]);
+    await store.commit([create(), put("a")]);
     for (const id of ["", "a\0", "\0", "\uffff", "a\n", "é", "a".repeat(5_000)]) {
       assert.equal(await store.find("things", id), undefined);
       const gone = await store.commit([remove(id), { kind: "revoke-token", id, at: 1 }]);
@@ -174,7 +174,7 @@ export function changes(contractTest: ContractTest): void {
   contractTest("revisions only increase and are never reused", async (engine) => {
     const { store } = engine;
     const outcomes = await store.commit([
-      found(),
+      create(),
       put("a"),
       put("b"),
       put("a"),

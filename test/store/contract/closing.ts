@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { Outage } from "../../../src/model/outage.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { found, idsFrom, kinds, put, remove, token, totalOf } from "./change-helpers.ts";
+import { create, idsFrom, kinds, put, remove, token, totalOf } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 export function closing(contractTest: ContractTest): void {
   contractTest("everything is stored after opening again", async (engine) => {
     await engine.store.commit([
-      found(),
+      create(),
       ...idsFrom(300).map((id) => put(id)),
       ...idsFrom(280).map((id) => remove(id)),
       { kind: "create-token", token: token("t") },
@@ -29,7 +29,7 @@ export function closing(contractTest: ContractTest): void {
   contractTest("it is ready, and closing waits for writes in progress", async (engine) => {
     const { store } = engine;
     assert.equal(await store.ready(), undefined);
-    await store.commit([found()]);
+    await store.commit([create()]);
     const underWay = idsFrom(30).map((id) => store.commit([put(id)]));
     await store.close();
     const outcomes = (await Promise.all(underWay)).flat();
@@ -42,7 +42,7 @@ export function closing(contractTest: ContractTest): void {
     async ({ store }) => {
       await store.close();
       await assert.rejects(
-        store.commit([found()]),
+        store.commit([create()]),
         (error) => error instanceof Outage && error.reason === "unavailable",
       );
       assert.notEqual(await store.ready(), undefined);

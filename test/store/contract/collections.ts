@@ -1,7 +1,7 @@
 // Collections: created once, each with exact counters.
 
 import assert from "node:assert/strict";
-import { all, define, found, kinds, put, remove, revisionOf, totalOf } from "./change-helpers.ts";
+import { all, create, define, kinds, put, remove, revisionOf, totalOf } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 export function collections(contractTest: ContractTest): void {
@@ -30,7 +30,7 @@ export function collections(contractTest: ContractTest): void {
   );
 
   contractTest("a collection is created once; a repetition does nothing", async ({ store }) => {
-    assert.deepEqual(kinds(await store.commit([found("things", 7)])), ["done"]);
+    assert.deepEqual(kinds(await store.commit([create("things", 7)])), ["done"]);
     const before = await store.collection("things");
     assert.ok(before);
     assert.deepEqual(
@@ -45,14 +45,14 @@ export function collections(contractTest: ContractTest): void {
         updatedAt: 7,
       },
     );
-    assert.deepEqual(kinds(await store.commit([found("things", 9)])), ["done"]);
+    assert.deepEqual(kinds(await store.commit([create("things", 9)])), ["done"]);
     assert.deepEqual(await store.collection("things"), before);
   });
 
   contractTest(
     "all collections are listed by name, each with its own counters",
     async ({ store }) => {
-      await store.commit([found("b"), found("a"), put("x", { collection: "b", at: 30 })]);
+      await store.commit([create("b"), create("a"), put("x", { collection: "b", at: 30 })]);
       const all = await store.collections();
       assert.deepEqual(
         all.map(({ name, total, updatedAt }) => [name, total, updatedAt]),
@@ -66,7 +66,7 @@ export function collections(contractTest: ContractTest): void {
   );
 
   contractTest("each write changes the revision, the total and the time", async ({ store }) => {
-    await store.commit([found()]);
+    await store.commit([create()]);
     let before = await store.collection("things");
     for (const [change, total, updatedAt] of [
       [put("a", { at: 10 }), 1, 10],
@@ -83,7 +83,7 @@ export function collections(contractTest: ContractTest): void {
   });
 
   contractTest("a clock that is set back does not make a collection older", async ({ store }) => {
-    await store.commit([found(), put("a", { at: 100 }), put("b", { at: 50 })]);
+    await store.commit([create(), put("a", { at: 100 }), put("b", { at: 50 })]);
     assert.equal((await store.collection("things"))?.updatedAt, 100);
     assert.equal((await store.find("things", "b"))?.updatedAt, 50);
   });
@@ -107,7 +107,7 @@ export function collections(contractTest: ContractTest): void {
         updatedAt: 7,
       },
     );
-    await store.commit([found("things", 8), put("a", { at: 9 })]);
+    await store.commit([create("things", 8), put("a", { at: 9 })]);
     const [defined] = await store.commit([define('{"a":2}', "things", 11)]);
     assert.equal(defined?.kind, "done");
     const second = await store.collection("things");
@@ -146,7 +146,7 @@ export function collections(contractTest: ContractTest): void {
     assert.equal(before?.definition, '{"a":3}');
     assert.deepEqual(kinds(await other.commit([replace('{"a":1}', '{"a":4}')])), ["outdated"]);
     assert.deepEqual(await store.collection("things"), before);
-    await store.commit([found("open")]);
+    await store.commit([create("open")]);
     const open = { ...define('{"a":1}', "open"), replaces: "{}" };
     assert.deepEqual(kinds(await store.commit([open, open])), ["done", "outdated"]);
   });
@@ -196,7 +196,7 @@ export function collections(contractTest: ContractTest): void {
     const { store } = engine;
     const other = await engine.second();
     assert.equal(await store.rules("things"), undefined);
-    await store.commit([found()]);
+    await store.commit([create()]);
     const open = await store.rules("things");
     assert.equal(open?.definition, "{}");
     await store.commit([put("a")]);
@@ -212,7 +212,7 @@ export function collections(contractTest: ContractTest): void {
 
   contractTest("a change is applied only with the current rules", async (engine) => {
     const { store } = engine;
-    await store.commit([found(), put("a")]);
+    await store.commit([create(), put("a")]);
     const open = (await store.rules("things"))?.version ?? -1;
     assert.deepEqual(kinds(await store.commit([{ ...put("a"), rules: open }])), ["replaced"]);
     await (await engine.second()).commit([define('{"n":1}')]);
@@ -233,9 +233,9 @@ export function collections(contractTest: ContractTest): void {
   contractTest(
     "the last definition of a batch applies, each with a revision",
     async ({ store }) => {
-      await store.commit([found()]);
+      await store.commit([create()]);
       const before = await store.collection("things");
-      await store.commit([define('{"n":1}'), put("a"), define('{"n":2}'), found()]);
+      await store.commit([define('{"n":1}'), put("a"), define('{"n":2}'), create()]);
       const after = await store.collection("things");
       assert.deepEqual(
         [after?.definition, after?.revision],

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
 import { runs } from "../../seeds.ts";
-import { found, idsFrom, idsOf, put, remove, totalOf, written } from "./change-helpers.ts";
+import { create, idsFrom, idsOf, put, remove, totalOf, written } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 export function concurrentWriters(contractTest: ContractTest): void {
   contractTest("two stores never assign a revision or a position twice", async (engine) => {
     const stores = [engine.store, await engine.second()];
-    await engine.store.commit([found()]);
+    await engine.store.commit([create()]);
     const writes = stores.flatMap((store, writer) =>
       idsFrom(60, `by-${writer}`).map(async (id) => {
         const [created, replaced] = await store.commit([put(id), put(id)]);
@@ -31,7 +31,7 @@ export function concurrentWriters(contractTest: ContractTest): void {
 
   contractTest("of many that expect the same state, one succeeds", async (engine) => {
     const stores = [engine.store, await engine.second()];
-    const [, first] = await engine.store.commit([found(), put("a")]);
+    const [, first] = await engine.store.commit([create(), put("a")]);
     const { revision } = written(first);
     const rivals = idsFrom(40).map(async (_, index) => {
       const fields = `{"by":${index}}`;
@@ -50,7 +50,7 @@ export function concurrentWriters(contractTest: ContractTest): void {
   contractTest("of many concurrent increments, none is lost", async (engine) => {
     const count = runs(24, 64);
     const stores = [engine.store, await engine.second()] as const;
-    await engine.store.commit([found(), put("a", { fields: '{"count":0}' })]);
+    await engine.store.commit([create(), put("a", { fields: '{"count":0}' })]);
     const countUp = async (store: Store): Promise<void> => {
       const state = await store.find("things", "a");
       assert.ok(state);
@@ -68,7 +68,7 @@ export function concurrentWriters(contractTest: ContractTest): void {
   contractTest("of many that create the same resource, one succeeds", async (engine) => {
     const stores = [engine.store, await engine.second()];
     const rivals = idsFrom(40).map((_, index) =>
-      stores[index % 2]?.commit([found(), put("a", { expect: "nothing" })]),
+      stores[index % 2]?.commit([create(), put("a", { expect: "nothing" })]),
     );
     const outcomes = (await Promise.all(rivals)).map((batch) => batch?.[1]?.kind);
     assert.equal(outcomes.filter((kind) => kind === "created").length, 1);
@@ -79,7 +79,7 @@ export function concurrentWriters(contractTest: ContractTest): void {
   contractTest("reads between writes are of one snapshot", async (engine) => {
     const { store } = engine;
     const reader = await engine.second();
-    await store.commit([found()]);
+    await store.commit([create()]);
     const rounds = runs(15, 90);
     let isWriting = true;
     const writing = (async () => {

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import type { Store } from "../../../src/store/store.ts";
 import {
   all,
+  create,
   define,
   feedSince,
-  found,
   idsFrom,
   idsOf,
   kinds,
@@ -16,7 +16,7 @@ import {
   written,
 } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
-import { ask, assertFinds, is, keep, wordsLike } from "./query-helpers.ts";
+import { ask, assertFinds, is, putJson, wordsLike } from "./query-helpers.ts";
 
 const drop = (isEmptyOnly = false, collection = "things") =>
   ({ kind: "drop", collection, isEmptyOnly }) as const;
@@ -39,7 +39,7 @@ export function drops(contractTest: ContractTest): void {
     "are rejected for a missing collection, or one that is not empty",
     async ({ store }) => {
       assert.deepEqual(kinds(await store.commit([drop(), drop(true)])), ["missing", "missing"]);
-      await store.commit([found(), put("a")]);
+      await store.commit([create(), put("a")]);
       const before = await lookAt(store);
       assert.deepEqual(kinds(await store.commit([drop(true)])), ["taken"]);
       assert.deepEqual(await lookAt(store), before);
@@ -52,7 +52,12 @@ export function drops(contractTest: ContractTest): void {
   contractTest("leave nothing, for any reader", async (engine) => {
     const { store } = engine;
     const other = await engine.second();
-    await store.commit([define(rules), keep("a", { of: "x", n: 1 }), put("b"), found("others")]);
+    await store.commit([
+      define(rules),
+      putJson("a", { of: "x", n: 1 }),
+      put("b"),
+      create("others"),
+    ]);
     await store.commit([put("a", { collection: "others" }), remove("b")]);
     const others = await lookAt(store, "others");
     for (const each of [store, other]) {
@@ -75,12 +80,12 @@ export function drops(contractTest: ContractTest): void {
     const { store } = engine;
     const other = await engine.second();
     for (const through of [store, other, store]) {
-      await store.commit([define(rules), keep("a", { of: "old", n: 1 }), put("gone"), put("b")]);
+      await store.commit([define(rules), putJson("a", { of: "old", n: 1 }), put("gone"), put("b")]);
       await store.commit([remove("gone")]);
       const old = await Promise.all([store, other].map((each) => each.find("things", "a")));
       assert.ok(old[0] && old[1]);
       await through.commit([drop()]);
-      await through.commit([found("things", 70), keep("c", { of: "new", n: 1 }), put("b")]);
+      await through.commit([create("things", 70), putJson("c", { of: "new", n: 1 }), put("b")]);
       for (const each of [store, other]) {
         assert.equal(await each.find("things", "a"), undefined);
         assert.equal((await each.find("things", "b"))?.fields, '{"of":"b"}');
@@ -103,7 +108,7 @@ export function drops(contractTest: ContractTest): void {
         assert.ok(answer?.total === 0);
         await assertFinds(each, ["c"], { conditions: [is("n", "any", 1)] });
       }
-      assert.deepEqual(kinds(await other.commit([keep("d", { n: 1 })])), ["conflict"]);
+      assert.deepEqual(kinds(await other.commit([putJson("d", { n: 1 })])), ["conflict"]);
       await through.commit([drop()]);
     }
   });
@@ -111,20 +116,20 @@ export function drops(contractTest: ContractTest): void {
   contractTest("may be among the changes of a batch", async (engine) => {
     const { store } = engine;
     const other = await engine.second();
-    await store.commit([define(rules), keep("a", { n: 1 }), put("b")]);
+    await store.commit([define(rules), putJson("a", { n: 1 }), put("b")]);
     assert.ok(await other.find("things", "a"));
     const outcomes = await store.commit([
-      keep("c", { n: 2 }),
+      putJson("c", { n: 2 }),
       remove("b"),
       drop(),
       put("a"),
       all([put("a")]),
       define('{"unique":["n"]}', "things", 40),
-      keep("a", { n: 2 }),
-      keep("d", { n: 2 }),
+      putJson("a", { n: 2 }),
+      putJson("d", { n: 2 }),
       remove("c"),
-      all([keep("e", { n: 3 }), keep("f", { n: 3 })]),
-      keep("f", { n: 3 }),
+      all([putJson("e", { n: 3 }), putJson("f", { n: 3 })]),
+      putJson("f", { n: 3 }),
     ]);
     assert.deepEqual(kinds(outcomes), [
       ...["created", "removed", "done", "missing", "none", "done", "created", "conflict"],
@@ -138,10 +143,10 @@ export function drops(contractTest: ContractTest): void {
     }
     const twice = await other.commit([
       drop(),
-      found(),
+      create(),
       put("a"),
       drop(),
-      found(),
+      create(),
       put("x"),
       drop(),
     ]);
@@ -155,13 +160,13 @@ export function drops(contractTest: ContractTest): void {
     const { store } = engine;
     const other = await engine.second();
     const ids = idsFrom(2_000);
-    await store.commit([define(rules), ...ids.map((id, n) => keep(id, { of: id, n }))]);
+    await store.commit([define(rules), ...ids.map((id, n) => putJson(id, { of: id, n }))]);
     await store.commit(ids.slice(0, 600).map((id) => remove(id)));
     assert.deepEqual(await idsOf(other, 0, 1), ["id-600"]);
     assert.deepEqual(kinds(await store.commit([drop()])), ["done"]);
     await store.commit([
       define(rules),
-      ...ids.slice(0, 300).map((id, n) => keep(id, { of: id, n })),
+      ...ids.slice(0, 300).map((id, n) => putJson(id, { of: id, n })),
     ]);
     for (const each of [store, other]) {
       assert.deepEqual(await idsOf(each, 299, 2), ["id-299"]);
@@ -174,7 +179,7 @@ export function drops(contractTest: ContractTest): void {
     const { store } = engine;
     const other = await engine.second();
     for (let round = 0; round < 15; round++) {
-      await store.commit([define(rules), keep("a", { n: round, of: "x" })]);
+      await store.commit([define(rules), putJson("a", { n: round, of: "x" })]);
       const readings = Array.from({ length: 10 }, async () => {
         await other.find("things", "a");
         await other.collection("things");

@@ -6,9 +6,9 @@ import type { Erased, Erasure } from "../../../src/store/erasure.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
   all,
+  create,
   define,
   feedSince,
-  found,
   lookAt,
   once,
   put,
@@ -40,7 +40,7 @@ async function positionOf(store: Store) {
 
 /** Resources with all kinds of traces; `a` is the one to erase. */
 async function fill(store: Store): Promise<void> {
-  await store.commit([found(), define(ruled)]);
+  await store.commit([create(), define(ruled)]);
   const first = { ...put("a", { fields: fields("amber") }), owner: "ann" };
   await store.commit([all([first], once("key of a"))]);
   await store.commit([put("a", { fields: fields("azure") })]);

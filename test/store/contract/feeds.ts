@@ -7,9 +7,9 @@ import type { Store } from "../../../src/store/store.ts";
 import { runs } from "../../seeds.ts";
 import {
   all,
+  create,
   define,
   feedSince,
-  found,
   idsFrom,
   put,
   remove,
@@ -68,7 +68,7 @@ class Copy {
 
 export function feeds(contractTest: ContractTest): void {
   contractTest("contain whole resources and removals, and the collection", async ({ store }) => {
-    await store.commit([found()]);
+    await store.commit([create()]);
     const start = await store.collection("things");
     assert.deepEqual(withoutEpoch(await feedSince(store, 0, 10)), {
       collection: start,
@@ -106,10 +106,10 @@ export function feeds(contractTest: ContractTest): void {
   contractTest("have positions of one epoch: those of another are gone", async (engine) => {
     const { store } = engine;
     await store.commit([
-      found(),
+      create(),
       put("a"),
       put("b"),
-      found("others"),
+      create("others"),
       put("a", { collection: "others" }),
     ]);
     const feed = await feedSince(store, 0, 10);
@@ -131,14 +131,14 @@ export function feeds(contractTest: ContractTest): void {
     assert.equal(await isGone({ time: 11 }), false);
     await store.commit([
       { kind: "drop", collection: "things", isEmptyOnly: false },
-      ...[found(), put("c"), put("d"), put("e"), put("f")],
+      ...[create(), put("c"), put("d"), put("e"), put("f")],
     ]);
     assert.equal(await isGone({}), true);
   });
 
   contractTest("never let the times of resources go back", async (engine) => {
     const stores = [engine.store, await engine.second()];
-    await engine.store.commit([found(), put("a", { at: 5_000 })]);
+    await engine.store.commit([create(), put("a", { at: 5_000 })]);
     const times = [9_000, 2_000, 9_001, 9_001, 1, 12_000];
     const seen: unknown[] = [];
     for (const [index, at] of times.entries()) {
@@ -170,7 +170,7 @@ export function feeds(contractTest: ContractTest): void {
     "contain each resource only once, however often it was created and removed",
     async ({ store }) => {
       await store.commit([
-        found(),
+        create(),
         ...["a", "b", "c"].map((id) => put(id)),
         ...["a", "b", "c"].map((id) => remove(id)),
       ]);
@@ -188,7 +188,7 @@ export function feeds(contractTest: ContractTest): void {
   );
 
   contractTest("a definition changes the collection, and is not an entry", async ({ store }) => {
-    await store.commit([found(), put("a")]);
+    await store.commit([create(), put("a")]);
     const before = await feedSince(store, 0, 10);
     await store.commit([define('{"n":1}')]);
     const after = await feedSince(store, 0, 10);
@@ -201,7 +201,7 @@ export function feeds(contractTest: ContractTest): void {
     "are complete in pages of any size, also when everything was replaced",
     async ({ store }) => {
       const ids = idsFrom(1_500);
-      await store.commit([found(), ...ids.map((id) => put(id))]);
+      await store.commit([create(), ...ids.map((id) => put(id))]);
       await store.commit(ids.map((id) => remove(id)));
       await store.commit(ids.slice(0, 1_000).map((id) => put(id)));
       await store.commit(ids.slice(0, 500).map((id) => put(id)));
@@ -222,14 +222,14 @@ export function feeds(contractTest: ContractTest): void {
 
   contractTest("a copy that follows never misses or repeats a change", async (engine) => {
     const stores = [engine.store, await engine.second()];
-    await engine.store.commit([found()]);
+    await engine.store.commit([create()]);
     const ids = idsFrom(8);
     let isWriting = true;
     const writers = stores.map(async (store, writer) => {
       for (let round = 0; round < 30; round++) {
         const [one = "", other = ""] = [ids[(round * 3 + writer) % 8], ids[(round * 5) % 8]];
-        const deeds = [put(one, { fields: `{"n":${round}}` }), remove(other), put(other)];
-        await store.commit(round % 3 === 0 ? deeds : [remove(one), all(deeds.slice(0, 1))]);
+        const changes = [put(one, { fields: `{"n":${round}}` }), remove(other), put(other)];
+        await store.commit(round % 3 === 0 ? changes : [remove(one), all(changes.slice(0, 1))]);
       }
     });
     const copies = [1, 3, 100].map(async (limit, index) => {

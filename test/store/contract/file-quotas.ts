@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import type { StoredFile } from "../../../src/model/file.ts";
 import type { Outcome, Put, Store } from "../../../src/store/store.ts";
-import { all, found, idsFrom, kinds, lookAt, put, remove } from "./change-helpers.ts";
+import { all, create, idsFrom, kinds, lookAt, put, remove } from "./change-helpers.ts";
 import { type ContractTest, testFileQuotas } from "./engine-under-test.ts";
-import { keep } from "./query-helpers.ts";
+import { putJson } from "./query-helpers.ts";
 
 const { perSubject, total } = testFileQuotas;
 
@@ -21,7 +21,7 @@ const attach = (
   sizes: readonly number[],
   more: Partial<Put> = {},
 ): Put =>
-  keep(
+  putJson(
     id,
     {},
     {
@@ -43,9 +43,9 @@ export function fileQuotas(contractTest: ContractTest): void {
   contractTest("the bytes of files follow every change", async (engine) => {
     const { store } = engine;
     assert.deepEqual(await bytesOf(store), [0, 0, 0]);
-    await store.commit([found(), found("more"), attach("a", "ann", [1, 2]), put("b")]);
+    await store.commit([create(), create("more"), attach("a", "ann", [1, 2]), put("b")]);
     await store.commit([attach("a", "ann", [10], { collection: "more" })]);
-    await store.commit([keep("c", {}, { files: JSON.stringify([file("c", 5)]) })]);
+    await store.commit([putJson("c", {}, { files: JSON.stringify([file("c", 5)]) })]);
     assert.deepEqual(await bytesOf(store), [13, 0, 18]);
     await store.commit([attach("a", "ann", [1, 4])]);
     assert.deepEqual(await bytesOf(store), [15, 0, 20]);
@@ -63,7 +63,7 @@ export function fileQuotas(contractTest: ContractTest): void {
   contractTest(
     "an owner has at most its quota, and gets back what is removed",
     async ({ store }) => {
-      await store.commit([found(), attach("a", "ann", [perSubject - 10])]);
+      await store.commit([create(), attach("a", "ann", [perSubject - 10])]);
       const before = await lookAt(store);
       const outcomes = await store.commit([
         attach("b", "ann", [11]),
@@ -98,7 +98,7 @@ export function fileQuotas(contractTest: ContractTest): void {
 
   contractTest("all together have at most their quota", async ({ store }) => {
     const owners = idsFrom(total / perSubject);
-    await store.commit([found(), ...owners.map((id) => attach(id, id, [perSubject]))]);
+    await store.commit([create(), ...owners.map((id) => attach(id, id, [perSubject]))]);
     const [extra] = await store.commit([attach("x", "ann", [1])]);
     assert.deepEqual(extra, over("all", total, total));
     await store.commit([remove(owners[0] ?? "")]);
@@ -109,7 +109,7 @@ export function fileQuotas(contractTest: ContractTest): void {
 
   contractTest("many at the same time do not exceed a quota", async (engine) => {
     const stores = [engine.store, await engine.second()];
-    await engine.store.commit([found("c0"), found("c1"), found("c2")]);
+    await engine.store.commit([create("c0"), create("c1"), create("c2")]);
     const size = perSubject / 8;
     const writes = idsFrom(64).map((id, index) =>
       stores[index % 2]?.commit([attach(id, "ann", [size], { collection: `c${index % 3}` })]),

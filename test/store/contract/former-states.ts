@@ -5,7 +5,7 @@ import { readFormerState } from "../../../src/model/access/former-state.ts";
 import type { FormerRange } from "../../../src/model/feed.ts";
 import type { Outcome, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
-import { all, define, feedSince, found, put, remove, revisionOf } from "./change-helpers.ts";
+import { all, create, define, feedSince, put, remove, revisionOf } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 const ruled = JSON.stringify({
@@ -62,7 +62,7 @@ export function formerStates(contractTest: ContractTest): void {
     const random = randomNumbers(newSeed("former states"));
     const below = (count: number) => Math.floor(random() * count);
     const pick = (texts: readonly string[]) => texts[below(texts.length)] ?? "";
-    await store.commit([found(), define(ruled)]);
+    await store.commit([create(), define(ruled)]);
     const history = new History();
     const ids = ["a", "b", "c", "d"];
     for (let commit = 0; commit < runs(10, 300); commit++) {

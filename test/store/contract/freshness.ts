@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import fc from "../../fast-check.ts";
 import { runs } from "../../seeds.ts";
-import { found, idsOf, put, remove, token, written } from "./change-helpers.ts";
+import { create, idsOf, put, remove, token, written } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 export function freshness(contractTest: ContractTest): void {
   contractTest("a resource that was returned never changes under its reader", async ({ store }) => {
-    await store.commit([found(), put("a", { fields: '{"n":1}' })]);
+    await store.commit([create(), put("a", { fields: '{"n":1}' })]);
     const first = await store.find("things", "a");
     const copy = { ...first };
     await store.commit([put("a", { fields: '{"n":2}' })]);
@@ -25,7 +25,7 @@ export function freshness(contractTest: ContractTest): void {
   contractTest("a collection is the same object until something is written", async (engine) => {
     const { store } = engine;
     const other = await engine.second();
-    await store.commit([found(), put("a")]);
+    await store.commit([create(), put("a")]);
     const range = { offset: 0, limit: 20, order: "created" } as const;
     const read = async () => [
       await store.collection("things"),
@@ -50,11 +50,11 @@ export function freshness(contractTest: ContractTest): void {
         return resources.map((resource) => resource?.fields);
       };
       assert.deepEqual(await texts(), [undefined, undefined]);
-      await other.commit([found(), put("a")]);
+      await other.commit([create(), put("a")]);
       assert.deepEqual(await texts(), [undefined, '{"of":"a"}']);
       await other.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
       assert.deepEqual(await texts(), [undefined, undefined]);
-      await other.commit([found(), put("b")]);
+      await other.commit([create(), put("b")]);
       assert.deepEqual(await texts(), ['{"of":"b"}', undefined]);
     },
   );
@@ -62,7 +62,7 @@ export function freshness(contractTest: ContractTest): void {
   contractTest("what one store commits the other sees immediately", async (engine) => {
     const { store: one } = engine;
     const other = await engine.second();
-    await one.commit([found(), { kind: "create-token", token: token("t") }]);
+    await one.commit([create(), { kind: "create-token", token: token("t") }]);
     assert.ok(await other.collection("things"));
     assert.deepEqual(await other.token("hash of t"), token("t"));
     let round = 0;

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import type { Outcome, Store } from "../../../src/store/store.ts";
 import {
   all,
+  create,
   doneIn,
-  found,
   idsFrom,
   kinds,
   lookAt,
@@ -23,7 +23,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
   contractTest(
     "a repetition gets the first outcomes, whatever it contains now",
     async ({ store }) => {
-      await store.commit([found(), put("old")]);
+      await store.commit([create(), put("old")]);
       const unit = [put("a", { fields: '{"n":1.10,"s":"☃ \\u0000 \\""}' }), remove("old")];
       const [first] = await store.commit([all(unit, once("k"))]);
       assert.deepEqual(kinds(doneIn(first)), ["created", "removed"]);
@@ -41,7 +41,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
   contractTest("the resources are returned as they were then", async ({ store }) => {
     const long = `{"long":"${"x".repeat(200_000)}"}`;
     const [, first] = await store.commit([
-      found(),
+      create(),
       all([put("a", { fields: long }), put("b")], once("k")),
     ]);
     await store.commit([put("a", { fields: '{"new":1}', at: 50 })]);
@@ -55,7 +55,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
     "when one of the resources was deleted, the outcome is gone, and the key stays used",
     async ({ store }) => {
       const unit = [put("a"), put("b")];
-      await store.commit([found(), all(unit, once("k")), all([put("c")], once("other"))]);
+      await store.commit([create(), all(unit, once("k")), all([put("c")], once("other"))]);
       const [, sameBatch] = await store.commit([remove("b"), all([put("d")], once("k"))]);
       assert.deepEqual(sameBatch, { kind: "gone" });
       const [later] = await store.commit([all(unit, once("k"))]);
@@ -74,16 +74,16 @@ export function idempotencyKeys(contractTest: ContractTest): void {
 
   contractTest("a recreated collection has no keys of the former one", async (engine) => {
     const { store } = engine;
-    await store.commit([found(), all([put("a")], once("k"))]);
+    await store.commit([create(), all([put("a")], once("k"))]);
     await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
-    await store.commit([found()]);
+    await store.commit([create()]);
     const [outcome] = await store.commit([all([put("b")], once("k"))]);
     assert.deepEqual(kinds(doneIn(outcome)), ["created"]);
     assert.equal(await totalOf(store), 1);
   });
 
   contractTest("a key belongs to a collection: on another one it is new", async ({ store }) => {
-    await store.commit([found(), found("others")]);
+    await store.commit([create(), create("others")]);
     const [first] = await store.commit([all([put("a")], once("k"))]);
     const other = { ...put("a"), collection: "others" };
     const [second, again] = await store.commit([
@@ -95,7 +95,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
   });
 
   contractTest("another request with the same key is rejected", async ({ store }) => {
-    await store.commit([found(), all([put("a")], once("k"))]);
+    await store.commit([create(), all([put("a")], once("k"))]);
     const before = await lookAt(store);
     const [outcome] = await store.commit([all([put("b")], once("k", { fingerprint: "another" }))]);
     isReused(outcome);
@@ -105,7 +105,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
   });
 
   contractTest("keys are distinct, and separate for each owner", async ({ store }) => {
-    await store.commit([found()]);
+    await store.commit([create()]);
     const names = [
       ["a", "b"],
       ["a", "B"],
@@ -130,7 +130,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
   });
 
   contractTest("an atomic group that fails stores no key", async ({ store }) => {
-    await store.commit([found(), put("a")]);
+    await store.commit([create(), put("a")]);
     const failing = all([put("b"), put("a", { expect: "nothing" })], once("k"));
     const outcomes = await store.commit([failing, failing]);
     assert.deepEqual(kinds(outcomes), ["none", "none"]);
@@ -141,7 +141,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
 
   contractTest("of two in one batch, the second is a repetition", async ({ store }) => {
     const [, first, second, third, fourth] = await store.commit([
-      found(),
+      create(),
       all([put("a")], once("k")),
       all([put("b")], once("k")),
       all([put("c")], once("k", { fingerprint: "another" })),
@@ -156,7 +156,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
   contractTest(
     "an expired key can be used again",
     async ({ store }) => {
-      await store.commit([found(), all([put("a")], once("k", { at: 100, expiresAt: 200 }))]);
+      await store.commit([create(), all([put("a")], once("k", { at: 100, expiresAt: 200 }))]);
       const later = (id: string, at: number, fingerprint: string) =>
         all([put(id)], once("k", { at, expiresAt: at + 100, fingerprint }));
       const [early] = await store.commit([later("b", 199, "a request")]);
@@ -177,7 +177,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
   contractTest(
     "an expired key does not affect others",
     async ({ store }) => {
-      await store.commit([found()]);
+      await store.commit([create()]);
       const keys = idsFrom(120, "key");
       const keep = (at: number, lasts: (index: number) => number) =>
         keys.map((key, index) =>
@@ -201,7 +201,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
     "a key does not expire because the clock was wrong",
     async ({ store }) => {
       const wrong = [-9_000, -30, -8, -1, 0, 1, 8, 30, 9_000].map((days) => start + days * day);
-      await store.commit([found()]);
+      await store.commit([create()]);
       for (const [index, made] of wrong.entries()) {
         const [first] = await store.commit([weekly(`a${index}`, `k${index}`, made)]);
         doneIn(first);
@@ -223,7 +223,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
     "different clocks of nodes make no key older",
     async (engine) => {
       const stores = [engine.store, await engine.second()];
-      await engine.store.commit([found()]);
+      await engine.store.commit([create()]);
       for (const skew of [50, 5_000, 3_600_000, 3 * day]) {
         const key = `skew ${skew}`;
         const lasts = { at: start, expiresAt: start + 60_000 };
@@ -250,7 +250,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
   contractTest(
     "a key expires eventually, however seldom others are used",
     async ({ store }) => {
-      await store.commit([found(), weekly("a", "k", start)]);
+      await store.commit([create(), weekly("a", "k", start)]);
       const hour = 3_600_000;
       let at = start;
       let id = 0;
@@ -271,7 +271,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
     const { store } = engine;
     const other = await engine.second();
     const unit = (id: string) => all([put(id, { fields: '{"é":1.0}' })], once("k"));
-    const [, first] = await store.commit([found(), unit("a")]);
+    const [, first] = await store.commit([create(), unit("a")]);
     const [second] = await other.commit([unit("b")]);
     const [third] = await (await engine.reopen()).commit([unit("c")]);
     assert.deepEqual(doneIn(second, true), doneIn(first));
@@ -280,7 +280,7 @@ export function idempotencyKeys(contractTest: ContractTest): void {
 
   contractTest("of many identical concurrent requests, one is applied", async (engine) => {
     const stores: readonly Store[] = [engine.store, await engine.second()];
-    await engine.store.commit([found()]);
+    await engine.store.commit([create()]);
     const rivals = idsFrom(60).map(async (id, index) => {
       const store = stores[index % 2] ?? engine.store;
       const [outcome] = await store.commit([all([put(id), put(`${id}-too`)], once("k"))]);

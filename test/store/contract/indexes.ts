@@ -13,7 +13,7 @@ import {
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { isLong, runs } from "../../seeds.ts";
-import { define, found, idsFrom, kinds, remove } from "./change-helpers.ts";
+import { create, define, idsFrom, kinds, remove } from "./change-helpers.ts";
 import { type ContractTest, testMaxCounted } from "./engine-under-test.ts";
 import {
   answerTo,
@@ -25,8 +25,8 @@ import {
   idsByPosition,
   idsIn,
   is,
-  keep,
   like,
+  putJson,
   where,
   wordsLike,
 } from "./query-helpers.ts";
@@ -103,16 +103,16 @@ export function indexes(contractTest: ContractTest): void {
     const { store } = engine;
     const other = await engine.second();
     await store.commit([
-      found(),
-      ...values.map((v, index) => keep(`id-${index}`, { v, w: "some words" }, { owner: "ann" })),
+      create(),
+      ...values.map((v, index) => putJson(`id-${index}`, { v, w: "some words" }, { owner: "ann" })),
     ]);
     for (const [index, definition] of definitions.entries()) {
       const outcomes = await store.commit([
-        keep("before", { v: `before ${index}`, w: index }),
+        putJson("before", { v: `before ${index}`, w: index }),
         define(JSON.stringify(definition)),
-        keep("after", { v: `after ${index}`, w: index }),
+        putJson("after", { v: `after ${index}`, w: index }),
         remove(`id-${index - 1}`),
-        keep(`new-${index}`, { v: 100 + index, w: "other words" }),
+        putJson(`new-${index}`, { v: 100 + index, w: "other words" }),
       ]);
       assert.deepEqual(
         outcomes.filter(({ kind }) => kind === "conflict"),
@@ -131,8 +131,8 @@ export function indexes(contractTest: ContractTest): void {
     for (let round = 0; round < runs(8, 12); round++) {
       const id = `id-${round % 5}`;
       const outcomes = await store.commit([
-        keep(id, { v: round, w: [round % 3, "all"] }),
-        keep(`id-${(round + 2) % 5}`, { v: round, w: "nothing" }),
+        putJson(id, { v: round, w: [round % 3, "all"] }),
+        putJson(`id-${(round + 2) % 5}`, { v: round, w: "nothing" }),
         ...(round % 4 === 3 ? [remove(id)] : []),
       ]);
       assert.equal(outcomes[1]?.kind, "conflict");
@@ -148,7 +148,7 @@ export function indexes(contractTest: ContractTest): void {
     const last = ids.length - 1;
     await store.commit([
       define(JSON.stringify(definition)),
-      ...ids.map((id, index) => keep(id, { n: 1, rare: index, other: index, title: "common" })),
+      ...ids.map((id, index) => putJson(id, { n: 1, rare: index, other: index, title: "common" })),
     ]);
     const one = is("other", "number", 7);
     const large = where("rare", "number", above(keyOf("number", last - 3)));

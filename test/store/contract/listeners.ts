@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Store } from "../../../src/store/store.ts";
-import { feedSince, found, put } from "./change-helpers.ts";
+import { create, feedSince, put } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 /** Resolves when the store reports a commit after which the condition holds. */
@@ -23,7 +23,7 @@ export function listeners(contractTest: ContractTest): void {
     async (candidate) => {
       const { store } = candidate;
       const other = await candidate.second();
-      await store.commit([found()]);
+      await store.commit([create()]);
       for (const [number, writer] of [store, other, store, other].entries()) {
         const id = `r${number}`;
         const seen = reported(store, async () => (await store.find("things", id)) !== undefined);
@@ -42,7 +42,7 @@ export function listeners(contractTest: ContractTest): void {
     async (candidate) => {
       const { store } = candidate;
       const other = await candidate.second();
-      await store.commit([found()]);
+      await store.commit([create()]);
       const ids = new Set<string>();
       let revision = 0;
       const count = 30;
@@ -65,7 +65,7 @@ export function listeners(contractTest: ContractTest): void {
   contractTest(
     "a listener that was removed is not called, and the others are",
     async ({ store }) => {
-      await store.commit([found()]);
+      await store.commit([create()]);
       let calls = 0;
       const listener = () => calls++;
       const [first, second] = [store.watch(listener), store.watch(listener)];

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import type { Outcome } from "../../../src/store/store.ts";
 import {
   all,
+  create,
   define,
   doneIn,
   feedSince,
-  found,
   kinds,
   lookAt,
   once,
@@ -36,7 +36,7 @@ export function operations(contractTest: ContractTest): void {
   contractTest("are applied to the state that the changes before them leave", async (engine) => {
     const { store } = engine;
     const outcomes = await store.commit([
-      found(),
+      create(),
       put("a", { fields: '{"n":1.5,"tags":["x"]}' }),
       operate("a", { increment: { n: 0.1 } }),
       operate("a", { append: { tags: ["y"] }, remove: { tags: ["x"] } }),
@@ -130,7 +130,7 @@ export function operations(contractTest: ContractTest): void {
 
   contractTest("do not change unique values, which a put has to", async ({ store }) => {
     await store.commit([
-      found(),
+      create(),
       put("a", { fields: '{"stock":1}' }),
       define(stock),
       put("b", { fields: '{"stock":1,"sku":"none"}' }),
@@ -156,7 +156,7 @@ export function operations(contractTest: ContractTest): void {
       },
     ]);
     const [, created] = await store.commit([
-      found(),
+      create(),
       { ...put("a", { fields: '{"n":1}' }), owner: "ada", files },
     ]);
     const [changed, onFile] = await store.commit([

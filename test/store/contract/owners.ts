@@ -5,10 +5,10 @@ import { ownerField } from "../../../src/model/query/index-plan.ts";
 import { equalTo, keyOf, noValue } from "../../../src/model/query/sort-key.ts";
 import {
   all,
+  create,
   define,
   doneIn,
   feedSince,
-  found,
   idsFrom,
   once,
   put,
@@ -16,17 +16,17 @@ import {
   written,
 } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
-import { assertFinds, is, keep, where } from "./query-helpers.ts";
+import { assertFinds, is, putJson, where } from "./query-helpers.ts";
 
 const owned = '{"access":{"read":"owner"}}';
-const by = (owner: string, id: string) => keep(id, { of: id }, { owner });
+const by = (owner: string, id: string) => putJson(id, { of: id }, { owner });
 const ownedBy = (owner: string) => is(ownerField, "text", owner);
 
 export function owners(contractTest: ContractTest): void {
   contractTest("are stored with what they created, and only with that", async (engine) => {
     const { store } = engine;
     const other = await engine.second();
-    const [, , a, b] = await store.commit([found(), found("more"), by("ann", "a"), put("b")]);
+    const [, , a, b] = await store.commit([create(), create("more"), by("ann", "a"), put("b")]);
     assert.equal(written(a).owner, "ann");
     assert.equal("owner" in written(b), false);
     assert.deepEqual(await store.find("things", "a"), written(a));
@@ -101,7 +101,7 @@ export function owners(contractTest: ContractTest): void {
     const names = ["ann", "bob", "cid"];
     const ids = idsFrom(200);
     const nameOf = (index: number) => names[index % 3] ?? "";
-    await store.commit([found(), ...ids.map((id, index) => by(nameOf(index), id)), put("nobody")]);
+    await store.commit([create(), ...ids.map((id, index) => by(nameOf(index), id)), put("nobody")]);
     // The owners from before the rules are known, too.
     await store.commit([define(owned), by("ann", "last")]);
     for (const name of names) {

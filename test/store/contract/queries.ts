@@ -14,9 +14,9 @@ import {
   type ValueKind,
 } from "../../../src/model/query/sort-key.ts";
 import { isShort } from "../../short-run.ts";
-import { define, found, put, remove } from "./change-helpers.ts";
+import { create, define, put, remove } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
-import { answerTo, ask, assertFinds, by, is, keep, like, not, where } from "./query-helpers.ts";
+import { answerTo, ask, assertFinds, by, is, like, not, putJson, where } from "./query-helpers.ts";
 
 const schema = {
   properties: {
@@ -31,7 +31,7 @@ const fields = ["text", "number", "flag", "when", "list", "deep.n", "list[].a"];
 const indexed = JSON.stringify({ schema, indexed: fields });
 
 const things = [
-  keep("a", {
+  putJson("a", {
     text: "apple",
     number: -5,
     flag: true,
@@ -39,7 +39,7 @@ const things = [
     list: ["x", "y", "x"],
     deep: { n: 1 },
   }),
-  keep("b", {
+  putJson("b", {
     text: "Banana",
     number: 0,
     flag: false,
@@ -47,11 +47,11 @@ const things = [
     list: ["y"],
     deep: { n: 2 },
   }),
-  keep("c", { text: "", number: 1e300, flag: null, when: "2025-06-01", list: [], deep: {} }),
+  putJson("c", { text: "", number: 1e300, flag: null, when: "2025-06-01", list: [], deep: {} }),
   put("d", { fields: '{"text":"été","number":-0,"list":"x","deep":{"n":10}}' }),
-  keep("e", {}),
-  keep("f", { text: "𝄞", number: 10, list: [1, true, { a: 1, b: 2 }, { a: 3, b: 4 }], deep: 7 }),
-  keep("g", { text: "ﬀ", number: 9.5, list: [["x"]], deep: { n: 3 }, "deep.n": 99 }),
+  putJson("e", {}),
+  putJson("f", { text: "𝄞", number: 10, list: [1, true, { a: 1, b: 2 }, { a: 3, b: 4 }], deep: 7 }),
+  putJson("g", { text: "ﬀ", number: 9.5, list: [["x"]], deep: { n: 3 }, "deep.n": 99 }),
 ];
 
 const keyed = (kind: ValueKind) => (value: unknown) => keyOf(kind, value);
@@ -160,7 +160,7 @@ export function queries(contractTest: ContractTest): void {
 
   contractTest("may use the server's members", async ({ store }) => {
     await store.commit([
-      found(),
+      create(),
       ...["a", "b", "c"].map((id, index) => put(id, { at: 1_000 * (index + 1) })),
       put("b", { at: 9_000 }),
     ]);
@@ -185,7 +185,7 @@ export function queries(contractTest: ContractTest): void {
   });
 
   contractTest("without a condition return everything, as a slice does", async ({ store }) => {
-    await store.commit([found()]);
+    await store.commit([create()]);
     await assertFinds(store, [], {});
     await store.commit([...things, remove("a"), remove("d"), put("a")]);
     const expected = ["b", "c", "e", "f", "g", "a"];
@@ -208,10 +208,15 @@ export function queries(contractTest: ContractTest): void {
       const zero = { conditions: [is("number", "number", 0)] };
       const y = { conditions: [is("list", "any", "y")] };
       await assertFinds(other, ["b", "d"], zero);
-      await other.commit([keep("b", { number: 7, list: ["y"] }), keep("e", { number: 0 })]);
+      await other.commit([putJson("b", { number: 7, list: ["y"] }), putJson("e", { number: 0 })]);
       await assertFinds(store, ["d", "e"], zero);
       await assertFinds(store, ["a", "b"], y);
-      await store.commit([remove("d"), keep("a", {}), remove("b"), keep("b", { number: -0 })]);
+      await store.commit([
+        remove("d"),
+        putJson("a", {}),
+        remove("b"),
+        putJson("b", { number: -0 }),
+      ]);
       await assertFinds(store, ["e", "b"], zero);
       for (const each of [other, await engine.reopen()]) {
         await assertFinds(each, ["e", "b"], zero);
@@ -226,7 +231,7 @@ export function queries(contractTest: ContractTest): void {
     const ids = texts.map((_, index) => `id-${index}`);
     await store.commit([
       define('{"unique":["text"]}'),
-      ...texts.map((text, index) => keep(`id-${index}`, { text })),
+      ...texts.map((text, index) => putJson(`id-${index}`, { text })),
     ]);
     for (const [index, text] of texts.entries())
       await assertFinds(store, [`id-${index}`], { conditions: [is("text", "any", text)] });

@@ -57,7 +57,7 @@ export const by = (field: string, kind: ValueKind, isDescending = false): Sortin
 export const wordsLike = (text: string): readonly Word[] =>
   text.split(" ").map((word) => ({ text: word.replace("*", ""), isPrefix: word.endsWith("*") }));
 
-export const keep = (id: string, fields: unknown, more: Partial<Put> = {}): Put => ({
+export const putJson = (id: string, fields: unknown, more: Partial<Put> = {}): Put => ({
   ...put(id, { fields: JSON.stringify(fields) }),
   ...more,
 });

@@ -8,7 +8,7 @@ import type { Resource } from "../../../src/model/resource.ts";
 import type { Change, Outcome, Put, Remove, Store } from "../../../src/store/store.ts";
 import fc from "../../fast-check.ts";
 import { isLong, runs } from "../../seeds.ts";
-import { all, define, feedSince, found, put, remove } from "./change-helpers.ts";
+import { all, create, define, feedSince, put, remove } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 import { answerTo, ask, idsByPosition, idsIn } from "./query-helpers.ts";
 import { randomQuery } from "./random-query.ts";
@@ -144,7 +144,7 @@ export class Sequence {
         return all(changes, this.#once(step.key, first.name));
       }
       case "create-collection":
-        return found(this.collection(step.name), step.at);
+        return create(this.collection(step.name), step.at);
       case "define": {
         const definition = JSON.stringify({ clock: this.#clock, ...step.definition });
         return define(definition, this.collection(step.name), step.at);
@@ -152,7 +152,7 @@ export class Sequence {
       case "drop":
       case "drop-empty": {
         // Keys are deleted with their collection; once.ts tests that.
-        if (this.#keyed.has(step.name)) return found(this.collection(step.name), step.at);
+        if (this.#keyed.has(step.name)) return create(this.collection(step.name), step.at);
         const isEmptyOnly = step.kind === "drop-empty";
         return { kind: "drop", collection: this.collection(step.name), isEmptyOnly };
       }
@@ -296,7 +296,7 @@ export function randomSequences(contractTest: ContractTest): void {
           if (last.length > lastCount) await engine.store.commit(last.shift()?.drops() ?? []);
           // One of them has a rule from the start that changes are bound to break now and then.
           const rule = define('{"unique":["n"]}', sequence.collection("one"), 1);
-          const founding = [rule, found(sequence.collection("two"))];
+          const founding = [rule, create(sequence.collection("two"))];
           sequence.model.commit(founding);
           await engine.store.commit(founding);
           for (const { through, steps, look } of batches) {

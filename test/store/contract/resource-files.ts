@@ -6,10 +6,10 @@ import type { Resource } from "../../../src/model/resource.ts";
 import type { Put, Store } from "../../../src/store/store.ts";
 import {
   all,
+  create,
   define,
   doneIn,
   feedSince,
-  found,
   idsFrom,
   kinds,
   lookAt,
@@ -19,7 +19,7 @@ import {
   written,
 } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
-import { answerTo, ask, by, keep, wordsLike } from "./query-helpers.ts";
+import { answerTo, ask, by, putJson, wordsLike } from "./query-helpers.ts";
 
 const part = (key: string): StoredFile => ({
   slot: `file.${key.length}`,
@@ -34,7 +34,7 @@ const textOf = (...keys: readonly string[]): string => JSON.stringify(keys.map(p
 
 /** A put of a resource with the files under these keys. */
 const attach = (id: string, keys: readonly string[], more: Partial<Put> = {}): Put =>
-  keep(id, { of: id }, { files: textOf(...keys), ...more });
+  putJson(id, { of: id }, { files: textOf(...keys), ...more });
 
 const drop = (isEmptyOnly = false) =>
   ({ kind: "drop", collection: "things", isEmptyOnly }) as const;
@@ -51,12 +51,12 @@ export function resourceFiles(contractTest: ContractTest): void {
     "a change that expects no files is stale where there are some",
     async ({ store }) => {
       const expect = "no-files" as const;
-      await store.commit([found(), attach("a", ["a1"]), put("b")]);
+      await store.commit([create(), attach("a", ["a1"]), put("b")]);
       const outcomes = await store.commit([
-        keep("a", {}, { expect }),
+        putJson("a", {}, { expect }),
         { ...remove("a"), expect },
-        keep("b", {}, { expect }),
-        keep("c", {}, { expect }),
+        putJson("b", {}, { expect }),
+        putJson("c", {}, { expect }),
         { ...remove("b"), expect },
         { ...remove("b"), expect },
       ]);
@@ -70,7 +70,7 @@ export function resourceFiles(contractTest: ContractTest): void {
     "are returned with a resource that has any, and with no other",
     async ({ store }) => {
       await assertNamed(store, "", "a1 a2");
-      const [, a, b] = await store.commit([found(), attach("a", ["a1", "a2"]), put("b")]);
+      const [, a, b] = await store.commit([create(), attach("a", ["a1", "a2"]), put("b")]);
       assert.equal(written(a).files, textOf("a1", "a2"));
       assert.equal("files" in written(b), false);
       assert.deepEqual(await store.find("things", "a"), written(a));
@@ -108,7 +108,7 @@ export function resourceFiles(contractTest: ContractTest): void {
   });
 
   contractTest("are replaced together with the fields", async ({ store }) => {
-    await store.commit([found(), attach("a", ["1", "2"]), put("b")]);
+    await store.commit([create(), attach("a", ["1", "2"]), put("b")]);
     const [other] = await store.commit([attach("a", ["2", "3"])]);
     assert.equal(written(other).files, textOf("2", "3"));
     assert.deepEqual(await store.find("things", "a"), written(other));
@@ -127,7 +127,7 @@ export function resourceFiles(contractTest: ContractTest): void {
   });
 
   contractTest("stay the same when the change is rejected", async ({ store }) => {
-    await store.commit([define('{"unique":["n"]}'), attach("a", ["a1"]), keep("b", { n: 1 })]);
+    await store.commit([define('{"unique":["n"]}'), attach("a", ["a1"]), putJson("b", { n: 1 })]);
     const before = await lookAt(store);
     const outcomes = await store.commit([
       attach("a", ["x1"], { expect: "nothing" }),
@@ -147,7 +147,7 @@ export function resourceFiles(contractTest: ContractTest): void {
   });
 
   contractTest("are removed with the resource", async ({ store }) => {
-    await store.commit([found(), attach("a", ["a1", "a2"]), attach("b", ["b1"])]);
+    await store.commit([create(), attach("a", ["a1", "a2"]), attach("b", ["b1"])]);
     await store.commit([remove("a")]);
     await assertNamed(store, "b1", "a1 a2");
     const [again] = await store.commit([put("a")]);
@@ -161,7 +161,7 @@ export function resourceFiles(contractTest: ContractTest): void {
   });
 
   contractTest("stay the same when an atomic group fails", async ({ store }) => {
-    await store.commit([found(), attach("a", ["a1"]), attach("b", ["b1"]), attach("c", ["c1"])]);
+    await store.commit([create(), attach("a", ["a1"]), attach("b", ["b1"]), attach("c", ["c1"])]);
     const before = await lookAt(store);
     const unit = [attach("a", ["a2"]), remove("b"), put("c"), attach("d", ["d1"]), remove("none")];
     assert.deepEqual(kinds(await store.commit([all(unit)])), ["none"]);
@@ -176,7 +176,7 @@ export function resourceFiles(contractTest: ContractTest): void {
     const { store } = engine;
     const unit = all([attach("a", ["a1"], { owner: "ann" }), put("b")], once("k"));
     const repetition = all([attach("a", ["a2"]), put("b")], once("k"));
-    const [, first, second] = await store.commit([found(), unit, repetition]);
+    const [, first, second] = await store.commit([create(), unit, repetition]);
     assert.equal(written(doneIn(first)[0]).files, textOf("a1"));
     assert.deepEqual(doneIn(second, true), doneIn(first));
     const other = await engine.reopen();
@@ -191,11 +191,11 @@ export function resourceFiles(contractTest: ContractTest): void {
   contractTest("are removed with the collection", async (engine) => {
     const { store } = engine;
     const other = await engine.second();
-    await store.commit([found(), found("more"), attach("a", ["a1"]), attach("b", ["b1"])]);
+    await store.commit([create(), create("more"), attach("a", ["a1"]), attach("b", ["b1"])]);
     await store.commit([attach("a", ["m1"], { collection: "more" })]);
     assert.deepEqual(kinds(await store.commit([drop(true)])), ["taken"]);
     await assertNamed(other, "a1 b1 m1");
-    const [dropped] = await store.commit([drop(), found(), attach("a", ["a2"])]);
+    const [dropped] = await store.commit([drop(), create(), attach("a", ["a2"])]);
     assert.equal(dropped?.kind, "done");
     await assertNamed(other, "a2 m1", "a1 b1");
     const [, , , last] = await store.commit([
@@ -211,7 +211,7 @@ export function resourceFiles(contractTest: ContractTest): void {
   contractTest("may be many", async ({ store }) => {
     const ids = idsFrom(300);
     const puts = ids.map((id) => attach(id, [`${id}/1`, `${id}/2`]));
-    await store.commit([found(), ...puts]);
+    await store.commit([create(), ...puts]);
     await store.commit(ids.filter((_, index) => index % 3 === 0).map((id) => remove(id)));
     const left = ids.filter((_, index) => index % 3 !== 0);
     const keys = ids.flatMap((id) => [`${id}/1`, `${id}/2`]);

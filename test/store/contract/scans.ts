@@ -19,7 +19,7 @@ import {
 } from "../../random-where.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { spelled } from "../../spelled-json.ts";
-import { define, found, put } from "./change-helpers.ts";
+import { create, define, put } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 import { answerTo, ask, by, idsIn, where } from "./query-helpers.ts";
 
@@ -108,7 +108,7 @@ export function scans(contractTest: ContractTest): void {
     const collections = { bare: {}, sorted: { indexed: ["n", "t", "f"] } };
     for (const [collection, more] of Object.entries(collections)) {
       await store.commit([
-        found(collection),
+        create(collection),
         define(JSON.stringify({ schema, ...more }), collection),
       ]);
       await store.commit(rows.map(({ id, text }) => put(id, { fields: text, collection })));

@@ -5,7 +5,7 @@ import type { Query } from "../../../src/model/query/query.ts";
 import { above, keyOf } from "../../../src/model/query/sort-key.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
-import { define, found, idsFrom, put, remove } from "./change-helpers.ts";
+import { create, define, idsFrom, put, remove } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 import { plainRank } from "./plain-rank.ts";
 import {
@@ -17,7 +17,7 @@ import {
   idsFor,
   idsIn,
   is,
-  keep,
+  putJson,
   where,
   wordsLike,
 } from "./query-helpers.ts";
@@ -29,12 +29,12 @@ const searchable = JSON.stringify({
 });
 
 const things = [
-  keep("a", { title: "Crème brûlée", body: "A dessert of cream, burnt.", n: 1 }),
-  keep("b", { title: "Burnt toast", body: "Bread; left too long (2 minutes).", n: 2 }),
-  keep("c", { title: "Müsli", deep: { tags: ["bread", { more: "oats" }, 42] }, n: 3 }),
-  keep("d", { title: 'NEAR "quoted" OR * AND NOT ^ : -x', other: "burnt", n: 4 }),
-  keep("e", { n: 5 }),
-  keep("f", { title: "東京 Straße 𝔘nicode ꙮ don't", n: 6 }),
+  putJson("a", { title: "Crème brûlée", body: "A dessert of cream, burnt.", n: 1 }),
+  putJson("b", { title: "Burnt toast", body: "Bread; left too long (2 minutes).", n: 2 }),
+  putJson("c", { title: "Müsli", deep: { tags: ["bread", { more: "oats" }, 42] }, n: 3 }),
+  putJson("d", { title: 'NEAR "quoted" OR * AND NOT ^ : -x', other: "burnt", n: 4 }),
+  putJson("e", { n: 5 }),
+  putJson("f", { title: "東京 Straße 𝔘nicode ꙮ don't", n: 6 }),
 ];
 
 const rows: readonly (readonly [words: string, ids: string])[] = [
@@ -83,16 +83,16 @@ export function searches(contractTest: ContractTest): void {
   });
 
   contractTest("find what was stored before its field was searchable", async ({ store }) => {
-    await store.commit([found(), ...things]);
+    await store.commit([create(), ...things]);
     await assertSearch(store, "burnt", "");
     await store.commit([define(searchable)]);
     await Promise.all(rows.map(([words, ids]) => assertSearch(store, words, ids)));
     await store.commit([define('{"searchable":["other"]}')]);
     await assertSearch(store, "burnt", "d");
     await store.commit([
-      keep("e", { other: "burnt" }),
+      putJson("e", { other: "burnt" }),
       define("{}"),
-      keep("g", { other: "burnt" }),
+      putJson("g", { other: "burnt" }),
     ]);
     await assertSearch(store, "burnt", "");
     await store.commit([define('{"searchable":["other"]}')]);
@@ -106,16 +106,20 @@ export function searches(contractTest: ContractTest): void {
       const other = await engine.second();
       await store.commit([define(searchable), ...things]);
       await assertSearch(other, "burnt", "a b");
-      await other.commit([keep("a", { title: "cold" }), remove("b"), keep("e", { body: "burnt" })]);
+      await other.commit([
+        putJson("a", { title: "cold" }),
+        remove("b"),
+        putJson("e", { body: "burnt" }),
+      ]);
       await assertSearch(store, "burnt", "e");
       await assertSearch(store, "cream", "");
       await store.commit([
         put("b"),
-        keep("a", { title: "cold", n: 7 }),
-        keep("e", { body: "Burnt!" }),
+        putJson("a", { title: "cold", n: 7 }),
+        putJson("e", { body: "Burnt!" }),
       ]);
       await store.commit([
-        { kind: "all", changes: [keep("x", { title: "cold" }), remove("nothing")] },
+        { kind: "all", changes: [putJson("x", { title: "cold" }), remove("nothing")] },
       ]);
       await assertSearch(store, "cold", "a");
       for (const each of [other, await engine.reopen()]) {
@@ -130,10 +134,10 @@ export function searches(contractTest: ContractTest): void {
     const noise = "and many other words that say nothing of it at all ".repeat(8);
     await store.commit([
       define(searchable),
-      ...idsFrom(20).map((id) => keep(id, { title: noise })),
-      keep("little", { title: `zebra ${noise}` }),
-      keep("much", { title: "zebra zebra zebra" }),
-      keep("less", { title: `zebra ${noise} ${noise} ${noise}` }),
+      ...idsFrom(20).map((id) => putJson(id, { title: noise })),
+      putJson("little", { title: `zebra ${noise}` }),
+      putJson("much", { title: "zebra zebra zebra" }),
+      putJson("less", { title: `zebra ${noise} ${noise} ${noise}` }),
     ]);
     const ids = await idsFor(store, { words: wordsLike("zebra") });
     assert.equal(ids, "much little less");
@@ -149,9 +153,9 @@ export function searches(contractTest: ContractTest): void {
       JSON.stringify({ searchable: ["body", { field: "title", weight }, { field: "note" }] });
     await store.commit([
       define(weighted(1)),
-      keep("body", { title: "one two three four", body: "zebra here" }),
-      keep("title", { title: "this is a zebra", body: "one two" }),
-      keep("note", { note: "not only a zebra" }),
+      putJson("body", { title: "one two three four", body: "zebra here" }),
+      putJson("title", { title: "this is a zebra", body: "one two" }),
+      putJson("note", { note: "not only a zebra" }),
     ]);
     const ids = () => idsFor(store, { words: wordsLike("zebra") });
     assert.equal(await ids(), "body title note");
@@ -159,7 +163,7 @@ export function searches(contractTest: ContractTest): void {
     assert.equal(await ids(), "title body note");
     await store.commit([define(weighted(1))]);
     assert.equal(await ids(), "body title note");
-    await store.commit([keep("note", { note: "zebra" })]);
+    await store.commit([putJson("note", { note: "zebra" })]);
     assert.equal(await ids(), "note body title");
   });
 
@@ -192,7 +196,7 @@ export function searches(contractTest: ContractTest): void {
     const texts = new Map<string, ReturnType<typeof fieldsOf>>();
     const write = (id: string) => {
       texts.set(id, fieldsOf());
-      return keep(id, texts.get(id));
+      return putJson(id, texts.get(id));
     };
     const ids = idsFrom(runs(60, 300));
     await store.commit(ids.map(write));
@@ -241,7 +245,7 @@ export function searches(contractTest: ContractTest): void {
       `${index % 7 === 0 ? "seven " : ""}common shared${index} common${index % 10}`;
     await store.commit([
       define(searchable),
-      ...ids.map((id, index) => keep(id, { title: textOf(index) })),
+      ...ids.map((id, index) => putJson(id, { title: textOf(index) })),
     ]);
     for (const search of ["common shared*", "common comm*", "sev* common", "common7 shared7 co*"]) {
       const ranked = ids.flatMap((id, place) => {
@@ -276,7 +280,7 @@ export function searches(contractTest: ContractTest): void {
     const ids = idsFrom(100);
     await store.commit([
       define(searchable),
-      ...ids.map((id, index) => keep(id, { title: `common ${id}`, n: index })),
+      ...ids.map((id, index) => putJson(id, { title: `common ${id}`, n: index })),
     ]);
     const query = ask({ words: wordsLike("common"), limit: 30 });
     const found = await idsByOffset(store, query);
@@ -319,9 +323,9 @@ export function searches(contractTest: ContractTest): void {
       other: "free",
       card: { name: "inner", pin: "deep" },
     };
-    await store.commit([define(isHidden(false)), keep("a", { card }), keep("b", { card })]);
+    await store.commit([define(isHidden(false)), putJson("a", { card }), putJson("b", { card })]);
     await assertSearch(store, "secret", "a b");
-    await store.commit([define(isHidden(true)), keep("c", { card })]);
+    await store.commit([define(isHidden(true)), putJson("c", { card })]);
     for (const [words, ids] of [
       ["open", "a b c"],
       ["free inner", "a b c"],
@@ -331,7 +335,7 @@ export function searches(contractTest: ContractTest): void {
       ["deep", ""],
     ] as const)
       await assertSearch(store, words, ids);
-    await store.commit([keep("b", { card: { pin: "other", name: "closed" } })]);
+    await store.commit([putJson("b", { card: { pin: "other", name: "closed" } })]);
     await assertSearch(store, "other", "");
     await assertSearch(store, "closed", "b");
     await store.commit([define(isHidden(false))]);
@@ -340,7 +344,7 @@ export function searches(contractTest: ContractTest): void {
 
   contractTest("of one owner are in an order that does not depend on others", async ({ store }) => {
     const definition = '{"searchable":["t"],"access":{"read":"owner"}}';
-    const of = (owner: string, id: string, t: string) => ({ ...keep(id, { t }), owner });
+    const of = (owner: string, id: string, t: string) => ({ ...putJson(id, { t }), owner });
     await store.commit([
       define(definition),
       of("ann", "long", "sea sea ship and much that says nothing of it at all"),

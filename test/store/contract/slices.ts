@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { runs } from "../../seeds.ts";
-import { define, found, idsFrom, idsOf, put, remove, totalOf } from "./change-helpers.ts";
+import { create, define, idsFrom, idsOf, put, remove, totalOf } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 export function slices(contractTest: ContractTest): void {
   contractTest(
     "are in the order of creation, or newest first; past the end they are empty",
     async ({ store }) => {
-      await store.commit([found(), put("c"), put("a"), put("b"), put("c", { at: 99 })]);
+      await store.commit([create(), put("c"), put("a"), put("b"), put("c", { at: 99 })]);
       assert.deepEqual(await idsOf(store), ["c", "a", "b"]);
       assert.deepEqual(await idsOf(store, 1, 1), ["a"]);
       assert.deepEqual(await idsOf(store, 2, 5), ["b"]);
@@ -24,7 +24,7 @@ export function slices(contractTest: ContractTest): void {
   contractTest(
     "contain whole resources, and the collection of the same snapshot",
     async ({ store }) => {
-      await store.commit([found(), put("a"), put("b"), put("a", { fields: '{"new":1}', at: 50 })]);
+      await store.commit([create(), put("a"), put("b"), put("a", { fields: '{"new":1}', at: 50 })]);
       const slice = await store.slice("things", { offset: 0, limit: 10, order: "created" });
       assert.deepEqual(slice?.collection, await store.collection("things"));
       assert.deepEqual(slice?.resources, [
@@ -35,14 +35,14 @@ export function slices(contractTest: ContractTest): void {
   );
 
   contractTest("have what is removed and put again at the end", async ({ store }) => {
-    await store.commit([found(), put("a"), put("b"), remove("a"), put("a")]);
+    await store.commit([create(), put("a"), put("b"), remove("a"), put("a")]);
     assert.deepEqual(await idsOf(store), ["b", "a"]);
   });
 
   contractTest("are exact at any depth, whatever was removed before", async ({ store }) => {
     const count = runs(6_000, 20_000);
     const ids = idsFrom(count);
-    await store.commit([found(), ...ids.map((id) => put(id, { fields: "{}" }))]);
+    await store.commit([create(), ...ids.map((id) => put(id, { fields: "{}" }))]);
     const gone = new Set<number>();
     const dig = async (isGone: (index: number) => boolean) => {
       const victims = ids.flatMap((id, index) => {
@@ -77,7 +77,7 @@ export function slices(contractTest: ContractTest): void {
       put(`r${at}`, { fields: JSON.stringify({ at, text: "x".repeat(size * 1_024) }) }),
     );
     // A definition has a revision, and is in no feed.
-    await store.commit([found(), ...puts, define("{}")]);
+    await store.commit([create(), ...puts, define("{}")]);
     const stored = await Promise.all(puts.map(({ id }) => store.find("things", id)));
     const query = { conditions: [], words: [], sortings: [], isNewestFirst: false, limit: 9 };
     for (const maxBytes of [undefined, 1_300_000, 10_000_000]) {

@@ -13,19 +13,19 @@ import {
 } from "../../../src/model/query/sort-key.ts";
 import { define, idsFrom, put, remove } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
-import { answerTo, ask, assertFinds, by, idsIn, is, keep, where } from "./query-helpers.ts";
+import { answerTo, ask, assertFinds, by, idsIn, is, putJson, where } from "./query-helpers.ts";
 
 const schema = { properties: { n: { type: "number" }, name: { type: "string" } } };
 const indexed = JSON.stringify({ schema, indexed: ["n", "name", "tag"] });
 const bare = JSON.stringify({ schema });
 
 const things = [
-  keep("a", { n: 2, name: "x", tag: "t" }),
-  keep("b", { n: -1, name: "y", tag: ["t", "u"] }),
-  keep("c", { name: "x" }),
-  keep("d", { n: 2, name: "z", tag: "t" }),
-  keep("e", { n: 10 }),
-  keep("f", { n: 2, name: "x", tag: 1 }),
+  putJson("a", { n: 2, name: "x", tag: "t" }),
+  putJson("b", { n: -1, name: "y", tag: ["t", "u"] }),
+  putJson("c", { name: "x" }),
+  putJson("d", { n: 2, name: "z", tag: "t" }),
+  putJson("e", { n: 10 }),
+  putJson("f", { n: 2, name: "x", tag: 1 }),
 ];
 
 /** In the order of code points. UTF-16 has the last two before U+E000. */
@@ -85,7 +85,7 @@ export function sortOrders(contractTest: ContractTest): void {
   contractTest("of texts are those of their code points", async ({ store }) => {
     const ids = idsFrom(texts.length);
     const shuffled = [3, 0, 5, 1, 6, 2, 4].map((index) =>
-      keep(`id-${index}`, { name: texts[index] }),
+      putJson(`id-${index}`, { name: texts[index] }),
     );
     const sortings = [by("name", "text")];
     const key = keyOf("text", "\ue000");
@@ -108,7 +108,7 @@ export function sortOrders(contractTest: ContractTest): void {
       ["bare", bare],
       ["indexed", indexed],
     ] as const) {
-      const placed = texts.map((name, index) => keep(`id-${index}`, { name }, { collection }));
+      const placed = texts.map((name, index) => putJson(`id-${index}`, { name }, { collection }));
       await store.commit([define(definition, collection), ...placed]);
       for (const prefix of texts) {
         const ids = idsFrom(texts.length).filter((_, index) => texts[index]?.startsWith(prefix));
@@ -119,7 +119,7 @@ export function sortOrders(contractTest: ContractTest): void {
   });
 
   contractTest("by an index are exact in a large collection", async ({ store }) => {
-    const changes = many.map((id, index) => keep(id, { n: tieOf(index), name: id }));
+    const changes = many.map((id, index) => putJson(id, { n: tieOf(index), name: id }));
     await store.commit([define(indexed), ...changes]);
     await store.commit([remove("id-3"), remove("id-10"), put("id-3", { fields: '{"n":4}' })]);
     const alive = [...many.keys()].filter((index) => index !== 3 && index !== 10);
@@ -145,7 +145,7 @@ export function sortOrders(contractTest: ContractTest): void {
   });
 
   contractTest("of creation among many with one value are exact", async ({ store }) => {
-    const changes = many.map((id, index) => keep(id, { tag: [index % 2, "all"] }));
+    const changes = many.map((id, index) => putJson(id, { tag: [index % 2, "all"] }));
     await store.commit([define(indexed), ...changes]);
     const limits = [37];
     await assertFinds(store, many, { conditions: [is("tag", "any", "all")] }, { limits });
@@ -159,7 +159,7 @@ export function sortOrders(contractTest: ContractTest): void {
       ["bare", bare],
       ["indexed", indexed],
     ] as const) {
-      const keepIn = (id: string, n: number) => keep(id, { n }, { collection });
+      const keepIn = (id: string, n: number) => putJson(id, { n }, { collection });
       const before = [10, 20, 30, 40, 50, 60].map((n) => keepIn(`at-${n}`, n));
       await store.commit([define(definition, collection), ...before]);
       const query = ask({ sortings: [upward], limit: 2 });
@@ -193,7 +193,7 @@ export function sortOrders(contractTest: ContractTest): void {
     for (const conditions of [[], [is("tag", "any", "t")]]) {
       const { last } = await answerTo(store, ask({ conditions, limit: 1 }));
       assert.ok(last);
-      await store.commit([remove("a"), keep("g", { tag: "t" })]);
+      await store.commit([remove("a"), putJson("g", { tag: "t" })]);
       const rest = await answerTo(store, ask({ conditions, start: last }));
       const expected = conditions.length === 0 ? ["b", "c", "d", "e", "f", "g"] : ["b", "d", "g"];
       assert.deepEqual(idsIn(rest.resources), expected);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Put, ReadState, ResourceChange, Store } from "../../../src/store/store.ts";
-import { all, found, once, operate, put, remove } from "./change-helpers.ts";
+import { all, create, once, operate, put, remove } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 const member = (id: string) => put(id, { collection: "members" });
@@ -25,7 +25,7 @@ const newPut = (id: string): Put => ({ ...put(id, { expect: "nothing" }), isNewI
 
 export function unchangedCollections(contractTest: ContractTest): void {
   contractTest("let a change pass, and prevent it after any write", async ({ store }) => {
-    await store.commit([found(), found("members"), member("m"), put("a", { fields: '{"n":1}' })]);
+    await store.commit([create(), create("members"), member("m"), put("a", { fields: '{"n":1}' })]);
     const before = await read(store, "members");
     const kinds = async (unchanged: readonly ReadState[]) => {
       const changes = [
@@ -47,7 +47,7 @@ export function unchangedCollections(contractTest: ContractTest): void {
   });
 
   contractTest("prevent a change also one by one, in the order of a commit", async ({ store }) => {
-    await store.commit([found(), found("members"), member("m")]);
+    await store.commit([create(), create("members"), member("m")]);
     const before = await read(store, "members");
     const outcomes = await store.commit([
       after(newPut("a"), before),
@@ -62,12 +62,12 @@ export function unchangedCollections(contractTest: ContractTest): void {
   });
 
   contractTest("can be missing, and must stay so", async ({ store }) => {
-    await store.commit([found()]);
+    await store.commit([create()]);
     const before = await read(store, "members");
     assert.deepEqual(before, [{ collection: "members", revision: -1 }]);
     const [first] = await store.commit([after(newPut("a"), before)]);
     assert.equal(first?.kind, "created");
-    const [, second] = await store.commit([found("members"), after(newPut("b"), before)]);
+    const [, second] = await store.commit([create("members"), after(newPut("b"), before)]);
     assert.equal(second?.kind, "stale");
     await store.commit([{ kind: "drop", collection: "members", isEmptyOnly: false }]);
     const [third, other] = await store.commit([
@@ -78,7 +78,7 @@ export function unchangedCollections(contractTest: ContractTest): void {
   });
 
   contractTest("can be single resources, which others do not count for", async ({ store }) => {
-    await store.commit([found(), found("members"), member("m")]);
+    await store.commit([create(), create("members"), member("m")]);
     const revision = (await store.find("members", "m"))?.revision ?? -1;
     const one = { collection: "members", id: "m", revision };
     const none = { collection: "members", id: "n", revision: -1 };
@@ -100,7 +100,7 @@ export function unchangedCollections(contractTest: ContractTest): void {
   });
 
   contractTest("are compared before a group, which can change them itself", async ({ store }) => {
-    await store.commit([found(), found("members"), member("m")]);
+    await store.commit([create(), create("members"), member("m")]);
     const before = await read(store, "members", "things");
     const [done] = await store.commit([
       all([member("n"), after(put("a"), before), after(put("b"), before)]),
@@ -116,7 +116,7 @@ export function unchangedCollections(contractTest: ContractTest): void {
   });
 
   contractTest("are compared before changes that pass each on its own", async ({ store }) => {
-    await store.commit([found(), put("a")]);
+    await store.commit([create(), put("a")]);
     const before = await read(store, "things");
     const each = (...changes: ResourceChange[]) =>
       ({ kind: "all", changes, isEach: true }) as const;
@@ -137,7 +137,7 @@ export function unchangedCollections(contractTest: ContractTest): void {
   });
 
   contractTest("can be definitions, of which the version counts", async ({ store }) => {
-    await store.commit([found()]);
+    await store.commit([create()]);
     const none = { collection: "rules", version: 0 };
     const define = { kind: "define", collection: "rules", definition: "{}", at: 5 } as const;
     const [passed, , prevented] = await store.commit([
@@ -158,7 +158,7 @@ export function unchangedCollections(contractTest: ContractTest): void {
   });
 
   contractTest("do not prevent the replay of what was applied", async ({ store }) => {
-    await store.commit([found(), found("members")]);
+    await store.commit([create(), create("members")]);
     const change = after(newPut("a"), await read(store, "members"));
     const [first] = await store.commit([all([change], once("k"))]);
     await store.commit([member("m")]);

@@ -6,9 +6,9 @@ import { keyOf, someValue, type ValueKind } from "../../../src/model/query/sort-
 import type { Outcome } from "../../../src/store/store.ts";
 import {
   all,
+  create,
   define,
   doneIn,
-  found,
   idsFrom,
   kinds,
   lookAt,
@@ -17,14 +17,14 @@ import {
   written,
 } from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
-import { assertFinds, is, keep, where } from "./query-helpers.ts";
+import { assertFinds, is, putJson, where } from "./query-helpers.ts";
 
 const unique = JSON.stringify({
   schema: { properties: { email: { type: "string" }, n: { type: "number" } } },
   unique: ["email", "n"],
 });
 
-const mail = (id: string, email: unknown) => keep(id, { email });
+const mail = (id: string, email: unknown) => putJson(id, { email });
 /** The first resources with the same values are tested with the building of indexes. */
 const withoutClashes = (outcomes: readonly Outcome[]) =>
   outcomes.map((outcome) => ("clashes" in outcome ? conflict(outcome.field) : outcome));
@@ -44,7 +44,7 @@ export function uniqueFields(contractTest: ContractTest): void {
     assert.deepEqual(await lookAt(store), before);
     assert.equal(await other.find("things", "b"), undefined);
     await assertFinds(other, ["a"], { conditions: [is("email", "text", "x")] });
-    const more = await other.commit([keep("b", { email: "y", n: 1 }), keep("c", { n: 1 })]);
+    const more = await other.commit([putJson("b", { email: "y", n: 1 }), putJson("c", { n: 1 })]);
     assert.deepEqual([more[0]?.kind, more[1]], ["created", conflict("n")]);
   });
 
@@ -52,7 +52,7 @@ export function uniqueFields(contractTest: ContractTest): void {
     await store.commit([define(unique), mail("a", "x"), mail("b", "y")]);
     const outcomes = await store.commit([
       mail("a", "x"),
-      keep("a", { email: "x", more: 1 }),
+      putJson("a", { email: "x", more: 1 }),
       mail("b", "x"),
       mail("a", "z"),
       mail("b", "x"),
@@ -81,7 +81,7 @@ export function uniqueFields(contractTest: ContractTest): void {
     const nothing = [{}, {}, { email: null }, { email: null }, { email: {} }, { email: {} }];
     const outcomes = await store.commit([
       define(unique),
-      ...nothing.map((fields, index) => keep(`id-${index}`, fields)),
+      ...nothing.map((fields, index) => putJson(`id-${index}`, fields)),
       mail("empty", ""),
       mail("second", ""),
     ]);
@@ -100,14 +100,14 @@ export function uniqueFields(contractTest: ContractTest): void {
       define(JSON.stringify(definition)),
       put("a", { fields: '{"n":1.0}' }),
       put("b", { fields: '{"n":10e-1}' }),
-      keep("c", { when: "2024-01-01T00:00:00Z" }),
-      keep("d", { when: "2024-01-01T01:00:00+01:00" }),
-      keep("e", { any: 1 }),
-      keep("f", { any: "1" }),
-      keep("g", { any: true }),
-      keep("h", { any: ["x", "y"] }),
-      keep("i", { any: ["y", "z"] }),
-      keep("j", { any: "x" }),
+      putJson("c", { when: "2024-01-01T00:00:00Z" }),
+      putJson("d", { when: "2024-01-01T01:00:00+01:00" }),
+      putJson("e", { any: 1 }),
+      putJson("f", { any: "1" }),
+      putJson("g", { any: true }),
+      putJson("h", { any: ["x", "y"] }),
+      putJson("i", { any: ["y", "z"] }),
+      putJson("j", { any: "x" }),
     ]);
     assert.deepEqual(kinds(outcomes.slice(1)), [
       ...["created", "conflict", "created", "conflict"],
@@ -127,7 +127,7 @@ export function uniqueFields(contractTest: ContractTest): void {
       unique: [["tenant", "name", "n"]],
     });
     const row = (id: string, tenant: unknown, name: unknown, n: unknown = 1) =>
-      keep(id, { tenant, name, n });
+      putJson(id, { tenant, name, n });
     const refused = conflict('["tenant","name","n"]');
     const outcomes = await store.commit([
       define(definition),
@@ -158,14 +158,17 @@ export function uniqueFields(contractTest: ContractTest): void {
     const definition = JSON.stringify({ schema: { properties }, unique: [["a", "b"]] });
     const missing = [{}, { a: "x" }, { b: "x" }, { a: null, b: "x" }, { a: "x", b: {} }];
     const rows = [...missing, ...missing, { a: "", b: "" }, { a: "\0\u0001\u0002", b: "\u0002" }];
-    const changes = rows.map((fields, index) => keep(`id-${index}`, fields));
-    await store.commit([found()]);
+    const changes = rows.map((fields, index) => putJson(`id-${index}`, fields));
+    await store.commit([create()]);
     const outcomes = await store.commit([define(definition), ...changes]);
     assert.deepEqual(kinds(outcomes), ["done", ...rows.map(() => "created")]);
     // The rows are there already when the definition comes again.
     await store.commit([define("{}")]);
     assert.deepEqual(kinds(await store.commit([define(definition)])), ["done"]);
-    const again = [keep("e", { a: "", b: "" }), keep("f", { a: "\0\u0001\u0002", b: "\u0002" })];
+    const again = [
+      putJson("e", { a: "", b: "" }),
+      putJson("f", { a: "\0\u0001\u0002", b: "\u0002" }),
+    ];
     assert.deepEqual(
       await store.commit(again),
       again.map(() => conflict('["a","b"]')),
@@ -226,7 +229,7 @@ export function uniqueFields(contractTest: ContractTest): void {
     "a definition is rejected where values are not unique, and changes nothing",
     async (engine) => {
       const { store } = engine;
-      await store.commit([found(), mail("a", "x"), mail("b", "y"), mail("c", "x"), put("d")]);
+      await store.commit([create(), mail("a", "x"), mail("b", "y"), mail("c", "x"), put("d")]);
       const plain = '{"indexed":["email"],"searchable":["email"]}';
       for (const definition of ["{}", plain]) {
         await store.commit([define(definition)]);
@@ -278,7 +281,7 @@ export function uniqueFields(contractTest: ContractTest): void {
     const idOf = async (...of: Parameters<typeof entry>) =>
       (await other.findUnique("things", entry(...of)))?.id;
     assert.equal(await idOf("email", "text", "x"), undefined);
-    await store.commit([define(unique), keep("a", { email: "x", n: 7 }), mail("b", "y")]);
+    await store.commit([define(unique), putJson("a", { email: "x", n: 7 }), mail("b", "y")]);
     const both = await Promise.all([
       ...["x", "y", "z", "x"].map((email) => idOf("email", "text", email)),
       idOf("n", "number", 7),

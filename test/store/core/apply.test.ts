@@ -8,7 +8,7 @@ import { locate } from "../../../src/store/core/position-tree.ts";
 import { checksumOf } from "../../../src/store/core/stored-resource.ts";
 import fc from "../../fast-check.ts";
 import { newSeed, runs } from "../../seeds.ts";
-import { define, found, put, remove } from "../contract/change-helpers.ts";
+import { create, define, put, remove } from "../contract/change-helpers.ts";
 import { batch, Sequence } from "../contract/random-sequences.ts";
 import { MemoryStore, type Part, resourceOf } from "./memory.ts";
 
@@ -22,7 +22,7 @@ describe("the core of the store", () => {
           const store = new MemoryStore(canInsertDirectly);
           const start = [
             define('{"unique":["n"]}', sequence.collection("one"), 1),
-            found(sequence.collection("two")),
+            create(sequence.collection("two")),
           ];
           assert.deepEqual(store.commit(start), sequence.model.commit(start));
           for (const { steps } of batches) {
@@ -54,13 +54,13 @@ describe("the core of the store", () => {
   it("treats a key on another collection as a new key", () => {
     const store = new MemoryStore(true);
     const once = { owner: "x", key: "k", fingerprint: "f", at: 10, expiresAt: 1_000 };
-    const create = (collection: string) =>
+    const putOnce = (collection: string) =>
       store.commit([
         { kind: "all", changes: [put("a", { collection, expect: "nothing" })], once },
       ])[0];
-    store.commit([found("one"), found("two")]);
+    store.commit([create("one"), create("two")]);
     const kinds = ["one", "one", "two", "two"].map((name) => {
-      const outcome = create(name);
+      const outcome = putOnce(name);
       return outcome?.kind === "all" && outcome.isReplay ? "replay" : outcome?.kind;
     });
     assert.deepEqual(kinds, ["all", "replay", "all", "replay"]);
@@ -70,7 +70,7 @@ describe("the core of the store", () => {
     const once = { owner: "x", key: "k", fingerprint: "f", at: 10, expiresAt: 1_000 };
     for (let round = 0; round < 20; round++) {
       const store = new MemoryStore(false);
-      store.commit([found("one"), found("two"), found("three")]);
+      store.commit([create("one"), create("two"), create("three")]);
       const changes = ["two", "three", "one"].map((collection) => put("a", { collection }));
       store.commit([{ kind: "all", changes, once }]);
       const lowest = Math.min(...store.collections.values());
@@ -84,7 +84,7 @@ describe("the core of the store", () => {
 
   it("leaves no row of a change that is undone", () => {
     const store = new MemoryStore(true);
-    store.commit([found("things"), put("z", { collection: "things" })]);
+    store.commit([create("things"), put("z", { collection: "things" })]);
     const before = JSON.stringify([...(store.partOf("things")?.resources ?? [])]);
     const changes = [
       put("a", { collection: "things", expect: "nothing" }),

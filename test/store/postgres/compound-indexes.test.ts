@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { newSeed, randomNumbers } from "../../seeds.ts";
 import { define, kinds } from "../contract/change-helpers.ts";
-import { keep } from "../contract/query-helpers.ts";
+import { putJson } from "../contract/query-helpers.ts";
 import { assertEntriesFollow } from "../entries-follow.ts";
 import { TestDatabases } from "./test-databases.ts";
 
@@ -39,7 +39,7 @@ describe("indexes over several fields", () => {
         const indexed = [names, names.map((name, index) => (index < 3 ? `-${name}` : name))];
         const fields = () => Object.fromEntries(names.map((name) => [name, text()]));
         const definition = JSON.stringify({ schema, indexed });
-        const outcomes = await store.commit([define(definition), keep("a", fields())]);
+        const outcomes = await store.commit([define(definition), putJson("a", fields())]);
         assert.deepEqual(kinds(outcomes).slice(0, 1), ["done"]);
         assert.ok(["created", "replaced"].includes(outcomes[1]?.kind ?? ""));
       }

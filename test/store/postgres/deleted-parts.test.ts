@@ -8,8 +8,8 @@ import { deleteParts } from "../../../src/store/postgres/deleted-parts.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
   all,
+  create,
   define,
-  found,
   idsFrom,
   lookAt,
   once,
@@ -26,7 +26,7 @@ async function fill(store: Store, collection: string): Promise<void> {
   const rules = JSON.stringify({ indexed: ["of"], searchable: ["of"], access });
   const putIn = (id: string) => put(id, { collection });
   const file = { ...putIn("file"), files: JSON.stringify([{ key: `key of ${collection}` }]) };
-  await store.commit([found(collection), define(rules, collection)]);
+  await store.commit([create(collection), define(rules, collection)]);
   await store.commit([...idsFrom(800).map(putIn), file, all([putIn("x")], once("k"))]);
   // A resource with a former owner.
   await store.commit([{ ...putIn("x"), expect: "anything", setOwner: "ann" }]);

@@ -7,7 +7,7 @@ import { Connection } from "../../../src/store/postgres/connection.ts";
 import type { RunWriter } from "../../../src/store/postgres/deleted-parts.ts";
 import { eraseOutcomes } from "../../../src/store/postgres/erase-outcomes.ts";
 import { purge } from "../../../src/store/postgres/purge.ts";
-import { all, found, idsFrom, once, put, remove } from "../contract/change-helpers.ts";
+import { all, create, idsFrom, once, put, remove } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
 const databases = new TestDatabases();
@@ -26,7 +26,7 @@ describe("stored outcomes", () => {
       // More than one slice, with content that JSON must escape.
       const ids = idsFrom(450);
       const fields = '{"text":"\\u0000 ☃"}';
-      await store.commit([found(), ...ids.map((id) => all([put(id, { fields })], once(id)))]);
+      await store.commit([create(), ...ids.map((id) => all([put(id, { fields })], once(id)))]);
       const [first = "", second = "", ...others] = ids;
       await store.commit([remove(first), remove(second), put(second, { fields, at: 9_999 })]);
       const connection = await Connection.open({ ...testDatabase, deadlineMs: 10_000 });
@@ -58,7 +58,7 @@ describe("stored outcomes", () => {
     it(`of a key that is used again while it is ${name} stay`, { timeout: 60_000 }, () =>
       databases.in(async (testDatabase) => {
         const store = await testDatabase.open();
-        await store.commit([found(), all([put("id-1")], once("key"))]);
+        await store.commit([create(), all([put("id-1")], once("key"))]);
         await store.commit([remove("id-1")]);
         await testDatabase.admin((sql) => sql`UPDATE idempotency_keys SET expires = 0`);
         const connection = await Connection.open({ ...testDatabase, deadlineMs: 10_000 });

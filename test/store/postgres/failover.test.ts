@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Outage } from "../../../src/model/outage.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
-import { found, idsOf, put, totalOf } from "../contract/change-helpers.ts";
+import { create, idsOf, put, totalOf } from "../contract/change-helpers.ts";
 import { FaultyNetwork } from "./faulty-network.ts";
 import { TestDatabases, until } from "./test-databases.ts";
 
@@ -41,7 +41,7 @@ describe("a failover", () => {
     databases.in(async (testDatabase) => {
       const random = randomNumbers(newSeed("failover"));
       const owner = await testDatabase.open();
-      await owner.commit([found()]);
+      await owner.commit([create()]);
       const committer = failingCommitter(owner);
       for (let round = 0; round < runs(4, 200); round++) {
         using network = new FaultyNetwork(testDatabase.url, random);

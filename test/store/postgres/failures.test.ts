@@ -6,7 +6,7 @@ import type { Sql } from "postgres";
 import { Outage } from "../../../src/model/outage.ts";
 import {
   all,
-  found,
+  create,
   idsFrom,
   idsOf,
   once,
@@ -72,7 +72,7 @@ describe("a lost connection", () => {
   it("while idle has no effect", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([found(), put("a"), { kind: "create-token", token: token("t") }]);
+      await store.commit([create(), put("a"), { kind: "create-token", token: token("t") }]);
       for (let round = 0; round < 3; round++) {
         await testDatabase.admin(
           (sql) => sql`
@@ -100,7 +100,7 @@ describe("a lost connection", () => {
     () =>
       databases.in(async (testDatabase) => {
         const store = await testDatabase.open({ readers: 1 });
-        await store.commit([found(), put("a")]);
+        await store.commit([create(), put("a")]);
         let reads: Promise<readonly unknown[]> = Promise.resolve([]);
         await whileLocked(testDatabase, lockTable, async () => {
           reads = Promise.all([
@@ -120,7 +120,7 @@ describe("a lost connection", () => {
   it("before the commit is sent: the batch is applied once", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([found()]);
+      await store.commit([create()]);
       let commit: Promise<readonly unknown[]> = Promise.resolve([]);
       await whileLocked(testDatabase, lockRow, async () => {
         commit = store.commit([put("a"), put("b", { expect: "nothing" })]);
@@ -138,7 +138,7 @@ describe("a lost connection", () => {
   it("during the commit leaves it unknown, and a key shows the result", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([found()]);
+      await store.commit([create()]);
       await testDatabase.admin(sleepAtCommit);
       const unit = (id: string) => all([put(id)], once("k"));
       const commit = assert.rejects(
@@ -181,7 +181,7 @@ describe("an error at the commit", () => {
     () =>
       databases.in(async (testDatabase) => {
         const store = await testDatabase.open();
-        await store.commit([found()]);
+        await store.commit([create()]);
         const codes = ["08006", "08P01", "57P01", "57014", "58030", "XX000", "XX001"];
         for (const [index, code] of codes.entries()) {
           await testDatabase.admin(failAtCommit(code, 1));
@@ -201,7 +201,7 @@ describe("an error at the commit", () => {
   it("that is a conflict repeats the whole batch", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([found()]);
+      await store.commit([create()]);
       for (const [index, code] of ["40001", "40P01", "23505"].entries()) {
         await testDatabase.admin(failAtCommit(code, 3));
         const [outcome] = await store.commit([all([put(`a${index}`)], once(code))]);
@@ -214,7 +214,7 @@ describe("an error at the commit", () => {
   it("of another kind has stored nothing, and is reported as it is", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([found()]);
+      await store.commit([create()]);
       await testDatabase.admin(failAtCommit("53100", 1));
       await assert.rejects(store.commit([put("a")]), isOutage("full"));
       assert.equal(await totalOf(store), 0);
@@ -254,7 +254,7 @@ describe("a commit that waits for a standby", () => {
           SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
         return cancelled.length > 0;
       };
-      await store.commit([found()]);
+      await store.commit([create()]);
       for (const units of [[put("a")], [put("b"), put("c")]]) {
         await waitFor("nobody");
         try {
@@ -278,7 +278,7 @@ describe("a deadline", () => {
   it("ends reads and commits that wait for others; nothing is stored", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open({ deadlineMs: 200 });
-      await store.commit([found(), put("a")]);
+      await store.commit([create(), put("a")]);
       await whileLocked(testDatabase, lockTable, async () => {
         await Promise.all([
           assert.rejects(Promise.resolve(store.find("things", "a")), isOutage("busy", /in time/)),
@@ -301,7 +301,7 @@ describe("overload", () => {
   it("rejects reads that would wait too long, and answers the others", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open({ readers: 1 });
-      await store.commit([found(), put("a")]);
+      await store.commit([create(), put("a")]);
       await idsOf(store);
       let answers: Promise<readonly PromiseSettledResult<unknown>[]> = Promise.resolve([]);
       await whileLocked(testDatabase, lockTable, async () => {
@@ -327,7 +327,7 @@ describe("overload", () => {
       });
       const asLimited = server.url(new URL(url).pathname.slice(1), "limited");
       const store = await testDatabase.open({ url: asLimited, readers: 8 });
-      await store.commit([found(), put("a")]);
+      await store.commit([create(), put("a")]);
       const reads = await Promise.all(idsFrom(200).map(() => idsOf(store, 0, 1)));
       assert.ok(reads.every((ids) => ids?.[0] === "a"));
       // The next node finds no room for its own.
@@ -352,7 +352,7 @@ describe("a server that cannot write", () => {
             WHERE application_name = 'restante'`;
         });
       const store = await testDatabase.open();
-      await store.commit([found(), put("a")]);
+      await store.commit([create(), put("a")]);
       await setReadOnly("on");
       try {
         await assert.rejects(store.commit([put("b")]), isOutage("unavailable", /read-only/));
@@ -375,7 +375,7 @@ describe("a server that cannot write", () => {
     () =>
       databases.in(async (testDatabase) => {
         const store = await testDatabase.open();
-        await store.commit([found(), put("a")]);
+        await store.commit([create(), put("a")]);
         const before = await store.collection("things");
         await testDatabase.admin((sql) =>
           sql.unsafe(`
@@ -406,7 +406,7 @@ describe("a server that is gone", () => {
   it("is reported immediately, and everything recovers with it", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([found(), put("a")]);
+      await store.commit([create(), put("a")]);
       await testDatabase.server.stop("INT");
       try {
         await assert.rejects(Promise.resolve(store.find("things", "a")), isOutage("unavailable"));
@@ -425,7 +425,7 @@ describe("a server that is gone", () => {
   it("allows the store to be closed", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([found()]);
+      await store.commit([create()]);
       await testDatabase.server.stop("QUIT");
       try {
         await store.close();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Outage } from "../../../src/model/outage.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { found, idsFrom, put, remove } from "../contract/change-helpers.ts";
+import { create, idsFrom, put, remove } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 
 const databases = new TestDatabases();
@@ -33,7 +33,7 @@ describe("a database that is restored from a backup", () => {
   it("rejects positions from after it, whatever was written since", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const first = await testDatabase.open();
-      await first.commit([found(), put("a"), put("b")]);
+      await first.commit([create(), put("a"), put("b")]);
       const early = await positionOf(first);
       await backUp(testDatabase);
       await first.commit([put("a"), put("c"), put("b")]);
@@ -57,7 +57,7 @@ describe("a database that is restored from a backup", () => {
   it("keeps positions over restarts, of one node and of two", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const stores = [await testDatabase.open(), await testDatabase.open()];
-      await stores[0]?.commit([found()]);
+      await stores[0]?.commit([create()]);
       for (let round = 0; round < 6; round++) {
         const store = stores[round % 2];
         assert.ok(store);
@@ -84,7 +84,7 @@ describe("a damaged row", () => {
       databases.in(async (testDatabase) => {
         const store = await testDatabase.open();
         const ids = idsFrom(30);
-        await store.commit([found(), ...ids.map((id) => put(id))]);
+        await store.commit([create(), ...ids.map((id) => put(id))]);
         await testDatabase.admin(
           (sql) => sql`UPDATE resources SET fields = '{"n":1}' WHERE id = 'id-7'`,
         );

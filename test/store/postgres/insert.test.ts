@@ -9,8 +9,8 @@ import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import type { Outcome, Put, Store } from "../../../src/store/store.ts";
 import {
   all,
+  create,
   define,
-  found,
   idsFrom,
   idsOf,
   kinds,
@@ -47,7 +47,7 @@ const endWaiting = (testDatabase: TestDatabase): Promise<void> =>
 
 async function openWriter(testDatabase: TestDatabase, more = {}): Promise<Store> {
   const store = await testDatabase.open({ ...options, ...more });
-  await store.commit([found()]);
+  await store.commit([create()]);
   for (const _ of "12") assert.deepEqual(kinds(await store.commit([insert()])), ["created"]);
   return store;
 }
@@ -130,7 +130,7 @@ describe("new resources", () => {
       const nodes = await Promise.all(
         idsFrom(3).map(async () => withGroupCommit(await testDatabase.open(options))),
       );
-      await nodes[0]?.commit([found()]);
+      await nodes[0]?.commit([create()]);
       const each = await Promise.all(
         nodes.flatMap((node) =>
           idsFrom(4).map(async () => {
@@ -171,7 +171,7 @@ describe("new resources", () => {
       assert.deepEqual(kinds(await store.commit([insert("{}", version)])), ["created"]);
       await other.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
       assert.deepEqual(kinds(await store.commit([insert()])), ["missing"]);
-      await other.commit([found()]);
+      await other.commit([create()]);
       assert.deepEqual(revisions(await store.commit([insert()])), [2]);
     }),
   );

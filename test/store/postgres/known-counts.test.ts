@@ -7,7 +7,7 @@ import { countLimits } from "../../../src/store/postgres/known-counts.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { lowerLimit } from "../../lower-limit.ts";
 import { define } from "../contract/change-helpers.ts";
-import { answerTo, ask, by, keep, where, wordsLike } from "../contract/query-helpers.ts";
+import { answerTo, ask, by, putJson, where, wordsLike } from "../contract/query-helpers.ts";
 import { TestDatabases } from "./test-databases.ts";
 
 const databases = new TestDatabases();
@@ -35,7 +35,7 @@ type Act = (store: Store, addRows: (count: number) => Promise<void>) => Promise<
 const inCollection = (act: Act) =>
   databases.in(async ({ open, admin }) => {
     const store = await open();
-    await store.commit([define(definition), keep("a", { n: 1, text: "w" })]);
+    await store.commit([define(definition), putJson("a", { n: 1, text: "w" })]);
     let next = 1_000;
     await act(store, (count) =>
       admin(async (sql) => {
@@ -62,7 +62,7 @@ describe("totals of a search and of an index", () => {
       await addRows(many);
       assert.deepEqual(await totals(), [many + 1, many + 1]);
       assert.deepEqual(await totals(false), [undefined, undefined]);
-      await store.commit([keep("b", { n: 3, text: "w" })]);
+      await store.commit([putJson("b", { n: 3, text: "w" })]);
       assert.deepEqual(await totals(), [2 * many + 2, 2 * many + 2]);
     }));
 

@@ -15,7 +15,7 @@ import type { Change, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
 import {
   all,
-  found,
+  create,
   idsFrom,
   idsOf,
   once,
@@ -245,7 +245,7 @@ async function playRound(seed: number): Promise<void> {
   const random = randomNumbers(seed);
   await databases.in(async (testDatabase) => {
     const near = await testDatabase.open();
-    await near.commit([found()]);
+    await near.commit([create()]);
     using network = new FaultyNetwork(testDatabase.url, random);
     const url = await network.listen();
     const { port } = new URL(url);
@@ -321,7 +321,7 @@ describe("a silent network", () => {
   it("fails the call that notices it, and no later one", within(60_000), () =>
     behindNetwork({ readers: 4, writers: 4 }, async (store, network) => {
       const names = idsFrom(4, "collection");
-      await Promise.all(names.map((name) => store.commit([found(name)])));
+      await Promise.all(names.map((name) => store.commit([create(name)])));
       await Promise.all(names.map((name) => store.collection(name)));
       network.silence();
       await assert.rejects(Promise.resolve(store.collections()), isUnavailable);
@@ -334,7 +334,7 @@ describe("a silent network", () => {
 
   it("makes a query at its deadline replace the connections of others", within(60_000), () =>
     behindNetwork({ queries: 4, queryDeadlineMs: 3_000 }, async (store, network) => {
-      await store.commit([found()]);
+      await store.commit([create()]);
       const range = { offset: 0, limit: 10, order: "created" } as const;
       const query = async () => store.slice("things", range, { caller: "" });
       await Promise.all(idsFrom(4).map(query));
@@ -348,7 +348,7 @@ describe("a silent network", () => {
 
   it("lets a store close, and leaves no socket open", within(60_000), () =>
     behindNetwork({}, async (store, network) => {
-      await store.commit([found(), put("a")]);
+      await store.commit([create(), put("a")]);
       assert.deepEqual(await idsOf(store), ["a"]);
       network.silence();
       network.setAccepting("swallow");
@@ -389,7 +389,7 @@ describe("a network that refuses new connections", () => {
   it("fails all writes that wait for one", within(60_000), () =>
     behindNetwork({ writers: 3, deadlineMs: 10_000 }, async (store, network, testDatabase) => {
       const names = idsFrom(3, "collection");
-      for (const name of names) await store.commit([found(name)]);
+      for (const name of names) await store.commit([create(name)]);
       await testDatabase.admin(async (sql) => {
         await sql`BEGIN`;
         await sql`SELECT FROM heads FOR UPDATE`;

@@ -7,7 +7,7 @@ import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
   all,
-  found,
+  create,
   idsFrom,
   idsOf,
   once,
@@ -31,7 +31,7 @@ describe("several nodes", () => {
   it("assign revisions in the order of commits, and count exactly", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const nodes = await openNodes(testDatabase, 4);
-      await nodes[0]?.commit([found()]);
+      await nodes[0]?.commit([create()]);
       let lastSeen = 0;
       const writers = nodes.flatMap((node, number) =>
         idsFrom(6, `by-${number}`).map(async (writer) => {
@@ -63,7 +63,7 @@ describe("several nodes", () => {
     databases.in(async (testDatabase) => {
       const [one, two, reader] = await openNodes(testDatabase, 3);
       assert.ok(one && two && reader);
-      await one.commit([found()]);
+      await one.commit([create()]);
       let isWriting = true;
       const writing = Promise.all(
         [one, two].map(async (node, number) => {
@@ -96,7 +96,7 @@ describe("several nodes", () => {
         nodes.map((node, number) => {
           const order = number % 2 === 0 ? names : names.toReversed();
           return node.commit(
-            order.flatMap((name) => [found(name), put(`x-${number}`, { collection: name })]),
+            order.flatMap((name) => [create(name), put(`x-${number}`, { collection: name })]),
           );
         }),
       );
@@ -111,7 +111,7 @@ describe("several nodes", () => {
   it("execute the same request with a key once", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const nodes = await openNodes(testDatabase, 4);
-      await nodes[0]?.commit([found()]);
+      await nodes[0]?.commit([create()]);
       for (const key of idsFrom(15, "key")) {
         const unit = (number: number) => all([put(`${key}-${number}`)], once(key));
         const outcomes = (
@@ -134,14 +134,14 @@ describe("several nodes", () => {
     databases.in(async (testDatabase) => {
       const nodes = await openNodes(testDatabase, 3);
       const names = idsFrom(5, "collection");
-      await nodes[0]?.commit(names.map((name) => found(name)));
-      const deeds = nodes.flatMap((node, number) =>
-        idsFrom(15, `deed-${number}`).map((id, index) => {
+      await nodes[0]?.commit(names.map((name) => create(name)));
+      const commits = nodes.flatMap((node, number) =>
+        idsFrom(15, `commit-${number}`).map((id, index) => {
           const order = names.toSorted(() => (index % 2 === 0 ? 1 : -1));
           return node.commit([all(order.map((collection) => put(id, { collection })))]);
         }),
       );
-      for (const [outcome] of await Promise.all(deeds)) assert.equal(outcome?.kind, "all");
+      for (const [outcome] of await Promise.all(commits)) assert.equal(outcome?.kind, "all");
       for (const { total } of (await nodes[2]?.collections()) ?? []) assert.equal(total, 45);
     }),
   );
@@ -229,7 +229,7 @@ describe("a process that lets another one commit", () => {
     databases.in(async (testDatabase) => {
       const owner = withGroupCommit(await testDatabase.open());
       const worker = await testDatabase.open({ cacheMs: 3_600_000, committer: owner });
-      await worker.commit([found(), { kind: "create-token", token: token("one") }]);
+      await worker.commit([create(), { kind: "create-token", token: token("one") }]);
       assert.equal((await worker.token("hash of one"))?.revokedAt, null);
       await worker.commit([{ kind: "revoke-token", id: "one", at: 2 }]);
       assert.equal((await worker.token("hash of one"))?.revokedAt, 2);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { all, found, idsFrom, kinds, put } from "../contract/change-helpers.ts";
+import { all, create, idsFrom, kinds, put } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
 const databases = new TestDatabases();
@@ -43,7 +43,7 @@ describe("a writer that waits for one collection", () => {
   it("does not hold up writes to others", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await openGrouped(testDatabase);
-      await store.commit(names.map((name) => found(name)));
+      await store.commit(names.map((name) => create(name)));
       const waiting: Promise<unknown>[] = [];
       await whileLocked(testDatabase, "one", async () => {
         for (const id of idsFrom(50)) waiting.push(store.commit([put(id, { collection: "one" })]));
@@ -53,7 +53,7 @@ describe("a writer that waits for one collection", () => {
             assert.deepEqual(kinds(await store.commit([put(id, { collection })])), ["created"]);
         const both = all([put("x", { collection: "two" }), put("x", { collection: "three" })]);
         assert.deepEqual(kinds(await store.commit([both])), ["all"]);
-        await store.commit([found("four"), put("a", { collection: "four" })]);
+        await store.commit([create("four"), put("a", { collection: "four" })]);
       });
       await Promise.all(waiting);
       const totals = (await store.collections()).map(({ name, total }) => [name, total]);
@@ -69,7 +69,7 @@ describe("a writer that waits for one collection", () => {
   it("writes in order what has a collection in common", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit(names.map((name) => found(name)));
+      await store.commit(names.map((name) => create(name)));
       const writes: Promise<unknown>[] = [];
       await whileLocked(testDatabase, "one", async () => {
         for (let n = 0; n < 30; n++) {

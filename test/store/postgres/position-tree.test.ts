@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Store } from "../../../src/store/store.ts";
-import { found, idsFrom, idsOf, put, remove, totalOf } from "../contract/change-helpers.ts";
+import { create, idsFrom, idsOf, put, remove, totalOf } from "../contract/change-helpers.ts";
 import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 
 const databases = new TestDatabases();
@@ -15,7 +15,7 @@ describe("the position tree", () => {
   it("is not changed by creating and replacing", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([found(), ...idsFrom(500).map((id) => put(id))]);
+      await store.commit([create(), ...idsFrom(500).map((id) => put(id))]);
       await store.commit(idsFrom(500).map((id) => put(id)));
       assert.equal(await rowCount(testDatabase), 0);
     }),
@@ -27,7 +27,7 @@ describe("the position tree", () => {
     () =>
       databases.in(async (testDatabase) => {
         const store = await testDatabase.open();
-        await store.commit([found()]);
+        await store.commit([create()]);
         const size = 2_000;
         for (let round = 0; round < 6; round++) {
           const ids = idsFrom(size, `round-${round}`);
@@ -49,7 +49,7 @@ describe("the position tree", () => {
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       const ids = idsFrom(64 * 64);
-      await store.commit([found(), ...ids.map((id) => put(id, { fields: "{}" }))]);
+      await store.commit([create(), ...ids.map((id) => put(id, { fields: "{}" }))]);
       await store.commit(ids.map((id) => remove(id)));
       assert.deepEqual(await idsOf(store), []);
       await store.commit([put("x"), put("y"), put("z"), remove("y")]);
@@ -62,7 +62,7 @@ describe("the position tree", () => {
   it("is exact beyond a billion positions", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([found()]);
+      await store.commit([create()]);
       for (const gone of [64 ** 4, 64 ** 5 + 64 ** 3, 64 ** 6 - 5, 64 ** 7 + 1]) {
         await pretendGone(testDatabase, gone);
         await assertExact(store, `beyond-${gone}`);

@@ -7,7 +7,7 @@ import { Outage } from "../../../src/model/outage.ts";
 import { keyOf } from "../../../src/model/query/sort-key.ts";
 import { checksumOf } from "../../../src/store/core/stored-resource.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { define, found, idsFrom, kinds, put, remove, token } from "../contract/change-helpers.ts";
+import { create, define, idsFrom, kinds, put, remove, token } from "../contract/change-helpers.ts";
 import {
   answerTo,
   ask,
@@ -15,7 +15,7 @@ import {
   by,
   idsFor,
   is,
-  keep,
+  putJson,
   wordsLike,
 } from "../contract/query-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
@@ -63,10 +63,10 @@ describe("a large collection", () => {
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       const count = 5_500;
-      await store.commit([found()]);
+      await store.commit([create()]);
       await fill(testDatabase, count);
       // The same value as the next one, which the next step of the check begins with.
-      await store.commit([keep("id-5000", { v: "005001" })]);
+      await store.commit([putJson("id-5000", { v: "005001" })]);
       await store.commit([define(rules)]);
       await until(async () => (await store.indexBuild("things"))?.isRunning === false);
       const clash = { index: "v", ids: ["id-5000", "id-5001"] };
@@ -77,7 +77,7 @@ describe("a large collection", () => {
         const { entries, words } = await countsIn(testDatabase);
         return entries === 0 && words === 0;
       });
-      await store.commit([keep("id-5000", { v: "again" })]);
+      await store.commit([putJson("id-5000", { v: "again" })]);
       assert.deepEqual(kinds(await store.commit([define(rules)])), ["done"]);
       await until(async () => (await store.indexBuild("things")) === undefined);
       const counts = await countsIn(testDatabase);
@@ -112,8 +112,8 @@ describe("a large collection", () => {
       const store = await testDatabase.open();
       const text = "x".repeat(1_000_000);
       const ids = idsFrom(12);
-      await store.commit([found()]);
-      for (const id of ids) await store.commit([keep(id, { text, id })]);
+      await store.commit([create()]);
+      for (const id of ids) await store.commit([putJson(id, { text, id })]);
       await store.commit([define('{"unique":["id"],"indexed":["text"]}')]);
       await until(async () => (await store.indexBuild("things")) === undefined);
       assert.equal((await countsIn(testDatabase)).entries, 24);
@@ -124,14 +124,19 @@ describe("a large collection", () => {
   it("loses index entries that a plan no longer needs", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([define(rules), keep("a", { v: "x", t: "y" }), keep("b", {}), found("c")]);
+      await store.commit([
+        define(rules),
+        putJson("a", { v: "x", t: "y" }),
+        putJson("b", {}),
+        create("c"),
+      ]);
       assert.deepEqual(await countsIn(testDatabase), {
         ...{ collections: 2, resources: 2, entries: 2, words: 2, positions: 0 },
       });
       await store.commit([define("{}")]);
       const { entries, words } = await countsIn(testDatabase);
       assert.deepEqual([entries, words], [0, 0]);
-      await store.commit([keep("a", { v: "z", t: "z" }), remove("b")]);
+      await store.commit([putJson("a", { v: "z", t: "z" }), remove("b")]);
       assert.equal((await countsIn(testDatabase)).entries, 0);
     }),
   );
@@ -145,9 +150,9 @@ describe("search words", () => {
       const long = "é".repeat(5_000);
       await store.commit([
         define('{"searchable":["t"]}'),
-        keep("many", { t: many }),
-        keep("long", { t: `before ${long} after` }),
-        keep("same", { t: "again ".repeat(100_000) }),
+        putJson("many", { t: many }),
+        putJson("long", { t: `before ${long} after` }),
+        putJson("same", { t: "again ".repeat(100_000) }),
       ]);
       assert.equal(await idsFor(store, { words: wordsLike("w7 w9000") }), "many");
       assert.equal(await idsFor(store, { words: wordsLike("before after") }), "long");
@@ -163,7 +168,7 @@ describe("search words", () => {
       for (const collection of names)
         await store.commit([
           define('{"searchable":["t"]}', collection),
-          keep(`in-${collection}`, { t: "word 1 2 11" }, { collection }),
+          putJson(`in-${collection}`, { t: "word 1 2 11" }, { collection }),
         ]);
       for (const collection of names)
         for (const words of ["word", "1", "1*", "wo* 2"])
@@ -185,30 +190,30 @@ describe("several nodes", () => {
   it("write by the current rules, whatever they have cached", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const [one, other] = await twoNodes(testDatabase);
-      await one.commit([define('{"indexed":["n"]}'), keep("a", { n: 1, m: 1 })]);
-      await other.commit([keep("b", { n: 1, m: 2 })]);
+      await one.commit([define('{"indexed":["n"]}'), putJson("a", { n: 1, m: 1 })]);
+      await other.commit([putJson("b", { n: 1, m: 2 })]);
       for (const [definition, fields, kind] of [
         ['{"unique":["m"]}', { m: 1 }, "conflict"],
         ['{"indexed":["n"],"searchable":["m"]}', { m: 1, n: 2 }, "created"],
         ["{}", { m: 1, n: 3 }, "created"],
         ['{"unique":["n"]}', { n: 4 }, "conflict"],
       ] as const) {
-        await one.commit([remove("c"), keep("b", { n: 4, m: 2 }), define(definition)]);
-        assert.deepEqual(kinds(await other.commit([keep("c", fields)])), [kind]);
+        await one.commit([remove("c"), putJson("b", { n: 4, m: 2 }), define(definition)]);
+        assert.deepEqual(kinds(await other.commit([putJson("c", fields)])), [kind]);
       }
       assert.deepEqual(
         kinds(await one.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }])),
         ["done"],
       );
-      await one.commit([define('{"unique":["x"]}'), keep("a", { x: 1 })]);
-      assert.deepEqual(kinds(await other.commit([keep("b", { x: 1 })])), ["conflict"]);
+      await one.commit([define('{"unique":["x"]}'), putJson("a", { x: 1 })]);
+      assert.deepEqual(kinds(await other.commit([putJson("b", { x: 1 })])), ["conflict"]);
     }),
   );
 
   it("answer by the current rules, whatever they have cached", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const [one, other] = await twoNodes(testDatabase);
-      await one.commit([found(), ...idsFrom(5).map((id, n) => keep(id, { n, t: id }))]);
+      await one.commit([create(), ...idsFrom(5).map((id, n) => putJson(id, { n, t: id }))]);
       for (let round = 0; round < 20; round++) {
         const definition = [{ indexed: ["n"] }, {}, { searchable: ["t"] }][round % 3];
         await one.commit([define(JSON.stringify({ ...definition, round }))]);
@@ -227,7 +232,7 @@ describe("several nodes", () => {
     databases.in(async (testDatabase) => {
       const one = await testDatabase.open({ deadlineMs: 300 });
       const other = await testDatabase.open();
-      await one.commit([found(), { kind: "create-token", token: token("t") }]);
+      await one.commit([create(), { kind: "create-token", token: token("t") }]);
       await testDatabase.admin(async (sql) => {
         await sql`BEGIN`;
         await sql`SELECT FROM tokens FOR UPDATE`;
@@ -237,7 +242,7 @@ describe("several nodes", () => {
         await sql`ROLLBACK`;
       });
       await other.commit([define('{"unique":["b"]}')]);
-      const outcomes = await one.commit([keep("x", { b: 1 }), keep("y", { b: 1 })]);
+      const outcomes = await one.commit([putJson("x", { b: 1 }), putJson("y", { b: 1 })]);
       assert.deepEqual(kinds(outcomes), ["created", "conflict"]);
       assert.equal(
         keyOf("any", 1),
@@ -251,7 +256,7 @@ describe("several nodes", () => {
       const [one, other] = await twoNodes(testDatabase);
       for (const id of idsFrom(40)) {
         const drop = { kind: "drop", collection: "things", isEmptyOnly: false } as const;
-        const [, made] = await Promise.all([one.commit([drop]), other.commit([found(), put(id)])]);
+        const [, made] = await Promise.all([one.commit([drop]), other.commit([create(), put(id)])]);
         assert.equal(made[0]?.kind, "done");
         assert.equal(made[1]?.kind, "created");
       }

@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { PostgresServer } from "../../postgres-server.ts";
-import { found, put, written } from "../contract/change-helpers.ts";
+import { create, put, written } from "../contract/change-helpers.ts";
 import { until } from "./test-databases.ts";
 
 let primary: PostgresServer;
@@ -102,7 +102,7 @@ describe("a server that has become read-only", () => {
     const address = await movingAddress(url);
     const store = await openPostgres({ url: address.url, schema: "moving" });
     try {
-      await store.commit([found(), put("a")]);
+      await store.commit([create(), put("a")]);
       assert.ok(await store.find("things", "a"));
       await primary.admin(async (sql) => {
         await sql`ALTER SYSTEM SET synchronous_standby_names = ''`;

@@ -14,7 +14,7 @@ import { runs, within } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import {
   all,
-  found,
+  create,
   idsFrom,
   idsOf,
   once,
@@ -118,7 +118,7 @@ describe("under load", () => {
           withGroupCommit(await testDatabase.open()),
           withGroupCommit(await testDatabase.open()),
         ];
-        await nodes[0]?.commit([found()]);
+        await nodes[0]?.commit([create()]);
         const journal = await underLoad(nodes, async (load) => {
           for (const signal of ["INT", "QUIT", "KILL"] as const) {
             await load.goesOn(runs(20, 100));
@@ -142,7 +142,7 @@ describe("under load", () => {
         withGroupCommit(await testDatabase.open()),
         withGroupCommit(await testDatabase.open()),
       ];
-      await nodes[0]?.commit([found()]);
+      await nodes[0]?.commit([create()]);
       const journal = await underLoad(nodes, async (load) => {
         for (let round = 0; round < runs(6, 30); round++) {
           await testDatabase.admin(

@@ -12,8 +12,8 @@ import { postgresSource } from "../../../src/store/postgres/snapshot.ts";
 import type { MigrationStep } from "../../../src/store/postgres/step.ts";
 import { upgradeSteps } from "../../../src/store/postgres/upgrade.ts";
 import { oldestVersion } from "../../../src/store/version.ts";
-import { define, found, kinds, totalOf } from "../contract/change-helpers.ts";
-import { assertFinds, is, keep } from "../contract/query-helpers.ts";
+import { create, define, kinds, totalOf } from "../contract/change-helpers.ts";
+import { assertFinds, is, putJson } from "../contract/query-helpers.ts";
 import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
 const databases = new TestDatabases("own");
@@ -90,7 +90,7 @@ describe("migrations", () => {
       const known = { id: "a", revision: 3, ...times, fields: '{"n":7}' };
       assert.deepEqual(await store.find("things", "a"), known);
       const outcomes = await store.commit([
-        ...[keep("b", { n: 1 }), define('{"unique":["n"]}'), keep("b", { n: 7 })],
+        ...[putJson("b", { n: 1 }), define('{"unique":["n"]}'), putJson("b", { n: 7 })],
       ]);
       assert.deepEqual(kinds(outcomes), ["created", "done", "conflict"]);
       await assertFinds(store, ["a"], { conditions: [is("n", "any", 7)] });
@@ -127,7 +127,7 @@ describe("migrations", () => {
   it("work when many stores open at once on an empty database", { timeout: 60_000 }, () =>
     databases.inEmpty(async (testDatabase) => {
       const stores = await Promise.all(Array.from({ length: 6 }, () => testDatabase.open()));
-      await Promise.all(stores.map((store) => store.commit([found()])));
+      await Promise.all(stores.map((store) => store.commit([create()])));
       for (const store of stores) assert.equal(await totalOf(store), 0);
       assert.equal(await versionIn(testDatabase), oldSteps.length + upgradeSteps.length);
     }),
@@ -188,7 +188,7 @@ describe("migrations", () => {
     databases.inEmpty(async (testDatabase) => {
       const messages: string[] = [];
       const store = await testDatabase.open({ onProgress: (message) => messages.push(message) });
-      await store.commit([found(), keep("a", { n: 1 })]);
+      await store.commit([create(), putJson("a", { n: 1 })]);
       assert.equal(await store.ready(), undefined);
       await upgradeToNewer(testDatabase);
       const connection = await connect(testDatabase);
@@ -196,7 +196,7 @@ describe("migrations", () => {
       await connection.close();
       await until(async () => messages.length > 0);
       assert.deepEqual(messages, [`writes are rejected: ${newer}`]);
-      await assert.rejects(store.commit([keep("b", { n: 2 })]), {
+      await assert.rejects(store.commit([putJson("b", { n: 2 })]), {
         message: newer,
         reason: "unavailable",
       });
@@ -209,10 +209,10 @@ describe("migrations", () => {
   it("that a node learns of by an error are named, too", { timeout: 60_000 }, () =>
     databases.inEmpty(async (testDatabase) => {
       const store = await testDatabase.open();
-      await store.commit([found()]);
+      await store.commit([create()]);
       await upgradeToNewer(testDatabase);
       await testDatabase.admin((sql) => sql`ALTER TABLE resources RENAME COLUMN fields TO content`);
-      await assert.rejects(store.commit([keep("b", { n: 2 })]), {
+      await assert.rejects(store.commit([putJson("b", { n: 2 })]), {
         message: newer,
         reason: "unavailable",
       });
@@ -251,7 +251,7 @@ describe("migrations", () => {
       });
       const asModest = server.url(new URL(url).pathname.slice(1), "modest");
       const store = await testDatabase.open({ url: asModest });
-      await store.commit([found()]);
+      await store.commit([create()]);
       assert.equal(await totalOf(store), 0);
     }),
   );

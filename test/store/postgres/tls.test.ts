@@ -9,7 +9,7 @@ import { openPostgres } from "../../../src/store/postgres/postgres.ts";
 import { makeCertificate } from "../../certificates.ts";
 import { PostgresServer } from "../../postgres-server.ts";
 import { start } from "../../process.ts";
-import { found, put, totalOf } from "../contract/change-helpers.ts";
+import { create, put, totalOf } from "../contract/change-helpers.ts";
 import { until } from "./test-databases.ts";
 
 const certificate = makeCertificate();
@@ -54,7 +54,7 @@ describe("a database server with TLS", () => {
       const url = await databaseWith(sslmode);
       const store = await openPostgres({ url });
       try {
-        await store.commit([found(), put("a")]);
+        await store.commit([create(), put("a")]);
         assert.equal(await totalOf(store), 1);
         const all = await encrypted(url);
         assert.ok(all.length > 1 && all.every(Boolean), `${all}`);

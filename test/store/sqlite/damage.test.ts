@@ -13,7 +13,7 @@ import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Put, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
-import { found, operate, put } from "../contract/change-helpers.ts";
+import { create, operate, put } from "../contract/change-helpers.ts";
 import { ask, is, where } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
@@ -29,7 +29,7 @@ const puts: readonly Put[] = ids.flatMap((id, index) => {
 
 async function build(path: string): Promise<ReadonlyMap<string, Resource>> {
   const store = await openSqlite({ path });
-  await store.commit([found(), ...puts]);
+  await store.commit([create(), ...puts]);
   const all = await readAll(store);
   await store.close();
   assert.equal(all.size, ids.length);

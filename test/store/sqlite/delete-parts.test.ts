@@ -11,8 +11,8 @@ import type { Store } from "../../../src/store/store.ts";
 import { runs } from "../../seeds.ts";
 import {
   all,
+  create,
   define,
-  found,
   idsFrom,
   kinds,
   once,
@@ -84,7 +84,7 @@ describe("a deleted collection", () => {
           .slice(0, -1)
           .every((count) => count > 0),
       );
-      await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }, found()]);
+      await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }, create()]);
       assert.equal((await store.collection("things"))?.total, 0);
       assert.deepEqual(
         [...(await store.findReferencedFiles(["file of things", "file of kept"]))],
@@ -113,7 +113,7 @@ describe("a deleted collection", () => {
     inDirectory(async (path) => {
       const size = () => statSync(join(path, "restante.db")).size;
       const store = await openSqlite({ path });
-      await store.commit([found(), found("kept"), put("a", { collection: "kept" })]);
+      await store.commit([create(), create("kept"), put("a", { collection: "kept" })]);
       const fields = JSON.stringify({ text: "x".repeat(100_000) });
       const groups = runs(12, 40);
       for (const id of idsFrom(groups, "many"))

@@ -13,7 +13,7 @@ import type { Change } from "../../../src/store/store.ts";
 import { runs } from "../../seeds.ts";
 import { inDirectory, mountSmall } from "./test-directory.ts";
 
-const found: Change = { kind: "create-collection", collection: "things", at: 1 };
+const create: Change = { kind: "create-collection", collection: "things", at: 1 };
 
 const put = (id: string, fields = "{}", at = 10): Change => ({
   kind: "put",
@@ -37,7 +37,7 @@ describe("a full disk", () => {
       try {
         await writeFile(join(path, "ballast"), new Uint8Array(2 * 1024 * 1024));
         const store = await openSqlite({ path });
-        await store.commit([found]);
+        await store.commit([create]);
         const kept: string[] = [];
         const fields = `{"x":"${"x".repeat(20_000)}"}`;
         const fill = async () => {
@@ -74,7 +74,7 @@ describe("a database file that is moved away", () => {
     inDirectory(async (path) => {
       const file = join(path, "restante.db");
       const store = await openSqlite({ path });
-      await store.commit([found, put("a")]);
+      await store.commit([create, put("a")]);
       await rename(file, `${file}.away`);
       // The one that finds it out was committed to the file that is away.
       await assert.rejects(store.commit([put("b")]), (error) =>
@@ -99,7 +99,7 @@ describe("a bug in a change", () => {
   it("fails the whole batch, is not an outage, and does not stop the store", () =>
     inDirectory(async (path) => {
       const store = await openSqlite({ path });
-      await store.commit([found]);
+      await store.commit([create]);
       const notATime = 1.5;
       await assert.rejects(
         store.commit([put("a"), put("b", "{}", notATime)]),
@@ -119,7 +119,7 @@ describe("a writer thread that dies", () => {
   it("leaves pending writes unknown, and is replaced", () =>
     inDirectory(async (path) => {
       const writerClient = new WriterClient(prepareFile(path), script);
-      await writerClient.commit([found, put("a")]);
+      await writerClient.commit([create, put("a")]);
       const underWay = [
         writerClient.commit([put("die")]),
         writerClient.commit([put("b")]),
@@ -142,7 +142,7 @@ describe("the WAL", () => {
     inDirectory(async (path) => {
       const store = await openSqlite({ path });
       const other = await openSqlite({ path });
-      await store.commit([found]);
+      await store.commit([create]);
       const fields = `{"x":"${"x".repeat(500_000)}"}`;
       const rounds = runs(80, 100);
       for (let round = 0; round < rounds; round++) {

@@ -12,7 +12,7 @@ import {
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
-import { found, put, remove } from "../contract/change-helpers.ts";
+import { create, put, remove } from "../contract/change-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
 const ids = ["a", "b", "c", "d", "e"];
@@ -100,7 +100,7 @@ class Run {
       return put(id, { fields: `{"n":${++this.#n}}` });
     });
     this.#log.push(`write ${changes.length}`);
-    await this.#store.commit([found(), ...changes]);
+    await this.#store.commit([create(), ...changes]);
   }
 
   async #drop(): Promise<void> {
@@ -162,7 +162,7 @@ describe("a reader of a feed", () => {
       const follower = new Follower(2);
       for (let round = 0; round < 5; round++) {
         const store = await openSqlite({ path });
-        await store.commit([found(), put("a"), put(`b${round}`)]);
+        await store.commit([create(), put("a"), put(`b${round}`)]);
         assert.equal(await follower.follow(store), 0);
         await follower.assertSame(store, `round ${round}`);
         await store.close();

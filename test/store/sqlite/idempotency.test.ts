@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
-import { found, put } from "../contract/change-helpers.ts";
+import { create, put } from "../contract/change-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
 const keep = (key: string, at: number, expiresAt: number): Change => ({
@@ -28,7 +28,7 @@ describe("expired keys", () => {
           .query("SELECT count(*) FROM idempotency_keys WHERE key GLOB ?")
           .one(`${prefix}-*`)?.[0];
 
-      await store.commit([found()]);
+      await store.commit([create()]);
       await store.commit(keysFrom("over", 100).map((key) => keep(key, 10_000, 20_000)));
       await store.commit(keysFrom("kept", 100).map((key) => keep(key, 10_000, 21_000)));
       assert.deepEqual([count("over"), count("kept")], [100, 100]);
@@ -49,7 +49,7 @@ describe("expired keys", () => {
   it("stay while nothing new is stored: a repetition writes nothing", () =>
     inDirectory(async (path) => {
       const store = await openSqlite({ path });
-      await store.commit([found(), keep("over", 10, 20), keep("kept", 10, 100)]);
+      await store.commit([create(), keep("over", 10, 20), keep("kept", 10, 100)]);
       const connection = new Connection(join(path, "restante.db"), "read");
       const version = () => connection.query("PRAGMA data_version").one()?.[0];
       const before = version();

@@ -21,7 +21,7 @@ const put = (collection: string, id: string, number = 0): Change => ({
   expect: "anything",
 });
 
-const found = (collection: string): Change => ({ kind: "create-collection", collection, at: 1 });
+const create = (collection: string): Change => ({ kind: "create-collection", collection, at: 1 });
 
 const token = (id: string): Token => ({
   id,
@@ -52,7 +52,7 @@ async function withTwo(
 describe("the cache of the reader", () => {
   it("returns the same object until that resource is written", () =>
     withTwo(async (reader, writer) => {
-      await writer.commit([found("things"), put("things", "a"), put("things", "b")]);
+      await writer.commit([create("things"), put("things", "a"), put("things", "b")]);
       const a = await reader.find("things", "a");
       const b = await reader.find("things", "b");
       await writer.commit([put("things", "b", 1), put("things", "c")]);
@@ -63,7 +63,7 @@ describe("the cache of the reader", () => {
 
   it("keeps what was not written, also when no resource is read for many writes", () =>
     withTwo(async (reader, writer) => {
-      await writer.commit([found("things"), put("things", "a"), put("things", "b")]);
+      await writer.commit([create("things"), put("things", "a"), put("things", "b")]);
       const a = await reader.find("things", "a");
       assert.ok(await reader.find("things", "b"));
       for (let round = 0; round < 3; round++) {
@@ -77,7 +77,7 @@ describe("the cache of the reader", () => {
 
   it("is not stale after it fell far behind", () =>
     withTwo(async (reader, writer) => {
-      await writer.commit([found("things"), put("things", "a"), put("things", "b")]);
+      await writer.commit([create("things"), put("things", "a"), put("things", "b")]);
       assert.ok(await reader.find("things", "a"));
       assert.ok(await reader.find("things", "b"));
       const many = Array.from({ length: 3_000 }, (_, number) => put("things", "other", number));
@@ -94,7 +94,7 @@ describe("the cache of the reader", () => {
     inDirectory(async (path) => {
       const writer = await openSqlite({ path });
       const names = ["one", "two", "three"];
-      await writer.commit(names.flatMap((name) => [found(name), put(name, "a")]));
+      await writer.commit(names.flatMap((name) => [create(name), put(name, "a")]));
       await writer.commit(names.map((name) => ({ kind: "create-token", token: token(name) })));
       const connection = new Connection(join(path, "restante.db"), "read");
       const limits = {
@@ -127,7 +127,7 @@ describe("the cache of the reader", () => {
         ...({ kind: "define", collection: "things", at: 1 } as const),
         definition,
       });
-      await writer.commit([found("things"), found("others")]);
+      await writer.commit([create("things"), create("others")]);
       for (let round = 1; round < 4; round++) {
         const definition = `{"round":${round}}`;
         await writer.commit([define(definition)]);
@@ -145,7 +145,7 @@ describe("the cache of the reader", () => {
       }
       await writer.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
       assert.equal(await reader.rules("things"), undefined);
-      await writer.commit([found("things")]);
+      await writer.commit([create("things")]);
       assert.equal((await reader.rules("things"))?.definition, "{}");
     }, mapFile));
 

@@ -12,7 +12,7 @@ import { createTables } from "../../../src/store/sqlite/schema.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change } from "../../../src/store/store.ts";
 import { feedSince } from "../contract/change-helpers.ts";
-import { assertFinds, is, keep } from "../contract/query-helpers.ts";
+import { assertFinds, is, putJson } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
 const version = (connection: Connection): unknown =>
@@ -228,9 +228,9 @@ describe("a database of version 2", () => {
       const definition = '{"unique":["n"],"searchable":["word"],"access":{"read":"owner"}}';
       const outcomes = await store.commit([
         { kind: "define", collection: "things", definition, at: 60 },
-        keep("new", { n: 33 }),
-        keep("new", { n: 34 }, { owner: "ann" }),
-        keep("id-3", { n: 35, word: "it" }),
+        putJson("new", { n: 33 }),
+        putJson("new", { n: 34 }, { owner: "ann" }),
+        putJson("id-3", { n: 35, word: "it" }),
       ]);
       assert.deepEqual(
         outcomes.map(({ kind }) => kind),

@@ -9,7 +9,7 @@ import { maxCounts } from "../../../src/store/sqlite/entries.ts";
 import { WordReader } from "../../../src/store/sqlite/search.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { define, idsFrom } from "../contract/change-helpers.ts";
-import { keep, wordsLike } from "../contract/query-helpers.ts";
+import { putJson, wordsLike } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
 const definition = JSON.stringify({ searchable: ["text"] });
@@ -20,7 +20,7 @@ const withTexts = (count: number, test: (reader: WordReader, part: number) => vo
   inDirectory(async (path) => {
     const store = await openSqlite({ path });
     const changes = idsFrom(count).map((id, index) =>
-      keep(id, { text: index % 10 === 0 ? "often rarely" : "often" }),
+      putJson(id, { text: index % 10 === 0 ? "often rarely" : "often" }),
     );
     await store.commit([define(definition), ...changes]);
     const connection = new Connection(join(path, "restante.db"), "read");

@@ -9,7 +9,7 @@ import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
 import { runs } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
-import { define, found, put, remove } from "../contract/change-helpers.ts";
+import { create, define, put, remove } from "../contract/change-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
 const sizeOf = async (path: string): Promise<number> =>
@@ -36,7 +36,7 @@ describe("the file shrinks", () => {
   it("after a large collection was deleted", { timeout }, () =>
     inDirectory(async (path) => {
       const store = await openSqlite({ path, eraseAfterMs: 0 });
-      await store.commit([found()]);
+      await store.commit([create()]);
       const large = JSON.stringify({ text: "x".repeat(2 ** 20) });
       for (let n = 0; n < runs(12, 40); n++)
         await store.commit([put(`id-${n}`, { fields: large })]);
@@ -70,7 +70,7 @@ describe("the file shrinks", () => {
       const open = (removalsMs: number) =>
         openSqlite({ path, eraseAfterMs: 0, retention: { removalsMs, pauseMs: 10 } });
       const first = await open(Number.MAX_SAFE_INTEGER);
-      await first.commit([now(found())]);
+      await first.commit([now(create())]);
       await commitAll(
         first,
         ids.flatMap((id) => [now(put(id)), now(remove(id))]),

@@ -12,7 +12,7 @@ import { openRebuilder } from "../../../src/store/sqlite/rebuild-part.ts";
 import { createTables } from "../../../src/store/sqlite/schema.ts";
 import { sqliteSource } from "../../../src/store/sqlite/snapshot.ts";
 import type { Change } from "../../../src/store/store.ts";
-import { all, define, found, once, put, remove, token } from "../contract/change-helpers.ts";
+import { all, create, define, once, put, remove, token } from "../contract/change-helpers.ts";
 import { ask, is } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
@@ -32,7 +32,7 @@ const files = '[{"slot":"a","name":"a","type":"b","size":1,"sha256":"c","key":"d
 /** Changes of every kind. */
 const batches: readonly (readonly Change[])[] = [
   [],
-  [found(), put("a"), put("b"), found("others")],
+  [create(), put("a"), put("b"), create("others")],
   [put("c", { expect: "nothing" }), put("a"), remove("b")],
   [define(definition), put("a"), put("d", { fields: '{"n":1,"m":2,"text":"words"}' })],
   [all([put("e"), { ...put("f"), files }], once("k")), all([put("e")], once("k"))],
@@ -44,7 +44,7 @@ const batches: readonly (readonly Change[])[] = [
   ],
   [{ kind: "drop", collection: "others", isEmptyOnly: true }],
   [{ kind: "drop", collection: "things", isEmptyOnly: false }],
-  [found(), put("a")],
+  [create(), put("a")],
 ];
 
 /** The statements by the name of the source file that prepares them. */

@@ -22,7 +22,7 @@ import {
 } from "./test-directory.ts";
 import { assertAllStored, contentOf, ReportedWrites } from "./written-content.ts";
 
-const found: Change = { kind: "create-collection", collection: "things", at: 1 };
+const create: Change = { kind: "create-collection", collection: "things", at: 1 };
 const put = (id: string, bytes = 0): Change => ({
   kind: "put",
   collection: "things",
@@ -48,7 +48,7 @@ async function untilReady(store: Store): Promise<void> {
 /** A closed store with some resources in it. */
 async function fill(path: string, ids: readonly string[], bytes = 0): Promise<void> {
   const store = await openSqlite({ path });
-  await store.commit([found, ...ids.map((id) => put(id, bytes))]);
+  await store.commit([create, ...ids.map((id) => put(id, bytes))]);
   await store.close();
 }
 
@@ -223,7 +223,7 @@ describe("a database that is marked as suspect", () => {
 async function leaveOpen(folder: string, ids: readonly string[]): Promise<void> {
   await inDirectory(async (other) => {
     const store = await openSqlite({ path: other });
-    await store.commit([found, ...ids.map((id) => put(id, 5_000))]);
+    await store.commit([create, ...ids.map((id) => put(id, 5_000))]);
     for (const name of ["restante.db", "restante.db-wal", "restante.commits"])
       await copyFile(join(other, name), join(folder, name));
     await store.close();
@@ -247,7 +247,7 @@ describe("files that are deleted under a running store", () => {
     it(`${title}: rejected, then saved with everything acknowledged`, () =>
       inDirectory(async (path) => {
         const store = await openSqlite({ path });
-        await store.commit([found, put("a")]);
+        await store.commit([create, put("a")]);
         await steal(join(path, "restante.db"));
         await assert.rejects(store.commit([put("b")]), isNotAcknowledged);
         await assert.rejects(store.commit([put("refused")]), isSuspect);
@@ -264,7 +264,7 @@ describe("files that are deleted under a running store", () => {
     inDirectory(async (path) => {
       const reported = Promise.withResolvers<string>();
       const store = await openSqlite({ path, report: (_, message) => reported.resolve(message) });
-      await store.commit([found, put("a")]);
+      await store.commit([create, put("a")]);
       await rm(join(path, "restante.db-wal"));
       assert.match(await reported.promise, /restante\.db-wal.* was deleted or replaced/);
       await untilReady(store);
@@ -281,7 +281,7 @@ describe("readers of a database that was replaced by its copy", () => {
     it(`${title}, see the next write immediately`, () =>
       inDirectory(async (path) => {
         const store = await openSqlite({ path, mapFile: map });
-        await store.commit([found, put("a")]);
+        await store.commit([create, put("a")]);
         const committer = {
           commit: (changes: readonly Change[]) => store.commit(changes),
           erase: store.erase.bind(store),

@@ -9,14 +9,14 @@ export interface SentFile {
   readonly buffer: Buffer;
 }
 
-/** What a person does, with one of the hands. */
-export interface Hands {
+/** What a person does, with one input device. */
+export interface InputDevice {
   /** A button, a link, a box or a tab. */
   press(target: Locator): Promise<void>;
   type(target: Locator, text: string): Promise<void>;
   choose(target: Locator, option: string): Promise<void>;
   /** Puts a file into a place that takes dropped ones. */
-  give(place: Locator, opener: Locator, file: SentFile): Promise<void>;
+  dropFile(place: Locator, opener: Locator, file: SentFile): Promise<void>;
 }
 
 /** On a phone a message may lie over a button, so it is closed first. */
@@ -30,14 +30,14 @@ async function closeMessages(page: Page): Promise<void> {
       .catch(() => undefined);
 }
 
-export const mouse = (page: Page): Hands => ({
+export const mouse = (page: Page): InputDevice => ({
   async press(target) {
     if ((page.viewportSize()?.width ?? 0) < 760) await closeMessages(page);
     await target.click();
   },
   type: (target, text) => target.fill(text),
   choose: async (target, option) => void (await target.selectOption(option)),
-  async give(place, _opener, { name, mimeType, buffer }) {
+  async dropFile(place, _opener, { name, mimeType, buffer }) {
     const source = JSON.stringify([buffer.toString("utf8"), name, mimeType]);
     const dataTransfer = await page.evaluateHandle(`(() => {
       const [text, name, type] = ${source};
@@ -70,7 +70,7 @@ async function reach(page: Page, target: Locator): Promise<void> {
   assert.fail(`${target} is not reached by the Tab key`);
 }
 
-export function keyboard(page: Page): Hands {
+export function keyboard(page: Page): InputDevice {
   // From now on the browser tells of choosers instead of opening them.
   page.on("filechooser", () => {});
   return {
@@ -88,7 +88,7 @@ export function keyboard(page: Page): Hands {
       await reach(page, target);
       await page.keyboard.type(option);
     },
-    async give(_place, opener, file) {
+    async dropFile(_place, opener, file) {
       await reach(page, opener);
       const isInput = await matches(opener, "input");
       const [chooser] = await Promise.all([

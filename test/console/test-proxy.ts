@@ -1,9 +1,9 @@
-// A line between a browser and a server that a test can cut or hold at a certain byte.
+// A proxy between a browser and a server that a test can cut or hold at a certain byte.
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-export class WeakLine {
+export class TestProxy {
   readonly #server = createServer((client) => this.#carry(client));
   readonly #clients = new Set<Socket>();
   #holdAt = Number.POSITIVE_INFINITY;
