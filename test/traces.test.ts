@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Metrics } from "../src/lib/metrics.ts";
-import { readParent, type Span, Traces } from "../src/lib/traces.ts";
+import { readParent, type TraceSpan, Traces } from "../src/lib/traces.ts";
 import { newSecret } from "../src/model/token.ts";
 import { TraceExporter } from "../src/server/trace-exporter.ts";
 import { attributesOf, type Collector, startCollector } from "./collector.ts";
@@ -172,8 +172,8 @@ describe("a collector that does not take spans", () => {
       metrics.read().find((family) => family.name === name)?.samples[0]?.value;
     return { exporter: new TraceExporter(options), captured, value };
   };
-  const spans = (count: number): readonly Span[] => {
-    const made: Span[] = [];
+  const spans = (count: number): readonly TraceSpan[] => {
+    const made: TraceSpan[] = [];
     const traces = new Traces(1, (collected) => void made.push(...collected));
     while (made.length < count) traces.start(new Headers())?.end("GET", {}, false);
     return made;

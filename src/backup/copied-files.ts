@@ -6,7 +6,7 @@ import type { Snapshot, TransferSource } from "../store/transfer/transfer.ts";
 import type { ObjectWriter } from "./objects.ts";
 import type { Track } from "./track.ts";
 
-interface CopyInput {
+interface CopiedFilesInput {
   readonly files: Files;
   readonly writer: ObjectWriter;
   readonly known: ReadonlyMap<string, string>;
@@ -23,7 +23,7 @@ const heldTries = 20;
 type CopyResult = "complete" | "missing" | "late";
 
 export class CopiedFiles {
-  readonly #input: CopyInput;
+  readonly #input: CopiedFilesInput;
   /** The hashes of copied files, by key. */
   readonly #copied = new Map<string, string>();
   /** When the snapshot was taken. */
@@ -31,7 +31,7 @@ export class CopiedFiles {
   heldMs: number | undefined;
   writtenBytes = 0;
 
-  constructor(input: CopyInput) {
+  constructor(input: CopiedFilesInput) {
     this.#input = input;
   }
 

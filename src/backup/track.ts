@@ -6,9 +6,9 @@ export interface TrackedStep {
 }
 
 /** What is counted. */
-export type Unit = "bytes" | "files" | "requests" | "resources" | "syncs";
+export type CountedUnit = "bytes" | "files" | "requests" | "resources" | "syncs";
 
 export type Track = (
   name: string,
-  options: { readonly total?: number; readonly unit: Unit },
+  options: { readonly total?: number; readonly unit: CountedUnit },
 ) => TrackedStep;

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { Track, Unit } from "../backup/track.ts";
+import type { CountedUnit, Track } from "../backup/track.ts";
 import { runtimeVersion, version } from "../lib/program.ts";
 import { measureSyncs } from "./disk.ts";
 import type { Summary } from "./latencies.ts";
@@ -101,7 +101,7 @@ async function measureServer(server: BenchServer, options: BenchOptions) {
 async function tracked<T>(
   { track }: BenchOptions,
   title: string,
-  unit: Unit,
+  unit: CountedUnit,
   act: (count: () => void) => Promise<T>,
 ): Promise<T> {
   const step = track(title, { unit });

@@ -9,7 +9,7 @@ import { configOf, withSettings } from "./config-options.ts";
 import type { DefinitionsOptions } from "./definitions.ts";
 import type { HealthOptions } from "./health.ts";
 import type { SettingsOptions } from "./settings.ts";
-import type { CreateOptions } from "./token.ts";
+import type { CreateTokenOptions } from "./token.ts";
 
 /** The variable with the token of a server that definitions are read from. A flag would be visible to other users. */
 const fromTokenVariable = "RESTANTE_FROM_TOKEN";
@@ -111,7 +111,7 @@ function addTokenCommands(program: Command): void {
       "Whom the token stands for: the owner of what it creates (default: its id)",
     )
     .option("--expires <when>", "30d, 12h, 90m, or a date such as 2030-01-31 (default: never)")
-    .action(async (options: CreateOptions, command) => {
+    .action(async (options: CreateTokenOptions, command) => {
       const config = configOf(command);
       const { createToken } = await import("./token.ts");
       await createToken(config, options);

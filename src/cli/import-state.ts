@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import { writeText, writeThenRename } from "./output-file.ts";
 
-interface StoredState {
+interface StoredImport {
   readonly collection: string;
   readonly size: number;
   readonly changedAt: number;
@@ -22,7 +22,7 @@ export class ImportState {
   /** Whether an earlier command was stopped. */
   readonly isResumed: boolean;
 
-  private constructor(path: string, { startedAt, seed }: StoredState, isResumed: boolean) {
+  private constructor(path: string, { startedAt, seed }: StoredImport, isResumed: boolean) {
     this.#path = path;
     const time = startedAt.toString(16).padStart(12, "0");
     this.#idStart = `${time.slice(0, 8)}-${time.slice(8)}-7${seed.slice(0, 3)}-a${seed.slice(3, 6)}-${seed.slice(6, 8)}`;
@@ -33,7 +33,7 @@ export class ImportState {
   static async open(
     file: string,
     collection: string,
-    { size, changedAt }: Pick<StoredState, "size" | "changedAt">,
+    { size, changedAt }: Pick<StoredImport, "size" | "changedAt">,
   ): Promise<ImportState> {
     const path = statePath(file);
     const stored = existsSync(path) ? readState(path) : undefined;
@@ -68,9 +68,9 @@ export class ImportState {
 
 export const statePath = (file: string): string => `${resolve(file)}.importing.json`;
 
-function readState(path: string): StoredState {
+function readState(path: string): StoredImport {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as StoredState;
+    return JSON.parse(readFileSync(path, "utf8")) as StoredImport;
   } catch (cause) {
     throw new CliError(1, `Cannot read ${path}: ${messageOf(cause)}`, { cause });
   }

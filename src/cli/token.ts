@@ -11,7 +11,7 @@ import { isAlive, type Token } from "../model/token.ts";
 import type { Config } from "../server/config.ts";
 import { withStoreToRead, withStoreToWrite } from "./with-store.ts";
 
-export interface CreateOptions {
+export interface CreateTokenOptions {
   readonly name: string;
   readonly scope: readonly string[];
   readonly role: readonly string[];
@@ -20,7 +20,7 @@ export interface CreateOptions {
 }
 
 /** Prints only the secret to standard output, so that a script can read it. */
-export const createToken = (config: Config, options: CreateOptions): Promise<void> =>
+export const createToken = (config: Config, options: CreateTokenOptions): Promise<void> =>
   withStoreToWrite(
     config,
     async ({ tokens }) => {

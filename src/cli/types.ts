@@ -23,20 +23,20 @@ export async function printTypes(config: Config): Promise<void> {
   process.stdout.write(writeTypes(collectionComponents(collections, reservedNames), references));
 }
 
-interface Defined {
+interface DefinedCollection {
   readonly name: string;
   /** The text of a JSON object. */
   readonly definition: string;
 }
 
-async function definitionsIn(config: Config): Promise<readonly Defined[]> {
+async function definitionsIn(config: Config): Promise<readonly DefinedCollection[]> {
   if (config.collections !== undefined) {
     return readDefinitionFiles(config.collections).definitions.map(({ name, text }) => ({
       name,
       definition: text,
     }));
   }
-  const definitions: Defined[] = [];
+  const definitions: DefinedCollection[] = [];
   await withStoreToRead(config, async ({ collections }) => {
     const list = await collections.list(system);
     if (list instanceof Problem) throw new CliError(1, list.detail);

@@ -14,12 +14,12 @@ export interface CopyInput {
   readonly files: () => BothFiles;
   readonly track: Track;
   /** Copies what changes, again and again, until the source has stopped. */
-  readonly follow?: Follow | undefined;
+  readonly follow?: FollowOptions | undefined;
   /** Called before writes wait, and when they go on. */
   readonly onHold: (state: "begins" | "ends") => void;
 }
 
-export interface Follow {
+export interface FollowOptions {
   /** Called after each round, with the number of rows that it has changed. */
   hasStopped(changes: number): Promise<boolean>;
 }
@@ -69,7 +69,7 @@ async function copyFiles(files: FileCopier, snapshot: Snapshot, track: Track): P
 
 async function followSource(
   { source }: CopyInput,
-  follow: Follow,
+  follow: FollowOptions,
   files: FileCopier,
   rows: RowCopier,
 ): Promise<void> {

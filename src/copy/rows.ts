@@ -17,7 +17,7 @@ import type {
 } from "../store/transfer/transfer.ts";
 
 /** The number of rows of a table, and a hash over all of them in order. */
-export interface Digest {
+export interface TableDigest {
   readonly rows: number;
   readonly sha256: string;
 }
@@ -31,13 +31,13 @@ export class Digester {
     for (const row of rows) this.#hash.update(`${JSON.stringify(row)}\n`);
   }
 
-  finish(): Digest {
+  finish(): TableDigest {
     return { rows: this.#rows, sha256: this.#hash.digest("hex") };
   }
 }
 
 /** The digests of the tables of a part. */
-export type PartDigests = Readonly<Record<SourceTable, Digest>>;
+export type PartDigests = Readonly<Record<SourceTable, TableDigest>>;
 
 interface KnownPart {
   /** All of the collection that says whether its rows have changed. */
@@ -111,7 +111,7 @@ export class RowCopier {
     const { part } = collection;
     const state = JSON.stringify(collection);
     const known = this.#known.get(part);
-    const digests: Partial<Record<SourceTable, Digest>> = {};
+    const digests: Partial<Record<SourceTable, TableDigest>> = {};
     const replica = new PartReplica(collection);
     for (const table of sourceTableNames) {
       const digest = known?.state === state ? known.digests[table] : undefined;

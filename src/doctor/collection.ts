@@ -11,7 +11,7 @@ import {
 import type { Snapshot, SourceCollection } from "../store/transfer/transfer.ts";
 import { DerivedRows } from "./derived-rows.ts";
 import { type Difference, findDifferences, pathsOf } from "./differences.ts";
-import type { Findings, Problem } from "./finding.ts";
+import type { Findings, FoundProblem } from "./finding.ts";
 import { bucketOf, RowSums } from "./row-sums.ts";
 import { SameValues } from "./same-values.ts";
 
@@ -224,7 +224,7 @@ class CollectionCheck {
 
   #add(check: string, message: string, isRepairable: boolean, resource?: string): void {
     const { name: collection } = this.#collection;
-    const problem: Problem = {
+    const problem: FoundProblem = {
       ...{ state: "error", message, collection, isRepairable },
       ...(resource !== undefined && { resource }),
       advice: isRepairable ? repairAdvice(this.#snapshot.engine) : restoreAdvice(collection),

@@ -15,17 +15,17 @@ export interface Finding {
   readonly isRepairable?: boolean;
 }
 
-export type Problem = Omit<Finding, "check"> & { readonly state: "warning" | "error" };
+export type FoundProblem = Omit<Finding, "check"> & { readonly state: "warning" | "error" };
 
 /** So many of a check are named; the others are counted. */
 const maxNamed = 10;
 
 interface Check {
   wellMessage: string;
-  readonly named: Problem[];
+  readonly named: FoundProblem[];
   unnamed: number;
   /** The worst of those that are not named. */
-  rest: Problem["state"];
+  rest: FoundProblem["state"];
 }
 
 const newCheck = (): Check => ({ wellMessage: "", named: [], unnamed: 0, rest: "warning" });
@@ -40,7 +40,7 @@ export class Findings {
     this.#of(check).wellMessage = wellMessage;
   }
 
-  add(check: string, problem: Problem): void {
+  add(check: string, problem: FoundProblem): void {
     const found = this.#of(check);
     const { collection, isRepairable, state } = problem;
     if (collection !== undefined && isRepairable) this.repairable.add(collection);

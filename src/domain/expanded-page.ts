@@ -39,7 +39,7 @@ interface ExpandedTarget {
 }
 
 /** What is looked for in a collection. */
-interface Wanted {
+interface WantedTargets {
   readonly access: CollectionAccess;
   readonly targets: ExpandedTarget[];
 }
@@ -109,7 +109,7 @@ export class ExpandedPage {
 
   /** Finds what the resources of one level refer to. */
   async #find(steps: readonly ExpansionStep[]): Promise<void> {
-    const wanted = new Map<string, Wanted>();
+    const wanted = new Map<string, WantedTargets>();
     for (const step of steps) this.#addTargets(step, wanted);
     const groups = [...wanted.values()];
     const most = Math.max(...groups.map(({ targets }) => targets.length));
@@ -122,7 +122,7 @@ export class ExpandedPage {
   }
 
   /** Follows the references, and adds what is not looked for yet. */
-  #addTargets({ expansion, resources }: ExpansionStep, wanted: Map<string, Wanted>): void {
+  #addTargets({ expansion, resources }: ExpansionStep, wanted: Map<string, WantedTargets>): void {
     const { access } = expansion;
     const { name } = access;
     const known = this.#known.get(name) ?? new Map<string, ExpandedTarget>();
@@ -147,7 +147,7 @@ export class ExpandedPage {
     if (this.#count > maxTargets) this.#isTooLarge = true;
   }
 
-  #read({ access, targets }: Wanted, start: number): MaybePromise<void> {
+  #read({ access, targets }: WantedTargets, start: number): MaybePromise<void> {
     const some = targets.slice(start, start + maxAtOnce);
     if (some.length === 0) return undefined;
     const ids = some.map(({ id }) => id);

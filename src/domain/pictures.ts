@@ -17,7 +17,7 @@ import { Problem } from "../model/problem.ts";
 import { bytesOf, type Files, type FindReferenced, MissingFile } from "../store/files.ts";
 import type { CachedPicture, HasRoom, PictureCache } from "../store/pictures/cache.ts";
 import { type PictureTask, pictureLimits } from "../store/pictures/job.ts";
-import { NoRenderer, type Renderer } from "../store/pictures/renderer.ts";
+import { NoRenderer, type RendererProcess } from "../store/pictures/renderer.ts";
 import { QueryQueue } from "../store/query-queue.ts";
 import type { CollectionAccess } from "./collection-access.ts";
 import { overloaded } from "./problems.ts";
@@ -25,7 +25,7 @@ import { overloaded } from "./problems.ts";
 /** A rendered picture; undefined when the bytes of its original are missing. */
 type Made = CachedPicture | Problem | undefined;
 
-type PictureRenderer = Pick<Renderer, "run" | "close">;
+type PictureRenderer = Pick<RendererProcess, "run" | "close">;
 
 /** One at a time, the callers in turn. */
 const limits = { running: 1, waiting: 200, waitingPerCaller: 50, deadlineMs: 60_000 };

@@ -16,15 +16,15 @@ import type { CollectionAccess } from "./collection-access.ts";
 import { type View, wholeView } from "./view.ts";
 
 /** Opens a collection for the caller of a query. */
-export type OpenCollection = (name: string) => MaybePromise<CollectionAccess>;
+export type CollectionOpener = (name: string) => MaybePromise<CollectionAccess>;
 
 /** The collections that a caller's query names. */
 export class RelatedCollections {
-  readonly #open: OpenCollection;
+  readonly #open: CollectionOpener;
   readonly #found = new Map<string, CollectionAccess>();
   readonly #loading: Promise<void>[] = [];
 
-  constructor(open: OpenCollection) {
+  constructor(open: CollectionOpener) {
     this.#open = open;
   }
 

@@ -18,7 +18,7 @@ export interface UploadRequest {
 }
 
 /** What is stored with the bytes. */
-interface Description {
+interface UploadDescription {
   readonly request: UploadRequest;
   /** Who may continue the upload; null when anyone who knows its id may. */
   readonly owner: string | null;
@@ -33,7 +33,7 @@ interface Description {
   readonly location?: string | undefined;
 }
 
-export interface ResumableUpload extends Description {
+export interface ResumableUpload extends UploadDescription {
   readonly id: string;
   readonly size: number;
   readonly isFinished: boolean;
@@ -93,7 +93,7 @@ export class ResumableUploads {
   async create(
     access: CollectionAccess,
     permission: CollectionPermission,
-    upload: Pick<Description, "request" | "caller" | "keyOwner" | "maxBytes" | "length">,
+    upload: Pick<UploadDescription, "request" | "caller" | "keyOwner" | "maxBytes" | "length">,
   ): Promise<ResumableUpload | Problem> {
     const { caller, length } = upload;
     await this.#noteAll();
@@ -243,7 +243,7 @@ export class ResumableUploads {
 }
 
 interface FoundUpload extends Pick<PartialUpload, "size" | "changedAt" | "isFinished"> {
-  readonly description: Description;
+  readonly description: UploadDescription;
 }
 
 export interface UploadRoom {
@@ -251,11 +251,11 @@ export interface UploadRoom {
   readonly reason: "length" | "maxBytes" | "budget";
 }
 
-type Described = Pick<PartialUpload, "description">;
+type DescribedUpload = Pick<PartialUpload, "description">;
 
-const read = ({ description }: Described): Description => JSON.parse(description);
+const read = ({ description }: DescribedUpload): UploadDescription => JSON.parse(description);
 
-function mayContinue(principal: Principal, upload: Described): boolean {
+function mayContinue(principal: Principal, upload: DescribedUpload): boolean {
   const { owner } = read(upload);
   return owner === null || owner === ownerOf(principal);
 }

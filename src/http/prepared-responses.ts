@@ -47,7 +47,7 @@ interface PreparedResponse extends SharedResponse {
 }
 
 /** A caller who was identified at this version of the store. */
-interface Caller {
+interface IdentifiedCaller {
   readonly authorization: string;
   readonly principal: Principal;
   readonly version: number;
@@ -72,7 +72,7 @@ export class PreparedResponses {
   readonly #variants = new RecentMap<string, PreparedResponse>(maxBytes, weigh);
   #recentFields: readonly RequestFields[] = [];
   /** Consecutive requests often have the same caller. */
-  #lastCaller: Caller | undefined;
+  #lastCaller: IdentifiedCaller | undefined;
   /** The collection that a caller read last. */
   readonly #opened = new WeakMap<Principal, Opened>();
 

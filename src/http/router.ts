@@ -14,7 +14,7 @@ export interface Endpoint {
   readonly allow: string;
 }
 
-export interface Match {
+export interface RouteMatch {
   readonly endpoint: Endpoint;
   readonly params: Readonly<Record<string, string>>;
 }
@@ -35,7 +35,7 @@ function endpointOf(routes: readonly Route[]): Endpoint {
 }
 
 /** Finds the endpoint of a path and decodes its parameters. */
-export function findEndpoint(path: string): Match | Problem {
+export function findEndpoint(path: string): RouteMatch | Problem {
   const found = isServerPath(path) ? findServerEndpoint(path) : findDataEndpoint(path);
   if (found === undefined) return notFound;
   const match = path.includes("%") ? withDecodedParams(found) : found;
@@ -49,7 +49,7 @@ export function findEndpoint(path: string): Match | Problem {
 const isServerPath = (path: string): boolean =>
   path === "/" || path.startsWith("/-/") || path.startsWith("/.well-known/");
 
-function findServerEndpoint(path: string): Match | undefined {
+function findServerEndpoint(path: string): RouteMatch | undefined {
   const endpoint = endpoints.get(path);
   if (endpoint !== undefined) return { endpoint, params: {} };
   const cut = path.indexOf("/", 3) + 1;
@@ -88,7 +88,7 @@ const resourceEndpoint = endpoints.get("/{collection}/{id}") ?? none;
 const fileEndpoint = endpoints.get("/{collection}/{id}/{name}") ?? none;
 
 /** Paths of user data differ only in depth. A general router would cost a third of a GET. */
-function findDataEndpoint(path: string): Match | undefined {
+function findDataEndpoint(path: string): RouteMatch | undefined {
   const slash = path.indexOf("/", 1);
   if (slash < 0) return { endpoint: collectionEndpoint, params: { collection: path.slice(1) } };
   const id = path.slice(slash + 1);
@@ -101,7 +101,7 @@ function findDataEndpoint(path: string): Match | undefined {
   return { endpoint: fileEndpoint, params: { collection, id: id.slice(0, cut), name } };
 }
 
-function withDecodedParams({ endpoint, params }: Match): Match | Problem {
+function withDecodedParams({ endpoint, params }: RouteMatch): RouteMatch | Problem {
   const plain: Record<string, string> = {};
   for (const name in params) {
     const value = decodeSegment(params[name] ?? "");

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 export type Attributes = Readonly<Record<string, string | number>>;
 
 /** Times are milliseconds since 1970. */
-export interface Span {
+export interface TraceSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
@@ -20,7 +20,7 @@ export interface Span {
 }
 
 /** Takes the spans of a trace when its request is answered. */
-export type Collect = (spans: readonly Span[]) => void;
+export type Collect = (spans: readonly TraceSpan[]) => void;
 
 export interface Parent {
   readonly traceId: string;
@@ -51,13 +51,13 @@ export function readParent(traceparent: string | null, state: string | null): Pa
 const now = (): number => performance.timeOrigin + performance.now();
 const newId = (bytes: number): string => randomBytes(bytes).toString("hex");
 
-interface Scope {
+interface TraceScope {
   readonly trace: Trace;
   readonly spanId: string;
 }
 
 /** The step that runs, where a request is traced. */
-const running = new AsyncLocalStorage<Scope>();
+const running = new AsyncLocalStorage<TraceScope>();
 
 /** Measures a step of the request that runs, if it is traced. */
 export function measureStep<Result>(
@@ -93,7 +93,7 @@ export class Trace {
   readonly #parent: Parent | undefined;
   readonly #collect: Collect;
   readonly #startedAt = now();
-  readonly #spans: Span[] = [];
+  readonly #spans: TraceSpan[] = [];
   #answerStartedAt: number | undefined;
   #isEnded = false;
 
@@ -156,7 +156,7 @@ export class Trace {
     this.#collect(this.#spans);
   }
 
-  #add(span: Omit<Span, "traceId" | "traceState" | "endedAt">): void {
+  #add(span: Omit<TraceSpan, "traceId" | "traceState" | "endedAt">): void {
     if (this.#isEnded || this.#spans.length >= maxSpans) return;
     const { traceId } = this;
     this.#spans.push({ ...span, traceId, traceState: this.#parent?.state, endedAt: now() });

@@ -6,7 +6,7 @@ import type { Cell } from "../lib/csv-splitter.ts";
 import { isExact } from "../lib/json/number.ts";
 import { jsonLimits } from "../lib/json/scan.ts";
 import { type Fields, fieldsOf } from "../lib/schema/fields.ts";
-import { type ObjectSchema, References } from "../lib/schema/subschemas.ts";
+import { type ObjectSchema, SchemaReferences } from "../lib/schema/subschemas.ts";
 import { type JsonTypes, jsonTypesOf, memberOf } from "../lib/schema/types.ts";
 
 export interface TableOptions {
@@ -97,7 +97,7 @@ const pathIn = (name: string, schema: ObjectSchema | undefined): readonly string
     : pathOfColumn(name);
 
 function declaredAt(path: readonly string[], schema: ObjectSchema): Fields | undefined {
-  let level: Fields | undefined = fieldsOf(schema, new References(schema));
+  let level: Fields | undefined = fieldsOf(schema, new SchemaReferences(schema));
   for (const step of path) level = level && memberOf(level, step)?.inner;
   return level;
 }

@@ -79,11 +79,11 @@ interface Budget {
 }
 
 type PatchOperation =
-  | { readonly op: "add" | "replace" | "test"; readonly path: Path; readonly value: Tree }
-  | { readonly op: "move" | "copy"; readonly path: Path; readonly from: Path }
-  | { readonly op: "remove"; readonly path: Path };
+  | { readonly op: "add" | "replace" | "test"; readonly path: PointerPath; readonly value: Tree }
+  | { readonly op: "move" | "copy"; readonly path: PointerPath; readonly from: PointerPath }
+  | { readonly op: "remove"; readonly path: PointerPath };
 
-type Path = readonly string[];
+type PointerPath = readonly string[];
 
 function applyOperations(document: Tree, patch: string, budget: Budget): Tree | Problem {
   const operations = readOperations(readTree(patch));
@@ -137,7 +137,7 @@ function applyOperation(tree: Tree, operation: PatchOperation, budget: Budget): 
   }
 }
 
-function valueAt(tree: Tree, path: Path): Tree | undefined {
+function valueAt(tree: Tree, path: PointerPath): Tree | undefined {
   let current: Tree | undefined = tree;
   for (const segment of path) {
     if (current === undefined || typeof current === "string") return undefined;
@@ -149,7 +149,7 @@ function valueAt(tree: Tree, path: Path): Tree | undefined {
   return current;
 }
 
-function add(tree: Tree, path: Path, value: Tree, budget: Budget): Tree | undefined {
+function add(tree: Tree, path: PointerPath, value: Tree, budget: Budget): Tree | undefined {
   const last = path.at(-1);
   if (last === undefined) return value;
   const parent = valueAt(tree, path.slice(0, -1));
@@ -165,7 +165,7 @@ function add(tree: Tree, path: Path, value: Tree, budget: Budget): Tree | undefi
 }
 
 /** Replaces in place to keep the order of members. */
-function replace(tree: Tree, path: Path, value: Tree): Tree | undefined {
+function replace(tree: Tree, path: PointerPath, value: Tree): Tree | undefined {
   const last = path.at(-1);
   if (last === undefined) return value;
   const parent = valueAt(tree, path) === undefined ? undefined : valueAt(tree, path.slice(0, -1));
@@ -175,7 +175,7 @@ function replace(tree: Tree, path: Path, value: Tree): Tree | undefined {
   return tree;
 }
 
-function remove(tree: Tree, path: Path, budget: Budget): Tree | undefined {
+function remove(tree: Tree, path: PointerPath, budget: Budget): Tree | undefined {
   const last = path.at(-1);
   if (last === undefined || valueAt(tree, path) === undefined) return undefined;
   const parent = valueAt(tree, path.slice(0, -1));
@@ -260,10 +260,10 @@ function readOperation(item: Tree, index: number, report: ErrorReport): PatchOpe
 }
 
 /** RFC 6902 §4.4. */
-const isBelow = (path: Path, from: Path): boolean =>
+const isBelow = (path: PointerPath, from: PointerPath): boolean =>
   path.length > from.length && from.every((segment, index) => segment === path[index]);
 
-function readPath(item: ObjectTree, name: string): Path | undefined {
+function readPath(item: ObjectTree, name: string): PointerPath | undefined {
   const text = textOf(item, name);
   if (text === "") return [];
   if (text === undefined || !text.startsWith("/") || /~(?![01])/.test(text)) return undefined;

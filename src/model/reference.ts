@@ -133,12 +133,12 @@ function removeAt(tree: Tree | undefined, [name = "", ...rest]: readonly string[
 const isText = (tree: Tree | undefined, text: string): boolean =>
   typeof tree === "string" && tree.startsWith('"') && JSON.parse(tree) === text;
 
-interface Located {
+interface LocatedValue {
   readonly path: Path;
   readonly value: unknown;
 }
 
-function valuesAt(value: unknown, names: readonly string[], path: Path): readonly Located[] {
+function valuesAt(value: unknown, names: readonly string[], path: Path): readonly LocatedValue[] {
   const [name, ...rest] = names;
   if (name === undefined) return value === undefined || value === null ? [] : [{ path, value }];
   const plain = plainName(name);

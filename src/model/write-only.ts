@@ -2,12 +2,12 @@
 
 import { isObject, type ObjectTree } from "../lib/json/tree.ts";
 import { type Fields, fieldsOf } from "../lib/schema/fields.ts";
-import { isObjectSchema, References } from "../lib/schema/subschemas.ts";
+import { isObjectSchema, SchemaReferences } from "../lib/schema/subschemas.ts";
 
 /** Returns the fields of a schema in which some are write-only; undefined when none are. */
 export function hidingFieldsOf(schema: unknown): Fields | undefined {
   if (!isObjectSchema(schema)) return undefined;
-  const fields = fieldsOf(schema, new References(schema));
+  const fields = fieldsOf(schema, new SchemaReferences(schema));
   return fields.some(({ isWriteOnly }) => isWriteOnly) ? fields : undefined;
 }
 

@@ -27,7 +27,7 @@ export const serveHttp2: Serve = async (options) => {
   const port = mayChange(options) ? await claimPort(options) : options.port;
   let current = listen({ ...options, port });
   /** Those whose certificate was replaced. */
-  const former = new Set<Listener>();
+  const former = new Set<Http2Listener>();
 
   return {
     host: options.host,
@@ -50,7 +50,10 @@ export const serveHttp2: Serve = async (options) => {
 };
 
 /** Bun would wait for connections over TLS that have sent nothing until they are idle for too long. */
-async function stopAfterRequests(server: Listener["server"], { tls }: ServeOptions): Promise<void> {
+async function stopAfterRequests(
+  server: Http2Listener["server"],
+  { tls }: ServeOptions,
+): Promise<void> {
   const stopped = server.stop();
   if (tls !== undefined) {
     do await sleep(lookMs);
@@ -60,7 +63,7 @@ async function stopAfterRequests(server: Listener["server"], { tls }: ServeOptio
   await stopped;
 }
 
-interface Listener {
+interface Http2Listener {
   readonly server: Bun.Server<undefined>;
   /** Whether it closes each connection after the next response. */
   isEnding: boolean;
@@ -70,7 +73,7 @@ interface Listener {
  * Stops a listener without losing a request: each connection ends with its next response, or is idle for
  * too long. Only connections whose handshake is not complete at the end of that time are reset.
  */
-async function handOver(listener: Listener): Promise<void> {
+async function handOver(listener: Http2Listener): Promise<void> {
   listener.isEnding = true;
   await sleep(handOverMs, undefined, { ref: false });
   await listener.server.stop();
@@ -88,7 +91,7 @@ function listen({
   isShared = false,
   tls,
   http2 = false,
-}: ServeOptions): Listener {
+}: ServeOptions): Http2Listener {
   // A GET costs one comparison and three objects, and is synchronous when `fetch` is.
   const respond = (request: Request, server: Bun.Server<undefined>) => {
     const extendTimeout = () => server.timeout(request, longTimeoutSeconds);
@@ -123,7 +126,7 @@ function listen({
     ),
     error: (cause) => errorResponse(500, "The server failed while handling this request.", cause),
   });
-  const listener: Listener = { server, isEnding: false };
+  const listener: Http2Listener = { server, isEnding: false };
   return listener;
 }
 

@@ -9,14 +9,14 @@ interface RoutedRequest extends Request {
   readonly params: Readonly<Record<string, string>>;
 }
 
-type Handler<Server> = (request: RoutedRequest, server: Server) => Response | Promise<Response>;
+type RawHandler<Server> = (request: RoutedRequest, server: Server) => Response | Promise<Response>;
 
 /** Routes for every path. Up to three segments are compared, because the application has no longer paths. */
 export function rawRoutes<Server>(
   handle: (request: Request, server: Server) => Response | Promise<Response>,
   reject: () => Response,
-): Record<string, Handler<Server>> {
-  const compared: Handler<Server> = (request, server) =>
+): Record<string, RawHandler<Server>> {
+  const compared: RawHandler<Server> = (request, server) =>
     isSent(request.url, request.params) ? handle(request, server) : reject();
   return {
     // Only this target, or an absolute URL without a path, matches it.

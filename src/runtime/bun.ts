@@ -4,18 +4,17 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import type { MapFile, SendFile } from "../lib/file-access.ts";
 import { serveHttp2 } from "./bun-http2.ts";
 import { claimPort, mayChange, releaseChunk } from "./bun-listener.ts";
-import type { Connection } from "./http1/connection.ts";
+import type { HttpConnection } from "./http1/connection.ts";
 import { Http1Server } from "./http1/server.ts";
 import type { Socket } from "./http1/socket.ts";
 import type {
   FindSyntaxError,
   ForgetModules,
-  MapFile,
   ModuleSpecifier,
   PrepareModules,
-  SendFile,
   Serve,
   ServeOptions,
 } from "./runtime.ts";
@@ -47,7 +46,7 @@ const serveHttp1: Serve = async (options) => {
 
 /** Another listener may have the same port: those of other processes, and one with another certificate. */
 const listenFor = (server: Http1Server, { host, port, tls, isShared = false }: ServeOptions) =>
-  Bun.listen<Connection>({
+  Bun.listen<HttpConnection>({
     hostname: host,
     port,
     allowHalfOpen: true,
@@ -68,7 +67,7 @@ const listenFor = (server: Http1Server, { host, port, tls, isShared = false }: S
   });
 
 /** The methods that end a connection have other names. */
-const socketOf = (socket: Bun.Socket<Connection>): Socket => ({
+const socketOf = (socket: Bun.Socket<HttpConnection>): Socket => ({
   write: (data) => socket.write(data),
   // The kernel has what was taken.
   isFull: false,

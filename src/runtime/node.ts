@@ -4,10 +4,11 @@ import { constants } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, Server as TlsServer } from "node:tls";
+import type { MapFile, SendFile } from "../lib/file-access.ts";
 import { Http1Server } from "./http1/server.ts";
 import { Http2Sessions } from "./node-http2.ts";
 import { openHttp1 } from "./node-socket.ts";
-import type { Certificate, MapFile, SendFile, Serve } from "./runtime.ts";
+import type { Certificate, Serve } from "./runtime.ts";
 
 const handshakeTimeoutMs = 5_000;
 
@@ -71,9 +72,9 @@ function trackSockets(server: Server): ReadonlySet<Socket> {
 }
 
 /** Any stream is sent with its Content-Length. */
-export const sendFile: SendFile = undefined;
+export const sendFile: SendFile | undefined = undefined;
 
 /** Node has no memory-mapped files. */
-export const mapFile: MapFile = undefined;
+export const mapFile: MapFile | undefined = undefined;
 
 export { findSyntaxError, forgetModules, moduleSpecifier, prepareModules } from "./node-modules.ts";

@@ -41,15 +41,6 @@ export interface Server {
 export type Serve = (options: ServeOptions) => Promise<Server>;
 
 /**
- * A range of a file as a response body, from `start` up to but not including `end`. Undefined where any
- * stream can have a Content-Length.
- */
-export type SendFile = ((path: string, start: number, end: number) => Blob) | undefined;
-
-/** Maps a file into memory that processes share. Undefined where the runtime does not support it. */
-export type MapFile = ((path: string) => Uint8Array) | undefined;
-
-/**
  * Lets the modules of a folder import the module at `url` by `name`. A file with `import` or `export` is
  * loaded as an ES module.
  */

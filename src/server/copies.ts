@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Track } from "../backup/track.ts";
-import { type Copied, copyStore, type Follow } from "../copy/copy.ts";
+import { type Copied, copyStore, type FollowOptions } from "../copy/copy.ts";
 import { Outage } from "../model/outage.ts";
 import { CannotLoad, type Snapshot } from "../store/transfer/transfer.ts";
 import { isWithin } from "./open-files.ts";
@@ -57,7 +57,7 @@ const pauseMs = 100;
 const roundMs = 2_000;
 
 /** Waits until the source has stopped. Then no process can open its folder before the copy is complete. */
-class SourceFollower implements Follow {
+class SourceFollower implements FollowOptions {
   readonly #from: StorePlace;
   readonly #request: FollowRequest;
   #lock: { release(): void } | undefined;

@@ -8,10 +8,13 @@ import { Problem } from "../model/problem.ts";
 import { newSecret } from "../model/token.ts";
 import type { App } from "./app.ts";
 
-type Tokens = App["tokens"];
+type AppTokens = App["tokens"];
 
 /** Creates a token when the store has none. Returns its secret, unless the secret was given. */
-export async function makeFirstToken(tokens: Tokens, given?: string): Promise<string | undefined> {
+export async function makeFirstToken(
+  tokens: AppTokens,
+  given?: string,
+): Promise<string | undefined> {
   const secret = given ?? newSecret();
   const isMade = await tokens.createFirstAdmin(system, secret);
   return isMade === true && given === undefined ? secret : undefined;
@@ -21,7 +24,10 @@ export async function makeFirstToken(tokens: Tokens, given?: string): Promise<st
  * Does the same where there is no terminal to show the secret: it writes the secret to a file of mode 0600
  * before it stores the token. Returns the path of the file.
  */
-export async function writeFirstToken(tokens: Tokens, folder: string): Promise<string | undefined> {
+export async function writeFirstToken(
+  tokens: AppTokens,
+  folder: string,
+): Promise<string | undefined> {
   const existing = await tokens.list(system, { offset: 0, limit: 1 });
   if (existing instanceof Problem || existing.total > 0) return undefined;
   const secret = newSecret();

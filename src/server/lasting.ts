@@ -21,7 +21,7 @@ import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { MemoryBudget } from "../lib/memory-budget.ts";
 import type { MetricFamily, Metrics } from "../lib/metrics.ts";
 import { PictureCache } from "../store/pictures/cache.ts";
-import { Renderer } from "../store/pictures/renderer.ts";
+import { RendererProcess } from "../store/pictures/renderer.ts";
 import type { Config } from "./config.ts";
 import { describeSettings } from "./describe-settings.ts";
 import { fileLimitsOf } from "./file-limits.ts";
@@ -54,7 +54,7 @@ export function openLasting(
   const fileLimits = fileLimitsOf(config);
   const uploadLimits = { clock, ...uploadLimitsOf(config) };
   const cache = new PictureCache(join(config.data, "pictures"), config.pictureCacheBytes);
-  const pictures = new Pictures(files, cache, new Renderer());
+  const pictures = new Pictures(files, cache, new RendererProcess());
   const memory = new MemoryBudget(memoryLimitOf(config));
   const rateLimits = new RateLimitBuckets(rateLimitsOf(config));
   const slowQueries = new SlowQueries(clock);

@@ -2,7 +2,7 @@
 
 import { styleText } from "node:util";
 
-interface Line extends Readonly<Record<string, unknown>> {
+interface LogLine extends Readonly<Record<string, unknown>> {
   readonly level?: number;
   readonly time?: string;
   readonly msg?: string;
@@ -21,13 +21,22 @@ export const linesAsText = (lines: string): string =>
     .map((line) => (line.startsWith("{") ? textOf(JSON.parse(line)) : line))
     .join("\n");
 
-function textOf(line: Line): string {
+function textOf(line: LogLine): string {
   const isRequest = line.msg === undefined && line.status !== undefined;
   const parts = isRequest ? requestText(line) : eventText(line);
   return `${paint("dim", clockTime(line.time))} ${parts.filter((part) => part !== "").join(" ")}`;
 }
 
-function requestText({ level, time, requestId, method, path, status = 0, ms = 0, ...rest }: Line) {
+function requestText({
+  level,
+  time,
+  requestId,
+  method,
+  path,
+  status = 0,
+  ms = 0,
+  ...rest
+}: LogLine) {
   const { problem, client, ...others } = rest;
   return [
     paint(colourOf(status), String(status)),
@@ -38,7 +47,7 @@ function requestText({ level, time, requestId, method, path, status = 0, ms = 0,
   ];
 }
 
-function eventText({ level = 30, time, msg, err, faults = [], ...rest }: Line) {
+function eventText({ level = 30, time, msg, err, faults = [], ...rest }: LogLine) {
   const [name, colour] = level >= 50 ? red : level >= 40 ? yellow : blue;
   const stack = err ? [safeLines(err.stack ?? err.message)] : [];
   const below = [...faults.map((fault) => `  ${safe(fault)}`), ...stack];
@@ -46,17 +55,17 @@ function eventText({ level = 30, time, msg, err, faults = [], ...rest }: Line) {
   return [[parts.filter((part) => part !== "").join(" "), ...below].join("\n")];
 }
 
-type Colour = Parameters<typeof styleText>[0];
+type TextStyle = Parameters<typeof styleText>[0];
 
 const red = ["error", "red"] as const;
 const yellow = ["warn", "yellow"] as const;
 const blue = ["info", "blue"] as const;
 
-const colourOf = (status: number): Colour =>
+const colourOf = (status: number): TextStyle =>
   status >= 500 ? "red" : status >= 400 ? "yellow" : status >= 300 ? "cyan" : "green";
 
 /** With the stream given, there are no colours when NO_COLOR is set or the output is no terminal. */
-const paint = (colour: Colour, text: string): string =>
+const paint = (colour: TextStyle, text: string): string =>
   text === "" ? "" : styleText(colour, text, { stream: process.stdout });
 
 const membersText = (members: Readonly<Record<string, unknown>>): string =>

@@ -11,7 +11,7 @@ export type Log = Logger;
 export function createLog(level: LogLevel, descriptor = 1): Log {
   const timestamp = () => `,"time":"${new Date().toISOString()}"`;
   const serializers = { err: describeError };
-  return pino({ level, base: null, timestamp, serializers }, new Output(descriptor));
+  return pino({ level, base: null, timestamp, serializers }, new LogOutput(descriptor));
 }
 
 /** What Bun throws for a module that it cannot find has its method among its members, and pino would call that. */
@@ -34,8 +34,8 @@ export function lineWriter(log: Log): (line: string) => void {
   return (line) => output?.write(line);
 }
 
-const outputOf = (log: Log): Output | undefined =>
-  (log as unknown as Record<symbol, Output>)[pino.symbols.streamSym];
+const outputOf = (log: Log): LogOutput | undefined =>
+  (log as unknown as Record<symbol, LogOutput>)[pino.symbols.streamSym];
 
 /** Lines are buffered and written together, after this time at the latest. */
 const flushIntervalMs = 100;
@@ -44,7 +44,7 @@ const flushChars = 65_536;
 const maxWaitingChars = 8 * 1024 * 1024;
 
 /** Replaces pino's own output, which costs four times as much for the line of each request. */
-class Output {
+class LogOutput {
   readonly #descriptor: number;
   #waiting = "";
   #dropped = 0;

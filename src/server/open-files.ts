@@ -3,7 +3,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { openDisk, type SendFile } from "../store/disk/disk.ts";
+import type { SendFile } from "../lib/file-access.ts";
+import { openDisk } from "../store/disk/disk.ts";
 import { isKeyDirectory } from "../store/disk/paths.ts";
 import type { Files } from "../store/files.ts";
 import { isS3Url, parseLocation } from "../store/s3/location.ts";

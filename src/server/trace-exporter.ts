@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../lib/cli-error.ts";
 import type { Metrics } from "../lib/metrics.ts";
-import type { Attributes, Span } from "../lib/traces.ts";
+import type { Attributes, TraceSpan } from "../lib/traces.ts";
 import type { Log } from "./log.ts";
 
 /** About 4 MB. Further spans are dropped while the collector does not take these. */
@@ -28,7 +28,7 @@ export class TraceExporter {
   readonly #options: ExporterOptions;
   readonly #url: string;
   readonly #closing = new AbortController();
-  #waiting: Span[] = [];
+  #waiting: TraceSpan[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #sending: Promise<void> | undefined;
   #failures = 0;
@@ -51,7 +51,7 @@ export class TraceExporter {
     );
   }
 
-  add(spans: readonly Span[]): void {
+  add(spans: readonly TraceSpan[]): void {
     const room = maxWaiting - this.#waiting.length;
     if (spans.length > room) this.#dropped += spans.length;
     else this.#waiting.push(...spans);
@@ -90,7 +90,7 @@ export class TraceExporter {
   }
 
   /** Returns why the collector did not take the spans, and whether it may take them later. */
-  async #send(spans: readonly Span[]): Promise<Failure | undefined> {
+  async #send(spans: readonly TraceSpan[]): Promise<ExportFailure | undefined> {
     const { headers, resource } = this.#options;
     try {
       const response = await fetch(this.#url, {
@@ -109,7 +109,7 @@ export class TraceExporter {
     }
   }
 
-  #settle(batch: readonly Span[], reason: string | undefined): void {
+  #settle(batch: readonly TraceSpan[], reason: string | undefined): void {
     this.#waiting.splice(0, batch.length);
     if (reason === undefined) this.#sent += batch.length;
     else this.#dropped += batch.length;
@@ -131,7 +131,7 @@ export class TraceExporter {
   }
 }
 
-interface Failure {
+interface ExportFailure {
   readonly isTemporary: boolean;
   readonly reason: string;
 }
@@ -139,7 +139,7 @@ interface Failure {
 /** What a client should try again (OTLP specification, "Retryable Response Codes"). */
 const temporary = new Set([429, 502, 503, 504]);
 
-function encodeSpans(spans: readonly Span[], resource: Attributes): string {
+function encodeSpans(spans: readonly TraceSpan[], resource: Attributes): string {
   const scope = { name: "restante" };
   const scopeSpans = [{ scope, spans: spans.map(encodeSpan) }];
   return JSON.stringify({
@@ -147,7 +147,7 @@ function encodeSpans(spans: readonly Span[], resource: Attributes): string {
   });
 }
 
-const encodeSpan = (span: Span) => ({
+const encodeSpan = (span: TraceSpan) => ({
   traceId: span.traceId,
   spanId: span.spanId,
   parentSpanId: span.parentSpanId,

@@ -61,7 +61,7 @@ export interface Erasing {
 }
 
 /** The calls as messages to the process or thread that owns the store. */
-export type EraseRequest =
+export type EraseMessage =
   | { readonly kind: "erase"; readonly erasure: Erasure }
   | { readonly kind: "scrub"; readonly options: ScrubOptions };
 
@@ -71,7 +71,7 @@ export type EraseAnswer =
 
 /** Sends the calls to another process or thread. */
 export const erasingOver = (
-  send: (request: EraseRequest) => Promise<{ readonly kind: string } | EraseAnswer>,
+  send: (request: EraseMessage) => Promise<{ readonly kind: string } | EraseAnswer>,
 ): Erasing => ({
   async erase(erasure) {
     const answer = await send({ kind: "erase", erasure });
@@ -86,7 +86,7 @@ export const erasingOver = (
 });
 
 /** Answers a message of another process. */
-export const answerErasing = async (owner: Erasing, request: EraseRequest): Promise<EraseAnswer> =>
+export const answerErasing = async (owner: Erasing, request: EraseMessage): Promise<EraseAnswer> =>
   request.kind === "erase"
     ? { kind: "erased", erased: await owner.erase(request.erasure) }
     : { kind: "scrubbed", state: await owner.scrub(request.options) };

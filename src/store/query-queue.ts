@@ -28,14 +28,14 @@ export const queueLimits = (running: number, deadlineMs = defaultDeadlineMs): Qu
 /** A query must end soon after the signal is aborted. */
 export type Job<T> = (signal: AbortSignal) => Promise<T>;
 
-interface Task {
+interface QueryTask {
   readonly caller: string;
   readonly start: () => void;
 }
 
 export class QueryQueue {
   readonly #limits: QueueLimits;
-  readonly #waiting = new FairQueue<Task>();
+  readonly #waiting = new FairQueue<QueryTask>();
   /** Functions that stop the queries that run or wait. */
   readonly #stops = new Set<(reason: Outage) => void>();
   #running = 0;
@@ -83,7 +83,7 @@ export class QueryQueue {
       signal?.removeEventListener("abort", leave);
     };
     promise.then(settled, settled);
-    const task: Task = {
+    const task: QueryTask = {
       caller,
       start: () => {
         this.#running++;

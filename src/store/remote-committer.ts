@@ -4,7 +4,7 @@ import { Outage } from "../model/outage.ts";
 import {
   answerErasing,
   type EraseAnswer,
-  type EraseRequest,
+  type EraseMessage,
   type Erasing,
   erasingOver,
 } from "./erasure.ts";
@@ -23,7 +23,7 @@ export interface Committer extends Erasing {
 /** Sent to the process that writes. */
 export type CommitRequest = { readonly number: number } & (
   | { readonly kind: "commit"; readonly changes: readonly Change[] }
-  | EraseRequest
+  | EraseMessage
 );
 
 type Done = { readonly kind: "outcomes"; readonly outcomes: readonly Outcome[] } | EraseAnswer;

@@ -37,7 +37,7 @@ import type { ListRequest } from "../../src/model/query/list-request.ts";
 import { type Verb, verbs } from "../../src/model/token.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
 import { PictureCache } from "../../src/store/pictures/cache.ts";
-import { Renderer } from "../../src/store/pictures/renderer.ts";
+import { RendererProcess } from "../../src/store/pictures/renderer.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 
@@ -465,7 +465,7 @@ describe("a principal without the scope", () => {
       pictures: new Pictures(
         files,
         new PictureCache(join(folder, "pictures"), 2 ** 20),
-        new Renderer(),
+        new RendererProcess(),
       ),
       slowQueries: new SlowQueries(Date.now),
       backups: new Backups(),

@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { exampleOf } from "../../src/lib/schema/example.ts";
-import { type ObjectSchema, References } from "../../src/lib/schema/subschemas.ts";
+import { type ObjectSchema, SchemaReferences } from "../../src/lib/schema/subschemas.ts";
 import { readDefinition } from "../../src/model/read-definition.ts";
 import { validatorOf } from "../../src/model/validator.ts";
 
 /** An example of an object with this one field, and whether the validator takes it. */
 function tryField(field: unknown, more: ObjectSchema = {}) {
   const schema = { type: "object", properties: { field }, required: ["field"], ...more };
-  const references = new References(schema);
+  const references = new SchemaReferences(schema);
   const example = exampleOf(schema, (reference) => references.find(reference)?.schema);
   const definition = readDefinition(JSON.stringify({ schema }));
   assert.ok("access" in definition, JSON.stringify(definition));
@@ -105,7 +105,7 @@ describe("an example", () => {
     const $defs: Record<string, unknown> = { d9: { type: "string" } };
     for (let level = 0; level < 9; level++) $defs[`d${level}`] = wide(`#/$defs/d${level + 1}`);
     const schema = { ...wide("#/$defs/d0"), $defs };
-    const references = new References(schema);
+    const references = new SchemaReferences(schema);
     let count = 0;
     exampleOf(schema, (reference) => {
       count++;

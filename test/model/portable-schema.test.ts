@@ -9,8 +9,8 @@ import {
   type Find,
   isObjectSchema,
   type ObjectSchema,
-  References,
   type Schema,
+  SchemaReferences,
 } from "../../src/lib/schema/subschemas.ts";
 import { componentPath } from "../../src/lib/schema/variant.ts";
 import { collectionComponents } from "../../src/model/collection-components.ts";
@@ -27,7 +27,7 @@ const subschemas = (schema: Schema) =>
   [...allSchemas({ path: [], schema })].map(({ schema: inner, path }) => ({ inner, path }));
 
 const findIn = (schema: Schema): Find => {
-  const references = new References(schema);
+  const references = new SchemaReferences(schema);
   return (reference) => references.find(reference)?.schema;
 };
 

@@ -7,8 +7,8 @@ import {
   applicatorKeywords,
   isObjectSchema,
   type ObjectSchema,
-  References,
   type Schema,
+  SchemaReferences,
 } from "../../src/lib/schema/subschemas.ts";
 
 /** Decision 29 lists what ajv 8.20 does wrong with schemas in schemas. */
@@ -20,10 +20,10 @@ export const isValidByReference = (root: ObjectSchema, value: unknown): boolean 
   new ReferenceValidator(root).evaluated(root, value) !== undefined;
 
 class ReferenceValidator {
-  readonly #references: References;
+  readonly #references: SchemaReferences;
 
   constructor(root: ObjectSchema) {
-    this.#references = new References(root);
+    this.#references = new SchemaReferences(root);
   }
 
   /** The members or items that the schema evaluates, or undefined when the value is not valid. */

@@ -1,7 +1,7 @@
 // Scheduled backups: when the next begins, how the last ones went, and how to set one up.
 
 import { get } from "../../api/client.ts";
-import type { BackupRun, Backups as List } from "../../api/server-types.ts";
+import type { Backups as BackupList, BackupRun } from "../../api/server-types.ts";
 import { useCurrentRequest } from "../../state/current-request.ts";
 import { useLoad } from "../../state/load.ts";
 import { Button } from "../../ui/button.tsx";
@@ -14,7 +14,7 @@ import { ServerPage } from "./tabs.tsx";
 
 export function Backups() {
   useCurrentRequest({ method: "GET", path: "/-/backups" });
-  const loaded = useLoad("backups", (signal) => get<List>("/-/backups", signal));
+  const loaded = useLoad("backups", (signal) => get<BackupList>("/-/backups", signal));
   return (
     <ServerPage>
       <Shown loaded={loaded} what="backups">
@@ -44,7 +44,7 @@ const HowTo = () => (
 );
 
 interface ScheduleProps {
-  readonly schedule: NonNullable<List["schedule"]>;
+  readonly schedule: NonNullable<BackupList["schedule"]>;
   readonly runs: readonly BackupRun[];
 }
 

@@ -33,7 +33,7 @@ import { collectionNotFound } from "../problems.ts";
 import type { Resources } from "../resources.ts";
 import type { BoundGrant } from "../view.ts";
 import { refuse } from "../write/allow.ts";
-import type { Condition, Operation } from "../write/operation.ts";
+import type { Operation, WriteCondition } from "../write/operation.ts";
 import type { Writes } from "../write/writes.ts";
 import { ConditionReporter } from "./condition-report.ts";
 import { ownRights } from "./own-rights.ts";
@@ -230,7 +230,7 @@ function stateAfter(change: ResourceChange, before: Resource | undefined): Resou
 }
 
 /** A collection may require a precondition. */
-const condition: Condition = Object.assign(() => true, { isByTag: true });
+const condition: WriteCondition = Object.assign(() => true, { isByTag: true });
 
 /** Returns undefined when nothing is written. */
 function operationOf({ verb, id, change }: AccessQuery): Operation | undefined {

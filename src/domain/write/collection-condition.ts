@@ -5,7 +5,7 @@ import { Problem } from "../../model/problem.ts";
 import type { ResourceChange, Store } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { preconditionFailed } from "../problems.ts";
-import type { CollectionCondition } from "./operation.ts";
+import type { CollectionPrecondition } from "./operation.ts";
 import type { PlannedOperation } from "./plan.ts";
 
 type Planned = readonly (ResourceChange | Problem)[];
@@ -25,7 +25,7 @@ export function withCollectionCondition(
 async function check(
   store: Store,
   access: CollectionAccess,
-  condition: CollectionCondition,
+  condition: CollectionPrecondition,
   planning: MaybePromise<Planned>,
 ): Promise<Planned> {
   const planned = await planning;

@@ -8,26 +8,26 @@ import type { Resource } from "../../model/resource.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 
 /** A precondition of the client, evaluated against the current state as the client sees it. */
-export interface Condition {
+export interface WriteCondition {
   (current: Resource | undefined, access: CollectionAccess): boolean;
   /** Whether it compares entity tags. A date is too coarse: two changes can share a second. */
   readonly isByTag: boolean;
 }
 
 /** A precondition about the collection as the caller sees it. A problem says why it cannot be evaluated. */
-export type CollectionCondition = (access: CollectionAccess) => Promise<boolean | Problem>;
+export type CollectionPrecondition = (access: CollectionAccess) => Promise<boolean | Problem>;
 
 /** Creates a resource with an id of the server. Its files are already on disk. */
 export interface CreateOperation extends WithFiles {
   readonly kind: "create";
   readonly draft: Draft;
   /** Only where it is the one operation of a request. */
-  readonly collectionCondition?: CollectionCondition | undefined;
+  readonly collectionCondition?: CollectionPrecondition | undefined;
 }
 
 interface Addressed {
   readonly id: string;
-  readonly condition?: Condition | undefined;
+  readonly condition?: WriteCondition | undefined;
 }
 
 /** Files that were sent. They are already on disk. */
@@ -75,7 +75,7 @@ export interface UpsertOperation {
   /** The value in the URL. Without it, the value in the draft counts. */
   readonly text?: string;
   readonly draft: Draft;
-  readonly condition?: Condition | undefined;
+  readonly condition?: WriteCondition | undefined;
 }
 
 export type Operation = CreateOperation | AddressedOperation | UpsertOperation;

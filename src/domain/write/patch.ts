@@ -44,7 +44,7 @@ export function acceptPatch(
   return setOwner === undefined ? accepted : { ...accepted, setOwner };
 }
 
-interface Patched {
+interface PatchedDraft {
   readonly draft: Draft;
   /** The new owner; null for none, undefined when the patch does not change it. */
   readonly setOwner: string | null | undefined;
@@ -56,7 +56,7 @@ function applyPatchTo(
   current: Resource,
   { kind, text: patch, files = [] }: SentPatch,
   { maxBytes, collectionUrl }: PatchContext,
-): Patched | Problem {
+): PatchedDraft | Problem {
   const isOwnerNamed = namesOwner(kind, patch);
   if (isOwnerNamed && !access.isAdmin) return insufficientScope("admin");
   const view = seenDocument(access, current, collectionUrl);

@@ -63,18 +63,18 @@ export const storedError: FieldError = {
   detail: "the resource would not be valid together with its stored values",
 };
 
-type Names = readonly string[];
+type MemberNames = readonly string[];
 
 /** Returns the paths of all values that a patch sets. */
-const pathsIn = (kind: PatchKind, patch: unknown): readonly Names[] =>
+const pathsIn = (kind: PatchKind, patch: unknown): readonly MemberNames[] =>
   kind === "merge" ? leavesOf(patch, []) : operationsIn(patch).flatMap(pathsSetBy);
 
-function leavesOf(value: unknown, names: Names): readonly Names[] {
+function leavesOf(value: unknown, names: MemberNames): readonly MemberNames[] {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [names];
   return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, [...names, name]));
 }
 
-function pathsSetBy(operation: unknown): readonly Names[] {
+function pathsSetBy(operation: unknown): readonly MemberNames[] {
   const path = memberOf(operation, "path");
   const isSetting = ["add", "replace"].includes(`${memberOf(operation, "op")}`);
   if (!isSetting || typeof path !== "string") return [];

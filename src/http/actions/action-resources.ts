@@ -3,7 +3,7 @@
 import type { CollectionAccess, CollectionPermission } from "../../domain/collection-access.ts";
 import type { Mask } from "../../domain/mask.ts";
 import { collectionNotFound } from "../../domain/problems.ts";
-import type { Condition, Written } from "../../domain/write/operation.ts";
+import type { WriteCondition, Written } from "../../domain/write/operation.ts";
 import { ProblemError } from "../../model/action.ts";
 import type {
   ActionResources,
@@ -204,6 +204,6 @@ function orThrow<T>(value: T): Exclude<T, Problem> {
 function conditionOf({
   ifMatch: match,
   ifNoneMatch: noneMatch,
-}: Precondition = {}): Condition | undefined {
+}: Precondition = {}): WriteCondition | undefined {
   return allOf(orThrow(ifMatch(match ?? null)), orThrow(ifNoneMatch(noneMatch ?? null)));
 }

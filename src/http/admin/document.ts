@@ -30,12 +30,12 @@ export function setTagIfUnchanged(headers: Headers, sent: string, stored: Render
 }
 
 /** Whether a document may be replaced, as it is now; undefined when it does not exist. */
-export type DocumentCondition = (current: RenderedPage | undefined) => boolean;
+export type ReplaceCondition = (current: RenderedPage | undefined) => boolean;
 
 /** Reads the preconditions of a write; undefined without any. */
 export function readDocumentCondition({
   request: { headers },
-}: RequestContext): DocumentCondition | Problem | undefined {
+}: RequestContext): ReplaceCondition | Problem | undefined {
   const condition = readCondition(headers);
   if (condition === undefined || condition instanceof Problem) return condition;
   return (current) =>

@@ -1,6 +1,6 @@
 // Reads the operations of an NDJSON or CSV request, and writes the lines of its response.
 
-import type { BulkOperation, Condition, Written } from "../../domain/write/operation.ts";
+import type { BulkOperation, WriteCondition, Written } from "../../domain/write/operation.ts";
 import { isResourceId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -54,9 +54,12 @@ export function readLine({ context, key }: BulkRequest, line: BulkLine): BulkOpe
 }
 
 /** A line that was imported before creates nothing. */
-const isNew: Condition = Object.assign((current: Resource | undefined) => current === undefined, {
-  isByTag: true,
-});
+const isNew: WriteCondition = Object.assign(
+  (current: Resource | undefined) => current === undefined,
+  {
+    isByTag: true,
+  },
+);
 
 const idInLine = new Problem(
   "invalid-body",

@@ -65,7 +65,7 @@ export async function readMultipart(
   const types = permission === "create" ? formResponseTypes : jsonTypes;
   const rejected = checkUpload(context, maxBytes, types) ?? otherProblem;
   if (rejected !== undefined) return rejected;
-  const form = new Form(context, permission, maxBytes);
+  const form = new FormContent(context, permission, maxBytes);
   try {
     for await (const part of readParts(uploadChunks(context, maxBytes), boundary))
       await form.add(part);
@@ -82,7 +82,7 @@ type FormPermission = "create" | "put" | "update";
 const formTypes = { create: createTypes, put: replaceTypes, update: patchTypes } as const;
 
 /** The fields and files of a form so far. */
-class Form {
+class FormContent {
   readonly #context: RequestContext;
   readonly #rules: Rules | undefined;
   readonly #permission: FormPermission;

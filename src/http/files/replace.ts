@@ -2,7 +2,7 @@
 
 import { preconditionFailed } from "../../domain/problems.ts";
 import { dateOf, fileAt, showsFile } from "../../domain/resources.ts";
-import type { Condition } from "../../domain/write/operation.ts";
+import type { WriteCondition } from "../../domain/write/operation.ts";
 import { withStatus } from "../../lib/plain-response.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { wrongName } from "../../model/file-fields.ts";
@@ -56,7 +56,7 @@ interface ReplacedFile {
   readonly id: string;
   readonly resource: Resource;
   readonly slot: string;
-  readonly condition: Condition;
+  readonly condition: WriteCondition;
   /** Whether the precondition holds now, as far as it is known before the body is read. */
   readonly isPromising: boolean;
   /** Whether there was no file in the state that the write was planned on. */
@@ -77,7 +77,7 @@ async function findTarget(context: RequestContext): Promise<ReplacedFile | Probl
   const sent = readCondition(request.headers, find);
   if (sent instanceof Problem) return sent;
   let isNew = false;
-  const holds = (...[current, access]: Parameters<Condition>): boolean => {
+  const holds = (...[current, access]: Parameters<WriteCondition>): boolean => {
     isNew = find(current, access) === undefined;
     return sent?.(current, access) !== false;
   };

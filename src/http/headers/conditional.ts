@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Mask } from "../../domain/mask.ts";
-import type { Condition } from "../../domain/write/operation.ts";
+import type { WriteCondition } from "../../domain/write/operation.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -163,7 +163,7 @@ const resourceState: FindTarget = (current, access) =>
 export function readCondition(
   headers: Headers,
   find: FindTarget = resourceState,
-): Condition | Problem | undefined {
+): WriteCondition | Problem | undefined {
   const match = ifMatch(headers.get("if-match"), find);
   const noneMatch = ifNoneMatch(headers.get("if-none-match"), find);
   if (match instanceof Problem) return match;
@@ -173,9 +173,9 @@ export function readCondition(
 
 /** Combines two optional conditions. */
 export function allOf(
-  first: Condition | undefined,
-  second: Condition | undefined,
-): Condition | undefined {
+  first: WriteCondition | undefined,
+  second: WriteCondition | undefined,
+): WriteCondition | undefined {
   if (first === undefined || second === undefined) return first ?? second;
   const isByTag = first.isByTag || second.isByTag;
   return condition(isByTag, (current, access) => first(current, access) && second(current, access));
@@ -184,12 +184,12 @@ export function allOf(
 const condition = (
   isByTag: boolean,
   holds: (current: Resource | undefined, access: CollectionAccess) => boolean,
-): Condition => Object.assign(holds, { isByTag });
+): WriteCondition => Object.assign(holds, { isByTag });
 
 export function ifMatch(
   field: string | null,
   find = resourceState,
-): Condition | Problem | undefined {
+): WriteCondition | Problem | undefined {
   if (field === null) return undefined;
   if (field.trim() === "*") return condition(true, (...state) => find(...state) !== undefined);
   if (!isTagList(field)) return invalidTags("If-Match");
@@ -202,7 +202,7 @@ export function ifMatch(
 export function ifNoneMatch(
   field: string | null,
   find = resourceState,
-): Condition | Problem | undefined {
+): WriteCondition | Problem | undefined {
   if (field === null) return undefined;
   if (field.trim() !== "*" && !isTagList(field)) return invalidTags("If-None-Match");
   return condition(true, (...state) => {
@@ -231,7 +231,7 @@ const invalidTags = (name: string): Problem =>
   );
 
 /** Ignores an invalid date (§13.1.4). A date fails when several changes share its second. */
-function ifUnmodifiedSince(field: string | null, find: FindTarget): Condition | undefined {
+function ifUnmodifiedSince(field: string | null, find: FindTarget): WriteCondition | undefined {
   const since = field === null ? undefined : readHttpDate(field);
   if (since === undefined) return undefined;
   return condition(false, (...state) => find(...state)?.isUnmodifiedSince(since) ?? true);

@@ -25,7 +25,7 @@ import { otherProblem, problemResponses } from "./problems.ts";
 import { withComponents } from "./references.ts";
 
 /** The settings that the document shows. */
-type Server = Pick<Services, "base" | "version" | "maxBodyBytes">;
+type DocumentSettings = Pick<Services, "base" | "version" | "maxBodyBytes">;
 
 /**
  * Builds the exact document of these routes, with the collections that have verbs and the actions that are
@@ -33,7 +33,7 @@ type Server = Pick<Services, "base" | "version" | "maxBodyBytes">;
  */
 export function wholeDocument(
   routes: Routes,
-  { base, version, maxBodyBytes }: Server,
+  { base, version, maxBodyBytes }: DocumentSettings,
   allCollections: readonly UsableCollection[],
   allActions: readonly Action[],
   allowedActions: ReadonlySet<Action> = new Set(allActions),

@@ -1,7 +1,7 @@
 // Describes the query parameters of a collection's list in the OpenAPI document.
 
 import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
-import { type ObjectSchema, References } from "../../lib/schema/subschemas.ts";
+import { type ObjectSchema, SchemaReferences } from "../../lib/schema/subschemas.ts";
 import { jsonTypesOf } from "../../lib/schema/types.ts";
 import type { Definition } from "../../model/definition.ts";
 import { ownerField } from "../../model/query/index-plan.ts";
@@ -19,7 +19,7 @@ const maxParameters = 45;
 export function listParameters({ schema = {} }: Definition, text: string): readonly object[] {
   const queryable = queryableFieldsOf(text);
   const { indexed, searchable } = queryable;
-  const declared = fieldsOf(schema, new References(schema));
+  const declared = fieldsOf(schema, new SchemaReferences(schema));
   const { page, limit, cursor, total, where, q } = parameters;
   const sort = sortBy(queryable, declared);
   const paging = [page, limit, sort, cursor, total, where, ...(searchable.length > 0 ? [q] : [])];
@@ -41,7 +41,7 @@ export function listParameters({ schema = {} }: Definition, text: string): reado
 /** The unique fields by which a PUT creates or replaces. One is required when it is the only one. */
 export function uniqueParameters(definition: Definition): readonly object[] {
   const { schema = {} } = definition;
-  const declared = fieldsOf(schema, new References(schema));
+  const declared = fieldsOf(schema, new SchemaReferences(schema));
   const names = uniqueNamesIn(definition).filter(isAllowedInUrl);
   return names.map((name) => ({
     name,

@@ -13,11 +13,11 @@ import { componentPath } from "../../lib/schema/variant.ts";
 import { formHeaderName } from "./forms.ts";
 
 type Node = Readonly<Record<string, unknown>>;
-type Components = Readonly<Record<string, Node>>;
+type PortableComponents = Readonly<Record<string, Node>>;
 
 export interface WholeDocument extends Node {
   readonly paths: Readonly<Record<string, Node>>;
-  readonly components: Components;
+  readonly components: PortableComponents;
 }
 
 /** The versions of OpenAPI; the first is the default. 3.2 knows the method QUERY. */
@@ -52,7 +52,7 @@ export function portableDocument(
 }
 
 /** Returns the components that the values refer to, also through other components. */
-function usedComponents(components: Components, values: unknown): Components {
+function usedComponents(components: PortableComponents, values: unknown): PortableComponents {
   const used = new Set<string>();
   const use = (value: unknown): void => {
     for (const [, kind = "", name = ""] of JSON.stringify(value).matchAll(reference)) {
@@ -104,10 +104,10 @@ const withoutContent = ({ content: _, ...response }: Node): Node => response;
 /** The members of a document that describe what a client sends. */
 const sentMembers = new Set(["requestBody", "parameters", formHeaderName]);
 
-type Visit = (schema: Schema, direction: Direction) => unknown;
+type VisitSchema = (schema: Schema, direction: Direction) => unknown;
 
 /** Copies a part of the document and replaces its schemas. */
-function walk(value: unknown, direction: Direction, visit: Visit): unknown {
+function walk(value: unknown, direction: Direction, visit: VisitSchema): unknown {
   if (Array.isArray(value)) return value.map((item) => walk(item, direction, visit));
   if (!isObjectSchema(value)) return value;
   return Object.fromEntries(

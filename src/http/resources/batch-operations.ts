@@ -1,9 +1,9 @@
 // Reads the operations of a batch from its body and reports every error with its pointer.
 
 import {
-  type Condition,
   patchOperation,
   type TargetedOperation,
+  type WriteCondition,
 } from "../../domain/write/operation.ts";
 import { ErrorReport, pointerTo } from "../../lib/json/error-report.ts";
 import { scanObject } from "../../lib/json/scan.ts";
@@ -13,7 +13,7 @@ import { checkValue } from "../../lib/schema/check-value.ts";
 import { isObjectSchema, type ObjectSchema } from "../../lib/schema/subschemas.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { Problem } from "../../model/problem.ts";
-import { type BatchOperation, batchLimits, batchSchema } from "../../model/schemas/batch.ts";
+import { type BatchOperationBody, batchLimits, batchSchema } from "../../model/schemas/batch.ts";
 import { operationsType } from "../../model/schemas/operations.ts";
 import { invalidBody } from "../body/content.ts";
 import { allOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
@@ -36,10 +36,10 @@ export function readOperations(bytes: Uint8Array): readonly TargetedOperation[] 
   );
 }
 
-type Method = BatchOperation["method"];
+type BatchMethod = BatchOperationBody["method"];
 
 /** The members that an operation may have besides its method and path. */
-const takenMembers: Readonly<Record<Method, readonly string[]>> = {
+const takenMembers: Readonly<Record<BatchMethod, readonly string[]>> = {
   POST: ["body"],
   PUT: ["body", "ifMatch", "ifNoneMatch"],
   PATCH: ["body", "contentType", "ifMatch", "ifNoneMatch"],
@@ -61,12 +61,12 @@ function checkMethods(batch: unknown, report: ErrorReport): void {
   }
 }
 
-const isMethod = (method: unknown): method is Method =>
+const isMethod = (method: unknown): method is BatchMethod =>
   typeof method === "string" && Object.hasOwn(takenMembers, method);
 
 type MemberError = readonly [path: readonly string[], detail: string];
 
-function* errorsOf(method: Method, operation: ObjectSchema): Generator<MemberError> {
+function* errorsOf(method: BatchMethod, operation: ObjectSchema): Generator<MemberError> {
   const { path, body } = operation;
   const taken = takenMembers[method];
   const wrong = typeof path === "string" ? targetError(method, path) : undefined;
@@ -84,7 +84,7 @@ function* errorsOf(method: Method, operation: ObjectSchema): Generator<MemberErr
 }
 
 /** POST goes to a collection, PUT also to one with a unique field, and the others go to a resource. */
-function targetError(method: Method, path: string): string | undefined {
+function targetError(method: BatchMethod, path: string): string | undefined {
   const [address = "", query] = path.split(/\?(.*)/s, 2);
   const isCollection = address.split("/").length === 2;
   if (method === "PUT" && isCollection && query !== undefined) {
@@ -95,9 +95,9 @@ function targetError(method: Method, path: string): string | undefined {
   return isRight ? undefined : targetMessages[method];
 }
 
-const resourceTarget = (method: Method) => `${method} goes to /{collection}/{id}`;
+const resourceTarget = (method: BatchMethod) => `${method} goes to /{collection}/{id}`;
 
-const targetMessages: Readonly<Record<Method, string>> = {
+const targetMessages: Readonly<Record<BatchMethod, string>> = {
   POST: "POST goes to /{collection}",
   PUT: `${resourceTarget("PUT")}, or to /{collection}?{field}={value} with a unique field`,
   PATCH: resourceTarget("PATCH"),
@@ -122,7 +122,7 @@ function bodiesIn(batch: Tree): readonly string[] {
 }
 
 /** The schema has checked the syntax of the entity tags. */
-function conditionOf(operation: BatchOperation): Condition | undefined {
+function conditionOf(operation: BatchOperationBody): WriteCondition | undefined {
   const match = ifMatch(operation.ifMatch ?? null);
   const noneMatch = ifNoneMatch(operation.ifNoneMatch ?? null);
   if (match instanceof Problem || noneMatch instanceof Problem)
@@ -138,9 +138,9 @@ const patchKinds = {
 
 /** Makes an operation of a valid one. */
 function operationOf(
-  operation: BatchOperation,
+  operation: BatchOperationBody,
   body: string,
-  condition: Condition | undefined,
+  condition: WriteCondition | undefined,
 ): TargetedOperation {
   const [, collection = "", id = ""] = operation.path.split(/\/|\?.*/s);
   const target = { collection, id, condition };

@@ -2,7 +2,7 @@
 
 import type { CollectionAccess } from "../../domain/collection-access.ts";
 import { preconditionFailed } from "../../domain/problems.ts";
-import type { CollectionCondition } from "../../domain/write/operation.ts";
+import type { CollectionPrecondition } from "../../domain/write/operation.ts";
 import { Problem } from "../../model/problem.ts";
 import { isTagOf, readCondition, type TargetState, wholeSecond } from "../headers/conditional.ts";
 import type { RequestContext } from "../request/context.ts";
@@ -11,7 +11,7 @@ import { firstPageHead } from "./list.ts";
 /** Returns undefined without preconditions. */
 export function readCollectionCondition(
   context: RequestContext,
-): CollectionCondition | Problem | undefined {
+): CollectionPrecondition | Problem | undefined {
   const { headers } = context.request;
   const sent = readCondition(headers);
   if (sent === undefined || sent instanceof Problem) return sent;

@@ -1,7 +1,7 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
 import type { CollectionAccess } from "../../domain/collection-access.ts";
-import { type Condition, patchOperation, type Written } from "../../domain/write/operation.ts";
+import { patchOperation, type WriteCondition, type Written } from "../../domain/write/operation.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Draft } from "../../model/draft.ts";
 import type { PatchKind } from "../../model/patch.ts";
@@ -158,7 +158,7 @@ export async function upsertResource(context: RequestContext): Promise<Response 
 /** Reads the body of a PUT. */
 const readReplacement = (
   context: RequestContext,
-  condition: Condition | undefined,
+  condition: WriteCondition | undefined,
   types: AcceptedTypes,
 ): Promise<Replacement | Problem> =>
   context.measure("parse", () => readWholeReplacement(context, condition, types));
@@ -167,7 +167,7 @@ type Replacement = Pick<ReceivedDraft, "draft" | "files">;
 
 async function readWholeReplacement(
   context: RequestContext,
-  condition: Condition | undefined,
+  condition: WriteCondition | undefined,
   types: AcceptedTypes,
 ): Promise<Replacement | Problem> {
   const isMultipart = types === replaceTypes && typeOf(context.request.headers) === multipartType;

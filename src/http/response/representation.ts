@@ -79,7 +79,7 @@ export function sendEncoded(
   );
 }
 
-interface Sent {
+interface SentPage {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string | Uint8Array<ArrayBuffer> | null;
@@ -87,7 +87,7 @@ interface Sent {
 }
 
 /** Responds, and notes what can be sent again. A large body is sent in slices, so it is not repeated. */
-function send(context: RequestContext, { status, headers, body, updatedAt }: Sent): Response {
+function send(context: RequestContext, { status, headers, body, updatedAt }: SentPage): Response {
   const { source } = context;
   const isSmall = body === null || body.length <= smallResponseBytes;
   if (source === undefined || !isSmall)

@@ -24,7 +24,7 @@ export function automatonOf(
   alphabet: Alphabet,
   isAnchored: boolean,
 ): Automaton | undefined {
-  const builder = new Builder(alphabet);
+  const builder = new AutomatonBuilder(alphabet);
   const whole = builder.alternation(alternatives);
   if (builder.isUnsupported) return undefined;
   const { next, letters } = builder;
@@ -59,7 +59,7 @@ const emptyFragment: Fragment = {
 };
 const assertion: Fragment = { ...emptyFragment, canBeEmptyFreely: false };
 
-class Builder {
+class AutomatonBuilder {
   readonly next: Map<number, number>[] = [new Map()];
   readonly letters: bigint[] = [everyLetter];
   isUnsupported = false;

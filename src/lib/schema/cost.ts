@@ -4,8 +4,8 @@ import type { ErrorReport, Path } from "../json/error-report.ts";
 import {
   isObjectSchema,
   type ObjectSchema,
-  type References,
   type SchemaLocation,
+  type SchemaReferences,
   subschemasOf,
 } from "./subschemas.ts";
 
@@ -28,7 +28,7 @@ const exponential =
 export function checkCost(
   root: ObjectSchema,
   path: Path,
-  references: References,
+  references: SchemaReferences,
   report: ErrorReport,
 ): boolean {
   const before = report.errors.length;
@@ -50,7 +50,7 @@ interface Weight {
 
 class Cost {
   readonly #root: Path;
-  readonly #references: References;
+  readonly #references: SchemaReferences;
   readonly #report: ErrorReport;
   /** Null while the weight is being computed. */
   readonly #weights = new Map<ObjectSchema, Weight | null>();
@@ -58,7 +58,7 @@ class Cost {
   readonly #reported = new Set<string>();
   readonly #reached = new Map<ObjectSchema, ReadonlySet<ObjectSchema>>();
 
-  constructor(root: Path, references: References, report: ErrorReport) {
+  constructor(root: Path, references: SchemaReferences, report: ErrorReport) {
     this.#root = root;
     this.#references = references;
     this.#report = report;

@@ -8,9 +8,10 @@ const maxSchemas = 1_000;
 const maxLength = 1_000;
 
 /** Returns undefined when no example is found. The example may be invalid, because it is a guess. */
-export const exampleOf = (schema: Schema, find: Find): unknown => new Search(find).of(schema);
+export const exampleOf = (schema: Schema, find: Find): unknown =>
+  new ExampleSearch(find).of(schema);
 
-class Search {
+class ExampleSearch {
   readonly #find: Find;
   /** The references being followed. A recursive one ends the search. */
   readonly #open = new Set<string>();

@@ -1,6 +1,11 @@
 // Lists the fields that a schema declares: which are read-only or write-only, their defaults and their nested fields.
 
-import { isObjectSchema, type ObjectSchema, type References, type Schema } from "./subschemas.ts";
+import {
+  isObjectSchema,
+  type ObjectSchema,
+  type Schema,
+  type SchemaReferences,
+} from "./subschemas.ts";
 
 /** What a schema declares about one value: its members by name, and its items if it is an array. */
 export class Fields {
@@ -101,11 +106,11 @@ export interface Field {
 
 /** Returns the same Fields for the same schemas, so that a recursive schema terminates. */
 class FieldsCache {
-  readonly #references: References;
+  readonly #references: SchemaReferences;
   readonly #known = new Map<string, Fields>();
   readonly #numbers = new Map<ObjectSchema, number>();
 
-  constructor(references: References) {
+  constructor(references: SchemaReferences) {
     this.#references = references;
   }
 
@@ -134,7 +139,7 @@ class FieldsCache {
   }
 }
 
-export const fieldsOf = (root: ObjectSchema, references: References): Fields =>
+export const fieldsOf = (root: ObjectSchema, references: SchemaReferences): Fields =>
   new FieldsCache(references).of([root]);
 
 /** Whether the field or one that contains it is write-only. */

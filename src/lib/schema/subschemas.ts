@@ -96,7 +96,7 @@ export function* allSchemas(location: SchemaLocation): Generator<SchemaLocation>
 export type Find = (reference: string) => Schema | undefined;
 
 /** Resolves `#`, `#/a/pointer` and `#anchor`. */
-export class References {
+export class SchemaReferences {
   readonly #locations = new Map<string, SchemaLocation>();
 
   constructor(root: Schema) {

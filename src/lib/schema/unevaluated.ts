@@ -3,15 +3,15 @@
 import {
   isObjectSchema,
   type ObjectSchema,
-  type References,
   type Schema,
+  type SchemaReferences,
   subschemasOf,
 } from "./subschemas.ts";
 
 /** Member names, or indexes as strings. */
-type Keys = readonly string[];
+type EvaluatedKeys = readonly string[];
 type Evaluated = ReadonlySet<string>;
-type Value = Readonly<Record<string, unknown>>;
+type ObjectValue = Readonly<Record<string, unknown>>;
 
 const none: Evaluated = new Set();
 
@@ -26,12 +26,12 @@ export const hasUnevaluated = ({
  * (JSON Schema 2020-12 Core §11).
  */
 export class Evaluator {
-  readonly #references: References;
+  readonly #references: SchemaReferences;
   readonly #isValid: (schema: Schema, value: unknown) => boolean;
   readonly #ownParts = new WeakMap<ObjectSchema, OwnPart>();
 
   /** `isValid` is called with subschemas for children, and with the part of a schema that depends on no other schema. */
-  constructor(references: References, isValid: (schema: Schema, value: unknown) => boolean) {
+  constructor(references: SchemaReferences, isValid: (schema: Schema, value: unknown) => boolean) {
     this.#references = references;
     this.#isValid = isValid;
   }
@@ -63,7 +63,7 @@ export class Evaluator {
   }
 
   /** The members or items that only `unevaluatedProperties` or `unevaluatedItems` apply to. */
-  unevaluatedKeys(schema: ObjectSchema, value: unknown): Keys {
+  unevaluatedKeys(schema: ObjectSchema, value: unknown): EvaluatedKeys {
     const evaluated = this.#evaluated(schema, value);
     if (evaluated === undefined || !isNested(value)) return [];
     return Object.keys(value).filter((key) => !evaluated.has(key));
@@ -132,7 +132,7 @@ class OwnPart {
   }
 
   /** The members or items that these keywords evaluate. */
-  keysIn(value: Value): Keys {
+  keysIn(value: ObjectValue): EvaluatedKeys {
     const { properties = {}, additionalProperties, prefixItems, items } = this.schema;
     const keys = Object.keys(value);
     if (Array.isArray(value))
@@ -146,11 +146,12 @@ class OwnPart {
   }
 }
 
-const isNested = (value: unknown): value is Value => typeof value === "object" && value !== null;
+const isNested = (value: unknown): value is ObjectValue =>
+  typeof value === "object" && value !== null;
 
 const lengthOf = (list: unknown): number => (Array.isArray(list) ? list.length : 0);
 
-const unevaluatedSchemaFor = (schema: ObjectSchema, value: Value): Schema | undefined =>
+const unevaluatedSchemaFor = (schema: ObjectSchema, value: ObjectValue): Schema | undefined =>
   (Array.isArray(value) ? schema.unevaluatedItems : schema.unevaluatedProperties) as
     | Schema
     | undefined;

@@ -11,8 +11,8 @@ import {
   allSchemas,
   isObjectSchema,
   type ObjectSchema,
-  References,
   type Schema,
+  SchemaReferences,
 } from "./subschemas.ts";
 import { Evaluator } from "./unevaluated.ts";
 
@@ -41,7 +41,7 @@ let loaded: typeof Validator | undefined;
 /** A schema with resolved references that is ready to validate. */
 export class CompiledSchema {
   readonly root: ObjectSchema;
-  readonly references: References;
+  readonly references: SchemaReferences;
   readonly #preparation: Preparation;
   readonly #evaluator: Evaluator;
   /** The schemas that are compiled on their own: the root, the targets of references, and parts of schemas. */
@@ -51,7 +51,7 @@ export class CompiledSchema {
 
   constructor(root: ObjectSchema) {
     this.root = root;
-    this.references = new References(root);
+    this.references = new SchemaReferences(root);
     this.#evaluator = new Evaluator(this.references, (schema, value) =>
       this.#checkOf(schema).isValid(value),
     );

@@ -5,9 +5,9 @@ import {
   allSchemas,
   isObjectSchema,
   type ObjectSchema,
-  References,
   type Schema,
   type SchemaLocation,
+  SchemaReferences,
 } from "./subschemas.ts";
 import { type TypeNames, typeName } from "./type-name.ts";
 
@@ -25,7 +25,7 @@ const standaloneKeywords = new Set(
 );
 
 export class SchemaVariant {
-  readonly #references: References;
+  readonly #references: SchemaReferences;
   readonly #prefix: string;
   readonly #hidden: Hidden;
   /** The names of all hidden members of the schema. */
@@ -41,7 +41,7 @@ export class SchemaVariant {
     typeNames: TypeNames,
     components: Record<string, ObjectSchema>,
   ) {
-    this.#references = new References(root);
+    this.#references = new SchemaReferences(root);
     this.#prefix = prefix;
     this.#hidden = hidden;
     this.#typeNames = typeNames;

@@ -3,7 +3,7 @@
 import { ErrorReport, type Path, pointerTo } from "../../lib/json/error-report.ts";
 import { checkValue } from "../../lib/schema/check-value.ts";
 import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
-import { References } from "../../lib/schema/subschemas.ts";
+import { SchemaReferences } from "../../lib/schema/subschemas.ts";
 import { undeclaredError } from "../check-field.ts";
 import type { Definition } from "../definition.ts";
 import { reservedMembers, serverMembers } from "../resource.ts";
@@ -56,7 +56,7 @@ class GrantChecker {
   constructor(verb: Verb, { schema, boundary }: Definition, names: RuleNames, report: ErrorReport) {
     this.#verb = verb;
     this.#schema = schema;
-    this.#declared = schema && fieldsOf(schema, new References(schema));
+    this.#declared = schema && fieldsOf(schema, new SchemaReferences(schema));
     this.#boundary = namedFields(boundary);
     this.#names = names;
     this.#report = report;

@@ -1,7 +1,7 @@
 // Derives from a definition which indexes and search texts an engine maintains, and computes their entries.
 
 import { type Fields, fieldsOf } from "../../lib/schema/fields.ts";
-import { isObjectSchema, References } from "../../lib/schema/subschemas.ts";
+import { isObjectSchema, SchemaReferences } from "../../lib/schema/subschemas.ts";
 import { type FormerFields, formerFieldsOf } from "../access/former-state.ts";
 import { type ListedRules, namesOwner } from "../access/grant.ts";
 import { ruleFields } from "../access/rule-fields.ts";
@@ -128,7 +128,7 @@ function hiddenFieldsIn(
   searchable: readonly SearchField[],
 ): HiddenFields | undefined {
   if (!isObjectSchema(schema)) return undefined;
-  const fields = fieldsOf(schema, new References(schema));
+  const fields = fieldsOf(schema, new SchemaReferences(schema));
   const containsHidden = ({ field }: SearchField) =>
     fields.at(field.split("."))?.inner.some(({ isWriteOnly }) => isWriteOnly);
   return searchable.some(containsHidden) ? { fields, key: JSON.stringify(schema) } : undefined;

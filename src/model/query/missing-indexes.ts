@@ -24,7 +24,7 @@ export function missingIndexes(
   const isIndexable = ({ field, through }: Sorting) => !isFree(field) && through === undefined;
   const hasOrder = sorted.length > 0 && sorted.every(isIndexable);
   const order = hasOrder ? sorted : [];
-  const joined: readonly Part[] = [...equal, ...(hasOrder ? order : ranges.slice(0, 1))];
+  const joined: readonly IndexPart[] = [...equal, ...(hasOrder ? order : ranges.slice(0, 1))];
   const canJoin = joined.length > 0 && joined.length <= maxIndexFields && joined.every(isSingle);
   const alone = canJoin ? (equal.length > 0 ? [] : ranges) : [...equal, ...ranges, ...order];
   const wanted = [
@@ -38,7 +38,7 @@ export function missingIndexes(
   return [...new Map(missing.map((index) => [JSON.stringify(index), index])).values()];
 }
 
-interface Part {
+interface IndexPart {
   readonly field: string;
   readonly kind: ValueKind;
   readonly isDescending?: boolean;
@@ -62,9 +62,9 @@ const isEqual = ({ spans: [span, ...more] }: Condition): boolean =>
   span !== undefined && more.length === 0 && (isPoint(span) || span.to === noValue.to);
 
 /** An index over several fields needs one value of a declared type in each. */
-const isSingle = ({ field, kind }: Part): boolean => kind !== "any" && !isOfElements(field);
+const isSingle = ({ field, kind }: IndexPart): boolean => kind !== "any" && !isOfElements(field);
 
-function listed(parts: readonly Part[]): ListedIndex {
+function listed(parts: readonly IndexPart[]): ListedIndex {
   const [first, ...more] = parts;
   if (first && more.length === 0) return first.field;
   return parts.map(({ field, isDescending = false }) => (isDescending ? `-${field}` : field));

@@ -15,7 +15,7 @@ export interface QueryableField {
   readonly holds: "object" | "array" | "value";
 }
 
-interface Schema {
+interface FieldSchema {
   readonly type?: unknown;
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly items?: unknown;
@@ -97,7 +97,7 @@ export class QueryableFields {
   }
 
   /** The schema of the field, `undeclared` when it cannot exist, or `open` when nothing is declared about it. */
-  #schemaOf(field: string): Schema | "undeclared" | "open" {
+  #schemaOf(field: string): FieldSchema | "undeclared" | "open" {
     let current = this.#schema;
     for (const name of field.split(".")) {
       if (!isSchema(current)) return "open";
@@ -150,20 +150,20 @@ function corrections(field: string): readonly string[] {
   return plain === field ? elements : [plain, ...elements];
 }
 
-const isSchema = (value: unknown): value is Schema =>
+const isSchema = (value: unknown): value is FieldSchema =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const typesOf = ({ type }: Schema): readonly unknown[] =>
+const typesOf = ({ type }: FieldSchema): readonly unknown[] =>
   type === undefined ? [] : [type].flat().filter((name) => name !== "null");
 
 /** Whether values of this type can be valid, by the declared types. */
-function mayBe(type: "array" | "object", schema: Schema): boolean {
+function mayBe(type: "array" | "object", schema: FieldSchema): boolean {
   const types = typesOf(schema);
   return types.length === 0 || types.includes(type);
 }
 
 /** Whether the schema allows only the fields in its `properties`. */
-function isClosed(schema: Schema): boolean {
+function isClosed(schema: FieldSchema): boolean {
   if (!mayBe("object", schema)) return true;
   return (
     schema.properties !== undefined &&
@@ -171,7 +171,7 @@ function isClosed(schema: Schema): boolean {
   );
 }
 
-function holdingOf(schema: Schema): QueryableField["holds"] {
+function holdingOf(schema: FieldSchema): QueryableField["holds"] {
   const types = typesOf(schema);
   const [type] = types;
   if (types.length === 1) return type === "object" || type === "array" ? type : "value";

@@ -71,7 +71,7 @@ export const batchSchema = {
   ],
 } as const;
 
-export type BatchOperation = FromSchema<typeof batchOperationSchema, "out">;
+export type BatchOperationBody = FromSchema<typeof batchOperationSchema, "out">;
 
 export const batchResultSchema = {
   type: "object",

@@ -37,7 +37,7 @@ export function applyOperations(
 ): string | FailedOperations {
   const tree = withLevelRead(fields);
   const root = isObject(tree) ? tree : emptyObject();
-  const application = new Application(schema);
+  const application = new OperationApplier(schema);
   for (const operation of operations) application.apply(root, operation);
   const { inapplicable, invalid, isGrown } = application;
   if (inapplicable.errors.length > 0) return { kind: "inapplicable", errors: inapplicable.errors };
@@ -47,7 +47,7 @@ export function applyOperations(
   return scanned && !("members" in scanned) ? { kind: "invalid", errors: scanned } : text;
 }
 
-class Application {
+class OperationApplier {
   readonly inapplicable = new ErrorReport();
   readonly invalid = new ErrorReport();
   /** Whether the result can be deeper, or an object have more members: then it is scanned. */

@@ -23,7 +23,7 @@ function textEnd(input: Buffer, start: number, maxHeaderBytes: number): number {
   return end < 0 ? limit : Math.min(limit, end + sectionEnd.length);
 }
 
-export class Connection implements ConnectionControls {
+export class HttpConnection implements ConnectionControls {
   readonly serving: Serving;
   readonly output: Output;
   readonly #socket: Socket;

@@ -68,13 +68,13 @@ export const isBodiless = (status: number): boolean => status === 204 || status 
 export const hasBody = (status: number, method: string): boolean =>
   method !== "HEAD" && !isBodiless(status);
 
-interface Head {
+interface HeadText {
   readonly text: string;
   readonly isAscii: boolean;
 }
 
 /** Writes a whole response at once. */
-function write(output: Output, head: Head, body: PlainBody | null, bodyBytes: number): void {
+function write(output: Output, head: HeadText, body: PlainBody | null, bodyBytes: number): void {
   const { text } = head;
   if (head.isAscii && typeof body !== "object") output.write(text + body, text.length + bodyBytes);
   else if (head.isAscii && body === null) output.write(text, text.length);

@@ -1,7 +1,7 @@
 // The connections of one HTTP/1.1 server: their clock, and how they end.
 
 import type { Serving } from "./active-request.ts";
-import { Connection } from "./connection.ts";
+import { HttpConnection } from "./connection.ts";
 import type { Socket } from "./socket.ts";
 
 const tickMs = 1_000;
@@ -10,7 +10,7 @@ export type Http1Options = Omit<Serving, "isStopping" | "now">;
 
 export class Http1Server {
   readonly #serving: Serving;
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<HttpConnection>();
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #whenEmpty: (() => void)[] = [];
 
@@ -25,13 +25,13 @@ export class Http1Server {
     for (const connection of this.#connections) connection.checkTime();
   }
 
-  open(socket: Socket): Connection {
-    const connection = new Connection(socket, this.#serving);
+  open(socket: Socket): HttpConnection {
+    const connection = new HttpConnection(socket, this.#serving);
     this.#connections.add(connection);
     return connection;
   }
 
-  closed(connection: Connection): void {
+  closed(connection: HttpConnection): void {
     this.#connections.delete(connection);
     connection.close();
     if (this.#connections.size === 0) for (const call of this.#whenEmpty.splice(0)) call();

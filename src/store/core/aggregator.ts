@@ -155,7 +155,7 @@ class GroupKey {
   }
 }
 
-interface Order {
+interface ColumnOrder {
   readonly column: number;
   readonly isDescending: boolean;
 }
@@ -163,7 +163,7 @@ interface Order {
 function compareRows(
   one: readonly Keyed[],
   other: readonly Keyed[],
-  orders: readonly Order[],
+  orders: readonly ColumnOrder[],
 ): number {
   for (const { column, isDescending } of orders) {
     const order = compareKeys(one[column]?.key ?? minKey, other[column]?.key ?? minKey);

@@ -16,11 +16,11 @@ import {
   isAnyDeleted,
   storedResources,
 } from "./stored-outcomes.ts";
-import type { DeletedCollection, PartWrites, Writes } from "./writes.ts";
+import type { DeletedCollection, EngineWrites, PartWrites } from "./writes.ts";
 
 export interface AppliedChanges {
   readonly outcomes: readonly Outcome[];
-  readonly writes: Writes;
+  readonly writes: EngineWrites;
 }
 
 type Define = Extract<Change, { kind: "define" }>;
@@ -88,7 +88,7 @@ class Batch {
     }
   }
 
-  writes(): Writes {
+  writes(): EngineWrites {
     const open = [...this.#collections.values()].filter((each) => each !== undefined);
     const parts = new Map<number, PartWrites>();
     for (const collection of open) {

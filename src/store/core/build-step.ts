@@ -36,20 +36,20 @@ export interface ActionResults {
 }
 
 /** A running step: it yields actions, and gets their results. */
-type Running<T> = Generator<BuildAction, T, unknown>;
+type StepActions<T> = Generator<BuildAction, T, unknown>;
 
 function* act<K extends BuildAction["kind"]>(
   action: Extract<BuildAction, { kind: K }>,
-): Running<ActionResults[K]> {
+): StepActions<ActionResults[K]> {
   return (yield action) as ActionResults[K];
 }
 
 /** Returns what is left to do. */
-export function* buildStep(definition: string, build: StoredBuild): Running<IndexBuild> {
+export function* buildStep(definition: string, build: StoredBuild): StepActions<IndexBuild> {
   return withoutReturn({ ...build, state: yield* step(definition, build.state) });
 }
 
-function* step(definition: string, build: IndexBuild): Running<IndexBuild> {
+function* step(definition: string, build: IndexBuild): StepActions<IndexBuild> {
   switch (phaseOf(build)) {
     case "clear": {
       const isCleared = yield* act<"delete">({ kind: "delete", index: build.stale[0] });
@@ -74,7 +74,7 @@ function* step(definition: string, build: IndexBuild): Running<IndexBuild> {
   }
 }
 
-function* check(build: IndexBuild, index: Index): Running<IndexBuild> {
+function* check(build: IndexBuild, index: Index): StepActions<IndexBuild> {
   const { name } = index;
   const { entries, isLast } = yield* act<"entries">({
     kind: "entries",

@@ -11,18 +11,18 @@ import { resourceIn } from "./stored-resource.ts";
 import type { PartWrites } from "./writes.ts";
 
 /** What a batch has written for an id. */
-export type Written = ResourceRow | Tombstone;
+export type WrittenRow = ResourceRow | Tombstone;
 
-export const isRemoval = (written: Written): written is Tombstone => "removedAt" in written;
+export const isRemoval = (written: WrittenRow): written is Tombstone => "removedAt" in written;
 
-export const timeOf = (written: Written): number =>
+export const timeOf = (written: WrittenRow): number =>
   isRemoval(written) ? written.removedAt : written.updatedAt;
 
-interface ResourceChange {
+interface CollectedChange {
   readonly id: string;
   /** The resource before the batch, if it existed. */
   readonly stored: ResourceState | undefined;
-  readonly written: Written;
+  readonly written: WrittenRow;
   /** The removal of an earlier resource with this id before the batch, if there was one. */
   readonly removal: StoredRemoval | undefined;
 }
@@ -30,7 +30,7 @@ interface ResourceChange {
 export function collectResource(
   writes: PartWrites,
   plan: IndexPlan,
-  { id, stored, written, removal }: ResourceChange,
+  { id, stored, written, removal }: CollectedChange,
 ): void {
   const after = isRemoval(written) ? undefined : written;
   const isUpdate = stored !== undefined && stored.seq === after?.seq;

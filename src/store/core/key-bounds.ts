@@ -5,15 +5,15 @@ import { letters, type Span } from "../../model/query/sort-key.ts";
 import { intersectionOf, isPoint } from "../../model/query/spans.ts";
 import { numberOf } from "./free-indexes.ts";
 
-interface Bound<T> {
+interface KeyBound<T> {
   readonly value: T;
   readonly isIncluded: boolean;
 }
 
 /** A range of values of one type. A missing bound has no limit. */
 export interface ValueRange<T> {
-  readonly from: Bound<T> | undefined;
-  readonly to: Bound<T> | undefined;
+  readonly from: KeyBound<T> | undefined;
+  readonly to: KeyBound<T> | undefined;
   readonly isPoint: boolean;
 }
 

@@ -4,7 +4,7 @@ import { emptyIndexPlan, type IndexPlan } from "../../model/query/index-plan.ts"
 import type { Candidate } from "../../model/query/query.ts";
 import type { ResourceAddress } from "../../model/reference.ts";
 import type { Operate, Outcome, Put, Remove, ResourceChange } from "../store.ts";
-import { candidateOf, collectResource, isRemoval, type Written } from "./collect-resource.ts";
+import { candidateOf, collectResource, isRemoval, type WrittenRow } from "./collect-resource.ts";
 import { failedExpectation } from "./expectation.ts";
 import type { FileUse } from "./file-use.ts";
 import { hasNoIndexes, needsFields } from "./index-rows.ts";
@@ -287,7 +287,7 @@ export class OpenCollection {
     return undefined;
   }
 
-  #write(written: Written): void {
+  #write(written: WrittenRow): void {
     const undo = this.#resources.write(written);
     this.#undoes?.push(undo);
   }

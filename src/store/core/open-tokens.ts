@@ -3,7 +3,7 @@
 import type { Token } from "../../model/token.ts";
 import type { Change, Outcome } from "../store.ts";
 import type { StateBefore } from "./state.ts";
-import type { TokenTime, Writes } from "./writes.ts";
+import type { EngineWrites, TokenTime } from "./writes.ts";
 
 type TokenChange = Extract<Change, { kind: `${string}-token` }>;
 
@@ -29,7 +29,7 @@ export class OpenTokens {
     return { kind: "done" };
   }
 
-  collect(): Pick<Writes, "tokens" | "revokedTokens" | "usedTokens"> {
+  collect(): Pick<EngineWrites, "tokens" | "revokedTokens" | "usedTokens"> {
     return {
       tokens: [...this.#new.values()],
       revokedTokens: [...this.#revoked.values()],

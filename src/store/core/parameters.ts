@@ -2,7 +2,7 @@
 
 export type Parameter = string | number;
 
-interface Statement {
+interface StatementText {
   readonly text: string;
   readonly values: readonly Parameter[];
 }
@@ -16,7 +16,7 @@ export class Parameters {
   }
 
   /** Replaces the marks in the order in which they appear. `placeOf` writes the parameter with this number. */
-  finish(text: string, placeOf: (number: number, value: Parameter) => string): Statement {
+  finish(text: string, placeOf: (number: number, value: Parameter) => string): StatementText {
     const values: Parameter[] = [];
     const finished = text.replace(/@(\d+);/g, (_, index) => {
       const value = this.#values[Number(index)] ?? 0;

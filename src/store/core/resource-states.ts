@@ -1,7 +1,7 @@
 // Knows the state of each resource of a collection while a batch is applied: as it is stored, and as it was written.
 
 import type { Outcome } from "../store.ts";
-import { isRemoval, timeOf, type Written } from "./collect-resource.ts";
+import { isRemoval, timeOf, type WrittenRow } from "./collect-resource.ts";
 import type { FileHolder } from "./file-references.ts";
 import type { FileUse } from "./file-use.ts";
 import type { ResourceState, StateBefore } from "./state.ts";
@@ -14,7 +14,7 @@ export interface StatesOptions {
   readonly fileUse: FileUse;
 }
 
-const fileHolder = (written: Written): FileHolder | undefined =>
+const fileHolder = (written: WrittenRow): FileHolder | undefined =>
   isRemoval(written) ? undefined : written;
 
 export class ResourceStates {
@@ -22,7 +22,7 @@ export class ResourceStates {
   readonly #options: StatesOptions;
   /** The stored resources that were looked up. */
   readonly #stored = new Map<string, ResourceState | undefined>();
-  readonly #written = new Map<string, Written>();
+  readonly #written = new Map<string, WrittenRow>();
 
   constructor(state: StateBefore, options: StatesOptions) {
     this.#state = state;
@@ -30,7 +30,7 @@ export class ResourceStates {
   }
 
   /** What the batch has written, by id. */
-  get written(): ReadonlyMap<string, Written> {
+  get written(): ReadonlyMap<string, WrittenRow> {
     return this.#written;
   }
 
@@ -70,7 +70,7 @@ export class ResourceStates {
   }
 
   /** Returns a function that undoes it. */
-  write(written: Written): () => void {
+  write(written: WrittenRow): () => void {
     const { id } = written;
     const before = this.#written.get(id);
     const uncount = this.#options.fileUse.count(this.find(id), fileHolder(written));

@@ -19,7 +19,7 @@ export type StoredResource<Fields extends string | Uint8Array = string> = readon
   sharesDate: number,
 ];
 
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
+export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Throws Damage when the checksum does not match. */
 export function toResource(

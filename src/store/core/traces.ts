@@ -2,11 +2,11 @@
 
 import type { Erased, ErasedRows, Erasure } from "../erasure.ts";
 import { decodeOutcomes } from "./stored-outcomes.ts";
-import type { Writes } from "./writes.ts";
+import type { EngineWrites } from "./writes.ts";
 
 const noIds: ReadonlySet<string> = new Set();
 
-export class Traces {
+export class ErasedTraces {
   readonly subject: string | undefined;
   readonly #ids = new Map<string, Set<string>>();
   /** Keys are stored under the token of a caller, or under its subject. */
@@ -58,7 +58,7 @@ export const erasedOf = (rows: readonly ErasedRows[], tokens: number): Erased =>
 });
 
 /** An erasure tells no feed what it has changed. Clients that follow one load everything anew. */
-export const withoutTraces = (writes: Writes): Writes => ({
+export const withoutTraces = (writes: EngineWrites): EngineWrites => ({
   ...writes,
   parts: writes.parts.map((part) => ({
     ...part,

@@ -14,7 +14,7 @@ import type {
   WordRow,
 } from "./rows.ts";
 
-export interface Writes {
+export interface EngineWrites {
   readonly parts: readonly PartWrites[];
   /** Collections to insert, or whose definition changes. */
   readonly collections: readonly CollectionWrite[];
@@ -25,7 +25,7 @@ export interface Writes {
   readonly usedTokens: readonly TokenTime[];
 }
 
-export const noWrites: Writes = {
+export const noWrites: EngineWrites = {
   ...{ parts: [], collections: [], deletedCollections: [] },
   ...{ tokens: [], revokedTokens: [], usedTokens: [] },
 };
@@ -113,5 +113,5 @@ export const noPartWrites = (part: number, head: Head, isNew: boolean): PartWrit
   endedEpoch: undefined,
 });
 
-export const isEmpty = (writes: Writes): boolean =>
+export const isEmpty = (writes: EngineWrites): boolean =>
   Object.values(writes).every(({ length }) => length === 0);

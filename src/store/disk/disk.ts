@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, rename, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import type { SendFile } from "../../lib/file-access.ts";
 import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
 import { isKey, newKey } from "../file-key.ts";
@@ -16,9 +17,6 @@ import { DiskPartialUploads } from "./partial.ts";
 import { FilePaths } from "./paths.ts";
 import { RangeSource } from "./range.ts";
 import { orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
-
-/** Returns a byte range of a file as a Blob. Only runtimes that cannot set a stream's Content-Length need it. */
-export type SendFile = (path: string, start: number, end: number) => Blob;
 
 /** Creates the folder when the first file is saved. Several processes can use the same folder. */
 export const openDisk = (folder: string, sendFile?: SendFile): Files =>

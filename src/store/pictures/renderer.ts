@@ -26,7 +26,7 @@ export type JobResult = string | undefined;
 /** Thrown when the process does not start, because the library is missing or does not fit the machine. */
 export class NoRenderer extends Error {}
 
-export class Renderer {
+export class RendererProcess {
   readonly #script: URL;
   readonly #maxSeconds: number;
   #child: ChildProcess | undefined;

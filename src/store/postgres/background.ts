@@ -7,7 +7,7 @@ import { BackgroundTask } from "./background-task.ts";
 import { Builder, type BuilderOptions, checkMs } from "./builds.ts";
 import { deleteParts } from "./deleted-parts.ts";
 import { deletesContent, eraseOutcomes } from "./erase-outcomes.ts";
-import type { Settings } from "./options.ts";
+import type { PostgresSettings } from "./options.ts";
 import { purge } from "./purge.ts";
 import { Scrubber } from "./scrub.ts";
 
@@ -21,7 +21,7 @@ export class Background {
   readonly #purge: BackgroundTask | undefined;
   readonly #scrubber: Scrubber;
 
-  constructor(options: BuilderOptions, settings: Settings) {
+  constructor(options: BuilderOptions, settings: PostgresSettings) {
     const { run } = options;
     const { retention } = settings;
     this.#scrubber = new Scrubber(run, settings);

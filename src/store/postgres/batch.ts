@@ -7,7 +7,7 @@ import { Outage } from "../../model/outage.ts";
 import { applyChanges } from "../core/apply.ts";
 import type { FileQuotas } from "../core/file-use.ts";
 import type { StateBefore } from "../core/state.ts";
-import { isEmpty, type Writes } from "../core/writes.ts";
+import { type EngineWrites, isEmpty } from "../core/writes.ts";
 import type { Erased, Erasure } from "../erasure.ts";
 import { collectionsIn } from "../group-commit.ts";
 import type { Committer } from "../remote-committer.ts";
@@ -210,7 +210,7 @@ export class BatchWriter {
     }
   }
 
-  #rememberHead(changes: readonly Change[], state: StateBefore, { parts }: Writes): void {
+  #rememberHead(changes: readonly Change[], state: StateBefore, { parts }: EngineWrites): void {
     const name = insertedInto(changes);
     const row = name === undefined ? undefined : this.#rows.get(name);
     const before = row && state.collection(row.name)?.head;
@@ -258,5 +258,5 @@ function withLookup(change: Change): Change {
   return put;
 }
 
-const changesCachedData = ({ revokedTokens, deletedCollections }: Writes): boolean =>
+const changesCachedData = ({ revokedTokens, deletedCollections }: EngineWrites): boolean =>
   revokedTokens.length + deletedCollections.length > 0;

@@ -80,7 +80,7 @@ const notReplicated = (): Outage =>
   new Outage("unknown", "the commit was cancelled before the standby of the database had it");
 
 /** Where the driver connects to: one host or several, or a socket in the file system. */
-interface Address {
+interface ServerAddress {
   readonly host: readonly string[];
   readonly port: readonly number[];
   readonly path: string | false;
@@ -113,7 +113,7 @@ export class Connection {
     const driverOptions = {
       ...{ max: 1, max_lifetime: null, connect_timeout: connectSeconds, fetch_types: false, types },
       connection: { application_name: "restante" },
-      socket: (address: Address) => this.#connect(address),
+      socket: (address: ServerAddress) => this.#connect(address),
       onclose: () => this.destroy(),
       onnotice: ({ routine }: { readonly routine?: string }) => {
         if (routine !== waitForStandby) return;
@@ -227,7 +227,7 @@ export class Connection {
   }
 
   /** The driver calls it again for the next of several hosts, and when the connection was lost. */
-  #connect({ host, port, path }: Address): Socket {
+  #connect({ host, port, path }: ServerAddress): Socket {
     const index = this.#hostsTried++;
     if (this.#isLost || index >= host.length) {
       this.destroy();

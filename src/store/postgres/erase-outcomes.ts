@@ -10,7 +10,7 @@ import { resourcesById } from "./row.ts";
 
 const keysPerStep = 200;
 
-interface StoredOutcomes {
+interface OutcomesRow {
   readonly owner: string;
   readonly key: string;
   readonly outcomes: string;
@@ -19,7 +19,7 @@ interface StoredOutcomes {
 /** Checks the keys of all parts, step by step. */
 export async function eraseOutcomes(run: RunWriter, isStopped: () => boolean): Promise<void> {
   for (const row of await run((connection) => connection.run(listCollectionRows)))
-    for (let after: StoredOutcomes | undefined; ; ) {
+    for (let after: OutcomesRow | undefined; ; ) {
       if (isStopped()) return;
       const last = await run((connection) => connection.run((sql) => eraseSome(sql, row, after)));
       if (!last) break;
@@ -31,11 +31,11 @@ export async function eraseOutcomes(run: RunWriter, isStopped: () => boolean): P
 async function eraseSome(
   sql: Sql,
   row: CollectionRow,
-  after: StoredOutcomes | undefined,
-): Promise<StoredOutcomes | undefined> {
+  after: OutcomesRow | undefined,
+): Promise<OutcomesRow | undefined> {
   const keys = await readKeys(sql, row.part, after);
   // Outcomes written by 0.1.0 do not contain the collection.
-  const resourcesOf = ({ outcomes }: StoredOutcomes) =>
+  const resourcesOf = ({ outcomes }: OutcomesRow) =>
     (decodeOutcomes(outcomes)?.resources ?? []).map((resource) => {
       return { ...resource, collection: resource.collection ?? row.name };
     });
@@ -50,8 +50,8 @@ async function eraseSome(
 async function readKeys(
   sql: Sql,
   part: number,
-  after: StoredOutcomes | undefined,
-): Promise<readonly StoredOutcomes[]> {
+  after: OutcomesRow | undefined,
+): Promise<readonly OutcomesRow[]> {
   const { owner, key } = after ?? { owner: "", key: "" };
   const found = await rows<readonly [string, string, string]>(sql`
     SELECT owner, key, outcomes FROM idempotency_keys
@@ -83,7 +83,7 @@ async function readCreationTimes(
 }
 
 /** The outcomes are compared, because a key that has expired can be used again at any time. */
-function erase(sql: Sql, part: number, keys: readonly StoredOutcomes[]): Promise<unknown> {
+function erase(sql: Sql, part: number, keys: readonly OutcomesRow[]): Promise<unknown> {
   const addresses = addressesOf(sql, part, "idempotency_keys", {
     owner: sql`${column(keys, "owner")}::text[]`,
     key: sql`${column(keys, "key")}::text[]`,

@@ -2,8 +2,8 @@
 
 import { applyChanges } from "../core/apply.ts";
 import { withoutClashes } from "../core/index-build.ts";
-import { erasedOf, Traces, withoutTraces } from "../core/traces.ts";
-import type { Writes } from "../core/writes.ts";
+import { ErasedTraces, erasedOf, withoutTraces } from "../core/traces.ts";
+import type { EngineWrites } from "../core/writes.ts";
 import type { Erased, ErasedRows, Erasure } from "../erasure.ts";
 import type { Change } from "../store.ts";
 import { type CollectionRow, listCollectionRows } from "./collections.ts";
@@ -33,9 +33,9 @@ export async function eraseRows(
   return connection.run((sql) => eraseTraces(sql, erasure, writes));
 }
 
-async function eraseTraces(sql: Sql, erasure: Erasure, { parts }: Writes): Promise<Erased> {
+async function eraseTraces(sql: Sql, erasure: Erasure, { parts }: EngineWrites): Promise<Erased> {
   const tokenIds = await deleteTokens(sql, erasure.subject);
-  const traces = new Traces(erasure, tokenIds);
+  const traces = new ErasedTraces(erasure, tokenIds);
   const written = new Map(parts.map((part) => [part.part, part]));
   const erased: ErasedRows[] = [];
   for (const row of await listCollectionRows(sql)) {
@@ -63,7 +63,7 @@ async function deleteTokens(sql: Sql, subject: string | undefined): Promise<read
 }
 
 /** Returns the revisions of what was deleted. */
-async function deleteRevisions(sql: Sql, { part, name }: CollectionRow, traces: Traces) {
+async function deleteRevisions(sql: Sql, { part, name }: CollectionRow, traces: ErasedTraces) {
   if (!traces.isAnyIn(name)) return { removals: [], former: [] };
   const ids = [...traces.idsIn(name)];
   const subject = traces.subject ?? null;
@@ -100,20 +100,20 @@ async function savePurged(
 async function deleteClashes(
   sql: Sql,
   { part, name, build }: CollectionRow,
-  traces: Traces,
+  traces: ErasedTraces,
 ): Promise<void> {
   const kept = build && withoutClashes(build, traces.idsIn(name));
   if (kept !== undefined && kept !== build) await rows(saveBuild(sql, part, kept));
 }
 
-interface KeyRow {
+interface KeyOutcomes {
   readonly owner: string;
   readonly key: string;
 }
 
-async function deleteKeys(sql: Sql, { part, name }: CollectionRow, traces: Traces) {
-  const found: KeyRow[] = [];
-  for (let after: KeyRow | undefined = { owner: "", key: "" }; after; ) {
+async function deleteKeys(sql: Sql, { part, name }: CollectionRow, traces: ErasedTraces) {
+  const found: KeyOutcomes[] = [];
+  for (let after: KeyOutcomes | undefined = { owner: "", key: "" }; after; ) {
     const page: readonly (readonly [owner: string, key: string, outcomes: string])[] =
       await rows(sql`
       SELECT owner, key, outcomes FROM idempotency_keys

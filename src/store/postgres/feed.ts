@@ -109,7 +109,7 @@ const timeOf = (sql: Sql, part: number, revision: number): Statement => sql`coal
     ORDER BY revision LIMIT 1)
 )`;
 
-interface Changes {
+interface ChangeRange {
   readonly after: number;
   /** The last revision; undefined for all. */
   readonly end: number | undefined;
@@ -118,7 +118,7 @@ interface Changes {
 }
 
 /** Selects resources and removals in order of revision. A removal has its time in `updated`, and no fields. */
-function changesIn(sql: Sql, part: number, { after, end, limit, owner }: Changes): Statement {
+function changesIn(sql: Sql, part: number, { after, end, limit, owner }: ChangeRange): Statement {
   const inRange = sql`
     AND revision > ${after}::bigint
       ${end === undefined ? sql`` : sql`AND revision <= ${end}::bigint`}

@@ -1,6 +1,6 @@
 // Loads rows of another store into parts that nobody sees, and publishes them in one transaction.
 
-import { type CollectionWrite, noPartWrites, noWrites, type Writes } from "../core/writes.ts";
+import { type CollectionWrite, type EngineWrites, noPartWrites, noWrites } from "../core/writes.ts";
 import { type EpochRow, type LoadedRows, PartLoader } from "../transfer/part-loader.ts";
 import { correctReferrers, replacedBy, versionAfter } from "../transfer/publication.ts";
 import {
@@ -123,7 +123,7 @@ export class PostgresLoader implements Loader {
   }
 
   /** Waits for the writes in progress. Deletes what is replaced, and returns the rows to write. */
-  async #replace(sql: Sql, publication: Publication): Promise<Writes> {
+  async #replace(sql: Sql, publication: Publication): Promise<EngineWrites> {
     await rows(sql`LOCK TABLE heads IN EXCLUSIVE MODE`);
     const loaded = this.#loads.map(({ collection }) => collection);
     const existing = await listCollectionRows(sql);

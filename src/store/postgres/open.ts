@@ -2,17 +2,17 @@
 
 import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./connection.ts";
 import { messageOf } from "./errors.ts";
-import { assertSchemaName, type Settings } from "./options.ts";
+import { assertSchemaName, type PostgresSettings } from "./options.ts";
 import { migrate, migration } from "./schema.ts";
 import type { ReportProgress } from "./step.ts";
 
-export async function prepareServers(settings: Settings): Promise<void> {
+export async function prepareServers(settings: PostgresSettings): Promise<void> {
   assertSchemaName(settings.schema);
   await prepare({ ...settings, deadlineMs: 0 }, settings.onProgress);
   if (settings.readUrl !== undefined) await assertReplica(settings, settings.readUrl);
 }
 
-export const cannotOpen = ({ url }: Settings, cause: unknown): Error =>
+export const cannotOpen = ({ url }: PostgresSettings, cause: unknown): Error =>
   new Error(`Cannot open ${withoutSecrets(url)}: ${messageOf(cause)}`, { cause });
 
 /** Has no deadline: while one node creates the tables, the others wait. */

@@ -55,9 +55,12 @@ const defaults = {
   onProgress: () => undefined,
 };
 
-export type Settings = Required<PostgresOptions>;
+export type PostgresSettings = Required<PostgresOptions>;
 
-export const withDefaults = (options: PostgresOptions): Settings => ({ ...defaults, ...options });
+export const withDefaults = (options: PostgresOptions): PostgresSettings => ({
+  ...defaults,
+  ...options,
+});
 
 const schemaPattern = /^[a-z_][a-z0-9_]{0,39}$/;
 

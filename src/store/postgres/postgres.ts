@@ -35,7 +35,7 @@ import { readFeed, readSecret } from "./feed.ts";
 import { findReferencedFiles, readFileBytes } from "./files.ts";
 import { channelOf, Listener } from "./listener.ts";
 import { cannotOpen, prepareServers } from "./open.ts";
-import { type PostgresOptions, type Settings, withDefaults } from "./options.ts";
+import { type PostgresOptions, type PostgresSettings, withDefaults } from "./options.ts";
 import { Pool } from "./pool.ts";
 import { runQuery } from "./query.ts";
 import { QueryPool } from "./query-pool.ts";
@@ -75,7 +75,7 @@ class PostgresStore implements Store {
   #probe: Promise<string | undefined> | undefined;
   #isClosed = false;
 
-  constructor(settings: Settings) {
+  constructor(settings: PostgresSettings) {
     const { url, readUrl, readers: size, cacheMs: maxAgeMs } = settings;
     const open = () => Connection.open({ ...settings, url: readUrl ?? url });
     const pool = new Pool(open, size, settings.metrics);

@@ -5,7 +5,7 @@ import { defaultDeadlineMs, QueryQueue, queueLimits } from "../query-queue.ts";
 import { maxCounted, type ReadOptions } from "../store.ts";
 import { Connection, rows, type Sql } from "./connection.ts";
 import { isRepeatable, outageOf } from "./errors.ts";
-import type { Settings } from "./options.ts";
+import type { PostgresSettings } from "./options.ts";
 import type { Pool } from "./pool.ts";
 
 interface Lent {
@@ -26,7 +26,7 @@ export class QueryPool {
   #deadlineMs: number;
 
   /** `pool` is for short reads. */
-  constructor(settings: Settings, pool: Pool) {
+  constructor(settings: PostgresSettings, pool: Pool) {
     const { url, readUrl, queries, queryDeadlineMs, maxCounted: most, metrics } = settings;
     const deadlineMs = queryDeadlineMs ?? defaultDeadlineMs;
     this.#deadlineMs = deadlineMs;

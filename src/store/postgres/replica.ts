@@ -1,7 +1,7 @@
 // A store that follows another one, step by step, in a schema of its own before it is published.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { noPartWrites, noWrites, type Writes } from "../core/writes.ts";
+import { type EngineWrites, noPartWrites, noWrites } from "../core/writes.ts";
 import {
   isTextColumn,
   keyOf,
@@ -139,7 +139,7 @@ class PostgresReplica implements Replica {
 
   write({ table, deleted, inserted, derived, tree, isNewTree }: ReplicaWrites): Promise<void> {
     const { part } = derived;
-    const writes: Writes = { ...noWrites, parts: [derived] };
+    const writes: EngineWrites = { ...noWrites, parts: [derived] };
     return commit(this.#connection, (sql) => [
       begin(sql),
       ...(deleted.length > 0 ? [rows(deleteRows(sql, part, table, deleted))] : []),
@@ -208,7 +208,7 @@ const insertCollections = (
   sql: Sql,
   collections: readonly SourceCollection[],
 ): readonly Promise<unknown>[] => {
-  const writes: Writes = {
+  const writes: EngineWrites = {
     ...noWrites,
     collections: collections.map((each) => ({ ...each, build: undefined, isDefined: true })),
     parts: collections.map(({ part, head }) => noPartWrites(part, head, true)),

@@ -7,7 +7,7 @@ import type { Sql, Statement, Value } from "./connection.ts";
 
 export type ResourceColumns = readonly [...StoredResource, checksum: number | null];
 
-type ResourceRow = readonly [
+type ResourceCells = readonly [
   ...StoredResource<string | Uint8Array>,
   checksum: number | null,
   ...Value[],
@@ -26,7 +26,7 @@ export const resourcesById = (sql: Sql, part: number, ids: readonly string[]): S
   ) AS found`;
 
 /** The fields can be bytes. Throws Damage when the checksum does not match. */
-export function resourceOf(row: ResourceRow): Resource {
+export function resourceOf(row: ResourceCells): Resource {
   const [id, revision, created, updated, fields, owner, files, sharesDate, checksum] = row;
   return toResource([id, revision, created, updated, fields, owner, files, sharesDate], checksum);
 }

@@ -30,7 +30,7 @@ export async function findUniques(
 }
 
 /** Without a resource, the row of the head has no place. */
-type FoundRow =
+type FoundUniqueRow =
   | readonly [version: number, place: number, ...ResourceColumns]
   | readonly [version: number, null];
 
@@ -39,7 +39,7 @@ async function findInPart(
   part: number,
   wanted: readonly UniqueAddress[],
 ): Promise<readonly VersionedResource[]> {
-  const found = await rows<FoundRow>(sql`
+  const found = await rows<FoundUniqueRow>(sql`
     SELECT head.version, resource.*
     FROM (SELECT version FROM heads WHERE part = ${part}::bigint) AS head
     LEFT JOIN LATERAL (

@@ -6,9 +6,9 @@ import type { EntryRow, Head, KeyRow, ResourceRow, Tombstone, WordRow } from "..
 import type {
   CollectionWrite,
   DeletedCollection,
+  EngineWrites,
   PartWrites,
   TokenTime,
-  Writes,
 } from "../core/writes.ts";
 import {
   allOrFirstError,
@@ -29,7 +29,10 @@ import { insertTokens, revokeTokens, useTokens } from "./token.ts";
 export type Trees = ReadonlyMap<number, readonly TreeWrite[]>;
 
 /** Removed positions change rows of the tree that have to be read first. */
-export async function computeTrees(connection: Connection, { parts }: Writes): Promise<Trees> {
+export async function computeTrees(
+  connection: Connection,
+  { parts }: EngineWrites,
+): Promise<Trees> {
   const changed = parts.filter(({ removedPositions }) => removedPositions.length > 0);
   if (changed.length === 0) return new Map();
   const trees = await connection.run((sql) =>
@@ -44,7 +47,11 @@ export async function computeTrees(connection: Connection, { parts }: Writes): P
  * Sends all rows. Every statement finds its rows by key, so that a plan made while a table was small is
  * still good when it is large.
  */
-export function sendWrites(sql: Sql, writes: Writes, trees: Trees): readonly Promise<unknown>[] {
+export function sendWrites(
+  sql: Sql,
+  writes: EngineWrites,
+  trees: Trees,
+): readonly Promise<unknown>[] {
   const { deletedCollections, collections, parts, tokens, revokedTokens, usedTokens } = writes;
   const statements = [
     ...deletedCollections.flatMap((collection) => deleteCollection(sql, collection)),
@@ -64,7 +71,7 @@ export function sendWrites(sql: Sql, writes: Writes, trees: Trees): readonly Pro
 }
 
 /** A token that is copied from elsewhere may have been used there. */
-const tokenUses = (tokens: Writes["tokens"]): readonly TokenTime[] =>
+const tokenUses = (tokens: EngineWrites["tokens"]): readonly TokenTime[] =>
   tokens.flatMap(({ id, usedAt }) => (usedAt === null ? [] : [{ id, at: usedAt }]));
 
 /** The other rows of the part are deleted later (see deleted-parts.ts). */

@@ -105,7 +105,7 @@ export class S3PartialUploads implements PartialUploads {
   async #receive(
     id: string,
     number: number,
-    { offset, bytes, isValid }: Append,
+    { offset, bytes, isValid }: AppendRequest,
   ): Promise<number | NotAppended> {
     const data = dataOf(id, newKey());
     const source = new KeptSource(bytes);
@@ -273,7 +273,7 @@ export class S3PartialUploads implements PartialUploads {
   }
 }
 
-interface Append {
+interface AppendRequest {
   readonly offset: number;
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly isValid: () => boolean;

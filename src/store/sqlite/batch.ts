@@ -4,13 +4,13 @@ import { Outage } from "../../model/outage.ts";
 import { applyChanges, stepsOf } from "../core/apply.ts";
 import type { FileQuotas } from "../core/file-use.ts";
 import { isFailed } from "../core/index-build.ts";
-import { erasedOf, Traces, withoutTraces } from "../core/traces.ts";
-import { isEmpty, type Writes } from "../core/writes.ts";
+import { ErasedTraces, erasedOf, withoutTraces } from "../core/traces.ts";
+import { type EngineWrites, isEmpty } from "../core/writes.ts";
 import type { Erased, Erasure } from "../erasure.ts";
 import type { Change, Outcome } from "../store.ts";
 import { BuildRunner } from "./build-runner.ts";
 import type { CommitCounterWriter } from "./commit-counter.ts";
-import { type Connection, outageOf, type Query } from "./connection.ts";
+import { type Connection, outageOf, type PreparedQuery } from "./connection.ts";
 import { RowWriter } from "./row-writer.ts";
 import { StoredState } from "./state.ts";
 import { TraceEraser } from "./trace-eraser.ts";
@@ -18,9 +18,9 @@ import { TraceEraser } from "./trace-eraser.ts";
 export class BatchWriter {
   readonly #connection: Connection;
   readonly #commitCounter: CommitCounterWriter;
-  readonly #begin: Query<never>;
-  readonly #commit: Query<never>;
-  readonly #saveCount: Query<never>;
+  readonly #begin: PreparedQuery<never>;
+  readonly #commit: PreparedQuery<never>;
+  readonly #saveCount: PreparedQuery<never>;
   readonly #state: StoredState;
   readonly #rows: RowWriter;
   readonly #builds: BuildRunner;
@@ -127,7 +127,7 @@ export class BatchWriter {
     const writes = withoutTraces(applied.writes);
     this.#rows.write(writes);
     const tokenIds = subject === undefined ? [] : this.#traces.deleteTokens(subject);
-    const collections = this.#traces.erase(new Traces(erasure, tokenIds), writes);
+    const collections = this.#traces.erase(new ErasedTraces(erasure, tokenIds), writes);
     return erasedOf(collections, tokenIds.length);
   }
 
@@ -144,7 +144,7 @@ export class BatchWriter {
   }
 
   /** Writes the rows of a step. Returns other outcomes when its definition cannot be followed. */
-  #write(writes: Writes): readonly Outcome[] | undefined {
+  #write(writes: EngineWrites): readonly Outcome[] | undefined {
     const collection = writes.collections.find(({ isDefined }) => isDefined);
     if (collection?.build === undefined) {
       this.#rows.write(writes);
@@ -159,10 +159,10 @@ export class BatchWriter {
   }
 }
 
-const hasCatalog = (writes: Writes): boolean =>
+const hasCatalog = (writes: EngineWrites): boolean =>
   hasTokens(writes) || writes.collections.length + writes.deletedCollections.length > 0;
 
-const hasTokens = ({ tokens, revokedTokens, usedTokens }: Writes): boolean =>
+const hasTokens = ({ tokens, revokedTokens, usedTokens }: EngineWrites): boolean =>
   tokens.length + revokedTokens.length + usedTokens.length > 0;
 
 /**

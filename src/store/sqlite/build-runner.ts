@@ -12,7 +12,7 @@ import {
 import { firstRows, StepSize } from "../core/step-size.ts";
 import type { Clash } from "../store.ts";
 import { BuildReader } from "./builds.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 import { IndexBuilder } from "./index-builder.ts";
 import type { RowWriter } from "./row-writer.ts";
 
@@ -33,10 +33,10 @@ export class BuildRunner {
   readonly #indexes: IndexBuilder;
   readonly #size = new StepSize(stepMs);
   readonly #builds: BuildReader;
-  readonly #parts: Query<readonly [part: number]>;
-  readonly #collection: Query<readonly [name: string, definition: string, version: number]>;
-  readonly #updateHead: Query<never>;
-  readonly #updateCollection: Query<never>;
+  readonly #parts: PreparedQuery<readonly [part: number]>;
+  readonly #collection: PreparedQuery<readonly [name: string, definition: string, version: number]>;
+  readonly #updateHead: PreparedQuery<never>;
+  readonly #updateCollection: PreparedQuery<never>;
 
   constructor(connection: Connection, rows: RowWriter) {
     this.#rows = rows;

@@ -1,10 +1,10 @@
 // Reads and writes the rows of index builds (see core/index-build.ts).
 
 import { type IndexBuild, phaseOf, type StoredBuild } from "../core/index-build.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
 export class BuildReader {
-  readonly #find: Query<readonly [former: string, state: string]>;
+  readonly #find: PreparedQuery<readonly [former: string, state: string]>;
 
   constructor(connection: Connection) {
     this.#find = connection.query("SELECT former, state FROM builds WHERE part = ?");
@@ -17,8 +17,8 @@ export class BuildReader {
 }
 
 export class BuildWriter {
-  readonly #save: Query<never>;
-  readonly #delete: Query<never>;
+  readonly #save: PreparedQuery<never>;
+  readonly #delete: PreparedQuery<never>;
 
   constructor(connection: Connection) {
     this.#save = connection.query(

@@ -7,7 +7,7 @@ import type { Resource } from "../../model/resource.ts";
 import { type CheckedRow, candidateIn, type Read, type ReadResults } from "../core/filter-reads.ts";
 import type { IndexScan, IndexSource } from "../core/index-use.ts";
 import type { CachedCollection } from "./collections.ts";
-import type { Connection, Row, Query as Statement } from "./connection.ts";
+import type { Connection, PreparedQuery, Row } from "./connection.ts";
 import { EntryReader } from "./entries.ts";
 import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
 import { RowTester } from "./row-test.ts";
@@ -37,11 +37,11 @@ export class CandidateReader {
   readonly entries: EntryReader;
   readonly words: WordReader;
   readonly #rowTester: RowTester;
-  readonly #next: Readonly<Record<"up" | "down", Statement<CheckedRow>>>;
-  readonly #nextVerified: Readonly<Record<"up" | "down", Statement<SeqResourceRow>>>;
-  readonly #bySeq: Statement<SeqResourceRow>;
-  readonly #sizes: Statement<readonly [seq: number, bytes: number]>;
-  readonly #byId: Statement<SeqResourceRow>;
+  readonly #next: Readonly<Record<"up" | "down", PreparedQuery<CheckedRow>>>;
+  readonly #nextVerified: Readonly<Record<"up" | "down", PreparedQuery<SeqResourceRow>>>;
+  readonly #bySeq: PreparedQuery<SeqResourceRow>;
+  readonly #sizes: PreparedQuery<readonly [seq: number, bytes: number]>;
+  readonly #byId: PreparedQuery<SeqResourceRow>;
 
   constructor(connection: Connection) {
     const select = `SELECT ${seqResourceColumns} FROM resources WHERE part = ?`;

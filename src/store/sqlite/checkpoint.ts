@@ -1,8 +1,8 @@
 // Runs checkpoints, which copy the WAL into the database file, and reports their errors.
 
-import { type Connection, outageOf, type Query } from "./connection.ts";
+import { type Connection, outageOf, type PreparedQuery } from "./connection.ts";
 
-type StateRow = readonly [busy: number, walFrames: number, copiedFrames: number];
+type CheckpointRow = readonly [busy: number, walFrames: number, copiedFrames: number];
 
 /** 16 MiB: rare enough to cost little, small enough for a fast recovery. */
 const dueFrames = 4_096;
@@ -14,9 +14,9 @@ const dueUncopiedFrames = 256;
 export class Checkpoints {
   readonly #connection: Connection;
   readonly #count: Int32Array | undefined;
-  readonly #state: Query<StateRow>;
-  readonly #passive: Query<StateRow>;
-  readonly #truncate: Query<StateRow>;
+  readonly #state: PreparedQuery<CheckpointRow>;
+  readonly #passive: PreparedQuery<CheckpointRow>;
+  readonly #truncate: PreparedQuery<CheckpointRow>;
 
   constructor(connection: Connection, count?: Int32Array) {
     this.#connection = connection;

@@ -5,7 +5,7 @@ import type { IndexPlan } from "../../model/query/index-plan.ts";
 import { plansOf, type StoredBuild } from "../core/index-build.ts";
 import type { Head } from "../core/rows.ts";
 import { BuildReader } from "./builds.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
 export interface CollectionRow {
   readonly name: string;
@@ -30,8 +30,8 @@ const noReferrers = "[]";
 /** The caches of readers and of the writer resolve names with these rows. */
 export class CollectionRows {
   readonly #builds: BuildReader;
-  readonly #find: Query<CollectionCells>;
-  readonly #all: Query<CollectionCells>;
+  readonly #find: PreparedQuery<CollectionCells>;
+  readonly #all: PreparedQuery<CollectionCells>;
 
   constructor(connection: Connection) {
     this.#builds = new BuildReader(connection);
@@ -63,7 +63,7 @@ type HeadRow = readonly [
 
 /** Reads the head of a part: its counters and the version of its definition. */
 export class HeadReader {
-  readonly #find: Query<HeadRow>;
+  readonly #find: PreparedQuery<HeadRow>;
 
   constructor(connection: Connection) {
     this.#find = connection.query(

@@ -1,10 +1,8 @@
 // Detects cheaply whether any process has committed, with numbers in a small memory-mapped file.
 
 import { closeSync, ftruncateSync, openSync, watch, writeSync } from "node:fs";
+import type { MapFile } from "../../lib/file-access.ts";
 import { Outage } from "../../model/outage.ts";
-
-/** Maps a file into shared memory. Not every runtime supports it. */
-export type MapFile = (path: string) => Uint8Array;
 
 /** The last commit, and the last one that changed the catalog: tokens, collections or their definitions. */
 const numbers = 2;

@@ -15,7 +15,7 @@ import { RowWriter } from "./row-writer.ts";
 import { TokenWriter } from "./token.ts";
 import { countBytes } from "./upgrade.ts";
 
-type TokenRow = readonly [
+type OldTokenRow = readonly [
   ...(readonly [id: string, hash: string, name: string, scopes: string, createdAt: number]),
   ...(readonly [expiresAt: number | null, usedAt: number | null, revokedAt: number | null]),
   subject: string | null,
@@ -160,7 +160,7 @@ function copyEpochs(source: Connection, rows: RowWriter): void {
 /** A token without a subject is its own. */
 function copyTokens(source: Connection, target: Connection): void {
   const tokens = new TokenWriter(target);
-  const all = source.query<TokenRow>(
+  const all = source.query<OldTokenRow>(
     "SELECT id, hash, name, scopes, created, expires, used, revoked, subject FROM tokens",
   );
   for (const row of all.all()) {

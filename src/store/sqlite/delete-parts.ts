@@ -1,6 +1,6 @@
 // Deletes the rows of deleted collections in small steps.
 
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
 interface PartTable {
   readonly name: string;
@@ -39,8 +39,8 @@ export function* deleteParts(connection: Connection): Generator<void> {
 }
 
 class TableRows {
-  readonly #sizes: Query<readonly [bytes: number]>;
-  readonly #delete: Query<never>;
+  readonly #sizes: PreparedQuery<readonly [bytes: number]>;
+  readonly #delete: PreparedQuery<never>;
 
   constructor(connection: Connection, { name, key, bytes = "0" }: PartTable) {
     this.#sizes = connection.query(

@@ -2,11 +2,11 @@
 
 import { RecentMap } from "../../lib/recent-map.ts";
 import { compareKeys, equalTo, isIn, type Span } from "../../model/query/sort-key.ts";
-import type { Connection, Query, Value } from "./connection.ts";
+import type { Connection, PreparedQuery, Value } from "./connection.ts";
 import { type IndexTable, tableOf, tables } from "./index-tables.ts";
 
 /** An index entry: the key, and the seq of its resource. */
-export type EntryRow = readonly [key: string | number, seq: number];
+export type EntryCells = readonly [key: string | number, seq: number];
 
 /** The state of the part in which its entries are counted. */
 export interface CountedPart {
@@ -28,13 +28,13 @@ export const maxCounts = 1_000;
 interface Statements {
   readonly table: IndexTable;
   /** Entries within a span, sorted by key and seq. */
-  readonly range: ByDirection<Query<EntryRow>>;
+  readonly range: ByDirection<PreparedQuery<EntryCells>>;
   /** Entries of one key, sorted by seq. */
-  readonly group: ByDirection<Query<EntryRow>>;
-  readonly groupAfter: ByDirection<Query<EntryRow>>;
-  readonly count: Query<readonly [count: number]>;
-  readonly countUpTo: Query<readonly [count: number]>;
-  readonly seqs: Query<readonly [seq: number]>;
+  readonly group: ByDirection<PreparedQuery<EntryCells>>;
+  readonly groupAfter: ByDirection<PreparedQuery<EntryCells>>;
+  readonly count: PreparedQuery<readonly [count: number]>;
+  readonly countUpTo: PreparedQuery<readonly [count: number]>;
+  readonly seqs: PreparedQuery<readonly [seq: number]>;
 }
 
 function prepare(connection: Connection, table: IndexTable): Statements {
@@ -43,7 +43,7 @@ function prepare(connection: Connection, table: IndexTable): Statements {
   const span = `${where} AND ${key} >= ? AND ${key} < ?`;
   const both = (
     sql: (direction: string, beyond: string) => string,
-  ): ByDirection<Query<EntryRow>> => ({
+  ): ByDirection<PreparedQuery<EntryCells>> => ({
     up: connection.query(`${sql("ASC", ">")} LIMIT ? OFFSET ?`),
     down: connection.query(`${sql("DESC", "<")} LIMIT ? OFFSET ?`),
   });
@@ -117,7 +117,7 @@ export class EntryReader {
     index: string,
     key: string,
     { isNewestFirst, limit, offset = 0, after }: GroupPage,
-  ): readonly EntryRow[] {
+  ): readonly EntryCells[] {
     const { table } = this.#of(tableOf(index));
     const { from } = equalTo(key);
     const values = table.bind(part, index, { from, to: from }).slice(0, -1);
@@ -128,7 +128,7 @@ export class EntryReader {
     index: string,
     values: readonly Value[],
     { isNewestFirst, limit, offset = 0, after }: GroupPage,
-  ): readonly EntryRow[] {
+  ): readonly EntryCells[] {
     const { group, groupAfter } = this.#of(tableOf(index));
     const direction = isNewestFirst ? "down" : "up";
     return after === undefined
@@ -143,8 +143,8 @@ export class EntryReader {
   }
 
   /** Returns the entries from an offset. */
-  scan(scan: OrderedScan, offset: number, limit: number): readonly EntryRow[] {
-    const rows: EntryRow[] = [];
+  scan(scan: OrderedScan, offset: number, limit: number): readonly EntryCells[] {
+    const rows: EntryCells[] = [];
     let left = offset;
     for (const span of inOrder(scan)) {
       if (rows.length === limit) break;
@@ -159,7 +159,7 @@ export class EntryReader {
   }
 
   /** Returns the entries after this one: first the rest with the same key, then the following keys. */
-  scanAfter(scan: OrderedScan, key: string, seq: number, limit: number): readonly EntryRow[] {
+  scanAfter(scan: OrderedScan, key: string, seq: number, limit: number): readonly EntryCells[] {
     const { part, index, spans, isNewestFirst } = scan;
     const rest = spans.some((span) => isIn(key, span))
       ? this.group(part, index, key, { isNewestFirst, limit, after: seq })
@@ -173,7 +173,7 @@ export class EntryReader {
    * order within each key differs: the groups between the first and the last are reversed, and these two
    * are read again, because they can be incomplete. So nothing is sorted, even with many equal keys.
    */
-  #scanSpan(scan: OrderedScan, span: Span, offset: number, limit: number): readonly EntryRow[] {
+  #scanSpan(scan: OrderedScan, span: Span, offset: number, limit: number): readonly EntryCells[] {
     const { part, index, isDescending, isNewestFirst } = scan;
     const { table, range } = this.#of(tableOf(index));
     const values = table.bind(part, index, span);
@@ -243,8 +243,8 @@ function clip(span: Span, key: string, isDescending: boolean): readonly Span[] {
 }
 
 /** Groups adjacent entries with the same key. */
-function groupsIn(rows: readonly EntryRow[]): EntryRow[][] {
-  const groups: EntryRow[][] = [];
+function groupsIn(rows: readonly EntryCells[]): EntryCells[][] {
+  const groups: EntryCells[][] = [];
   for (const row of rows) {
     const group = groups.at(-1);
     if (group?.[0]?.[0] === row[0]) group.push(row);

@@ -2,9 +2,9 @@
 
 import { decodeOutcomes, erasedText, isAnyDeleted } from "../core/stored-outcomes.ts";
 import { CollectionRows } from "./collections.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
-type KeyRow = readonly [owner: string, key: string, outcomes: string];
+type KeyOutcomes = readonly [owner: string, key: string, outcomes: string];
 
 /** The size of a step; it delays a commit by a few milliseconds at most. */
 const keysPerStep = 200;
@@ -22,9 +22,9 @@ export function* eraseKeys(connection: Connection): Generator<void> {
 class KeyEraser {
   readonly #connection: Connection;
   readonly #collections: CollectionRows;
-  readonly #some: Query<KeyRow>;
-  readonly #erase: Query<never>;
-  readonly #created: Query<readonly [created: number]>;
+  readonly #some: PreparedQuery<KeyOutcomes>;
+  readonly #erase: PreparedQuery<never>;
+  readonly #created: PreparedQuery<readonly [created: number]>;
 
   constructor(connection: Connection) {
     this.#connection = connection;

@@ -1,12 +1,12 @@
 // Finds the files that resources reference, and adds up their sizes.
 
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
 export class FileReferenceReader {
-  readonly #any: Query<readonly [1]>;
-  readonly #find: Query<readonly [key: string]>;
-  readonly #bytesOfOwner: Query<readonly [number]>;
-  readonly #bytesOfAll: Query<readonly [number]>;
+  readonly #any: PreparedQuery<readonly [1]>;
+  readonly #find: PreparedQuery<readonly [key: string]>;
+  readonly #bytesOfOwner: PreparedQuery<readonly [number]>;
+  readonly #bytesOfAll: PreparedQuery<readonly [number]>;
 
   constructor(connection: Connection) {
     this.#any = connection.query("SELECT 1 FROM files WHERE part = ? LIMIT 1");

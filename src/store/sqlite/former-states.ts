@@ -1,13 +1,13 @@
 // Reads what is kept of the former states of resources.
 
 import type { FormerRange, FormerState } from "../../model/feed.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
 type FormerRow = readonly [id: string, endedAt: number, state: string, revision: number];
 
 export class FormerStateReader {
-  readonly #ended: Query<FormerRow>;
-  readonly #next: Query<FormerRow>;
+  readonly #ended: PreparedQuery<FormerRow>;
+  readonly #next: PreparedQuery<FormerRow>;
 
   constructor(connection: Connection) {
     const select = `SELECT id, changed, state, revision, since FROM former_states

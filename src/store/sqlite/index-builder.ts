@@ -9,7 +9,7 @@ import {
   type StoredBuild,
 } from "../core/index-build.ts";
 import { collectIndexRows, noIndexWrites } from "../core/index-rows.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 import {
   type SeqResourceRow,
   seqResourceColumns,
@@ -19,11 +19,11 @@ import type { RowWriter } from "./row-writer.ts";
 
 export class IndexBuilder {
   readonly #rows: RowWriter;
-  readonly #deleteEntries: Query<never>;
-  readonly #deleteWords: Query<never>;
-  readonly #entries: Query<CheckedEntry>;
-  readonly #resources: Query<SeqResourceRow>;
-  readonly #id: Query<readonly [id: string]>;
+  readonly #deleteEntries: PreparedQuery<never>;
+  readonly #deleteWords: PreparedQuery<never>;
+  readonly #entries: PreparedQuery<CheckedEntry>;
+  readonly #resources: PreparedQuery<SeqResourceRow>;
+  readonly #id: PreparedQuery<readonly [id: string]>;
 
   constructor(connection: Connection, rows: RowWriter) {
     this.#rows = rows;

@@ -3,7 +3,8 @@
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Outage } from "../../model/outage.ts";
 import type { Token } from "../../model/token.ts";
-import type { EraseAnswer, EraseRequest } from "../erasure.ts";
+import type { Writable } from "../core/stored-resource.ts";
+import type { EraseAnswer, EraseMessage } from "../erasure.ts";
 import type {
   AtomicChange,
   Change,
@@ -69,7 +70,7 @@ export interface OpenRequest {
  * A batch of changes; an empty one tests whether writes work. `repair` replaces a suspect database by a
  * verified copy, `close` closes the file.
  */
-export type Message = Cells | "repair" | "close" | EraseRequest;
+export type Message = Cells | "repair" | "close" | EraseMessage;
 
 /** The reply to a message. Replies have the order of the messages. */
 export type WriterReply =
@@ -114,7 +115,6 @@ type NewCells = readonly [
   ...(readonly [at: number, content: string, rules: number]),
 ];
 const newWidth = 6;
-type Writable<T> = { -readonly [K in keyof T]: T[K] };
 type OperateRest = Pick<Operate, "isAdmin" | "address" | "maxBytes" | "bytes">;
 /** The change does not name a version of the rules. */
 const anyRules = -1;

@@ -85,10 +85,10 @@ function rescue(file: DatabaseFile, version: number): DatabaseFile {
 }
 
 /** Reports the progress of long work. */
-export type Progress = (what: string, done: number) => void;
+export type ReportCount = (what: string, done: number) => void;
 
 /** The first progress of each kind of work is always reported. */
-function everySecond(report: Report): Progress {
+function everySecond(report: Report): ReportCount {
   let nextAt = 0;
   let last = "";
   return (what, done) => {
@@ -99,7 +99,11 @@ function everySecond(report: Report): Progress {
   };
 }
 
-async function upgradeCopy(file: DatabaseFile, version: number, report: Progress): Promise<void> {
+async function upgradeCopy(
+  file: DatabaseFile,
+  version: number,
+  report: ReportCount,
+): Promise<void> {
   assertFreeSpace(file, expectedSize(file, version), untouched);
   await copyFile(file.path, file.copy, (done) => report("copying the database", done));
   const copy = new Connection(file.copy, "fill");

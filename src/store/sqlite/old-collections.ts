@@ -12,7 +12,7 @@ export interface OldCollection {
   readonly head: Head;
 }
 
-type CollectionRow = readonly [
+type OldCollectionRow = readonly [
   ...(readonly [part: number, name: string, createdAt: number]),
   ...(readonly [revision: number, seq: number, total: number, updatedAt: number]),
   ...(readonly [sharesDate: number, epoch: number]),
@@ -22,7 +22,7 @@ type CollectionRow = readonly [
 export function readOldCollections(source: Connection): readonly OldCollection[] {
   const [now = 0, seen = 0] =
     source.query<readonly [number, number]>("SELECT now, seen FROM key_clock").one() ?? [];
-  const rows = source.query<CollectionRow>(
+  const rows = source.query<OldCollectionRow>(
     `SELECT key, name, created, revision, seq, total, updated, shares_date, epoch,
        definition, definitions.batch
      FROM collections LEFT JOIN definitions ON definitions.collection = key ORDER BY key`,

@@ -1,9 +1,9 @@
 // Defines the options of the SQLite store, and the default number of readers.
 
 import { availableParallelism } from "node:os";
+import type { MapFile } from "../../lib/file-access.ts";
 import type { Committer } from "../remote-committer.ts";
 import type { QueryOptions } from "../store.ts";
-import type { MapFile } from "./commit-counter.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { Report } from "./writer-client.ts";
 

@@ -1,12 +1,12 @@
 // Reads and writes the rows of position trees (see core/position-tree.ts).
 
 import { fanOut, type ReadRow, type TreeWrite } from "../core/position-tree.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
 type AliveRow = readonly [alive: Uint8Array];
 
 export class PositionReader {
-  readonly #find: Query<AliveRow>;
+  readonly #find: PreparedQuery<AliveRow>;
 
   constructor(connection: Connection) {
     this.#find = connection.query(
@@ -24,8 +24,8 @@ export class PositionReader {
 }
 
 export class PositionWriter {
-  readonly #save: Query<never>;
-  readonly #delete: Query<never>;
+  readonly #save: PreparedQuery<never>;
+  readonly #delete: PreparedQuery<never>;
 
   constructor(connection: Connection) {
     this.#save = connection.query(

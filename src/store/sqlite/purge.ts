@@ -10,7 +10,7 @@ import {
   rowsPerStep,
 } from "../core/retention.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
 /** How many collections without anything to delete are checked at once. */
 const partsPerStep = 200;
@@ -61,22 +61,22 @@ function* purge(
   }
 }
 
-type RemovalRow = readonly [revision: number, removedAt: number];
+type RemovalTime = readonly [revision: number, removedAt: number];
 
 class RemovalPurger {
   readonly #connection: Connection;
   readonly #expiry: Expiry;
   readonly #tables: readonly {
-    readonly oldest: Query<RemovalRow>;
-    readonly delete: Query<never>;
+    readonly oldest: PreparedQuery<RemovalTime>;
+    readonly delete: PreparedQuery<never>;
   }[];
-  readonly #save: Query<never>;
+  readonly #save: PreparedQuery<never>;
 
   constructor(connection: Connection, expiry: Expiry) {
     this.#connection = connection;
     this.#expiry = expiry;
     const table = (name: string, time: string) => ({
-      oldest: connection.query<RemovalRow>(
+      oldest: connection.query<RemovalTime>(
         `SELECT revision, ${time} FROM ${name} WHERE part = ? ORDER BY revision LIMIT ${rowsPerStep}`,
       ),
       delete: connection.query<never>(`DELETE FROM ${name} WHERE part = ? AND revision <= ?`),
@@ -109,9 +109,9 @@ class RemovalPurger {
 class KeyPurger {
   readonly #connection: Connection;
   readonly #heads: HeadReader;
-  readonly #any: Query<readonly [1]>;
-  readonly #saveClock: Query<never>;
-  readonly #delete: Query<never>;
+  readonly #any: PreparedQuery<readonly [1]>;
+  readonly #saveClock: PreparedQuery<never>;
+  readonly #delete: PreparedQuery<never>;
 
   constructor(connection: Connection) {
     this.#connection = connection;

@@ -18,9 +18,9 @@ import {
   type Connection,
   isMalformedJson,
   type LimitedRows,
-  type Query as Statement,
+  type PreparedQuery,
 } from "./connection.ts";
-import type { EntryRow } from "./entries.ts";
+import type { EntryCells } from "./entries.ts";
 import { PositionReader } from "./positions.ts";
 import { type SeqLargeRow, toCandidate } from "./resource-reader.ts";
 
@@ -48,10 +48,10 @@ type FindCollection = (name: string) => CachedCollection | undefined;
 const shortResourceBytes = 2_000;
 
 export class QueryReader {
-  readonly #slices: Readonly<Record<"up" | "down", Statement<SeqLargeRow>>>;
+  readonly #slices: Readonly<Record<"up" | "down", PreparedQuery<SeqLargeRow>>>;
   readonly #positions: PositionReader;
   readonly #candidates: CandidateReader;
-  readonly #bytes: Statement<readonly [bytes: number]>;
+  readonly #bytes: PreparedQuery<readonly [bytes: number]>;
   readonly #limits: QueryLimits;
   readonly #find: FindCollection;
 
@@ -186,7 +186,7 @@ export class QueryReader {
   #readFrom(
     known: CachedCollection,
     query: Query,
-    rows: Statement<SeqLargeRow>,
+    rows: PreparedQuery<SeqLargeRow>,
   ): LimitedRows<SeqLargeRow> {
     const seq = this.#firstSeq(known, query);
     if (seq === undefined) return { rows: [], isCut: false };
@@ -222,7 +222,7 @@ export class QueryReader {
     { part, head }: CachedCollection,
     { start, limit, isNewestFirst }: Query,
     scan: IndexScan,
-  ): readonly EntryRow[] {
+  ): readonly EntryCells[] {
     const { entries } = this.#candidates;
     const { index, spans = everyKey, isDescending } = scan;
     const most = limit + 1;

@@ -20,15 +20,15 @@ export type LongResult = QueryResult | Slice;
 
 export type ReaderRequest = LongRead & { readonly number: number };
 
-type Rows = readonly StoredResource<string | Uint8Array>[];
+type ResourceRows = readonly StoredResource<string | Uint8Array>[];
 
 /** A result whose resources are arrays of their columns, which are copied faster than objects. */
-export type PackedResult = Omit<LongResult, "resources"> & { readonly rows: Rows };
+export type PackedResult = Omit<LongResult, "resources"> & { readonly rows: ResourceRows };
 
 export type ReaderReply =
   | { readonly kind: "result"; readonly result: PackedResult | undefined }
   /** The first rows of a large result, or the next; the others are sent when they are asked for. */
-  | { readonly kind: "rows"; readonly rows: Rows }
+  | { readonly kind: "rows"; readonly rows: ResourceRows }
   | {
       readonly kind: "outage";
       readonly reason: Outage["reason"];
@@ -49,7 +49,7 @@ export function packResult({ resources, ...result }: LongResult): PackedResult {
   };
 }
 
-export function unpackResult(first: Rows, { rows, ...result }: PackedResult): LongResult {
+export function unpackResult(first: ResourceRows, { rows, ...result }: PackedResult): LongResult {
   return { ...result, resources: [...first, ...rows].map(resourceIn) };
 }
 

@@ -4,7 +4,7 @@ import type { Collection, Rules } from "../../model/collection.ts";
 import type { Feed, FeedRange, InvalidPosition } from "../../model/feed.ts";
 import type { FeedPosition } from "../../model/feed-position.ts";
 import type { IndexEntry } from "../../model/query/index-plan.ts";
-import type { Query as Question } from "../../model/query/query.ts";
+import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import type { StoredBuild } from "../core/index-build.ts";
@@ -12,7 +12,7 @@ import { maxCounted, type QueryResult, type Range, type Slice, type TokenRange }
 import { CachedResources } from "./cached-resources.ts";
 import { CachedCollection, CollectionRows, HeadReader, toCollection } from "./collections.ts";
 import type { CommitCounter } from "./commit-counter.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 import { FileReferenceReader } from "./file-references.ts";
 import { QueryReader } from "./query.ts";
 import { ResourceReader, resourceColumns } from "./resource-reader.ts";
@@ -41,7 +41,7 @@ export class Reader {
   readonly secret: string;
   readonly #connection: Connection;
   readonly #commits: SeenCommits;
-  readonly #transaction: Readonly<Record<"begin" | "end", Query<never>>>;
+  readonly #transaction: Readonly<Record<"begin" | "end", PreparedQuery<never>>>;
   readonly #collectionRows: CollectionRows;
   readonly #heads: HeadReader;
   readonly #resources: ResourceReader;
@@ -125,14 +125,14 @@ export class Reader {
   }
 
   /** Returns `long` when the query may block others. */
-  queryIfShort(collection: string, query: Question): QueryResult | "long" | undefined {
+  queryIfShort(collection: string, query: Query): QueryResult | "long" | undefined {
     return this.#inSnapshotOf(
       collection,
       (known) => this.#queries.answerIfShort(known, query) ?? "long",
     );
   }
 
-  query(collection: string, query: Question, checkStop: () => void): QueryResult | undefined {
+  query(collection: string, query: Query, checkStop: () => void): QueryResult | undefined {
     return this.#inSnapshotOf(collection, (known) => this.#queries.answer(known, query, checkStop));
   }
 

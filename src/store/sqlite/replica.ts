@@ -11,7 +11,7 @@ import {
   type Snapshot,
   type SourceCollection,
 } from "../transfer/transfer.ts";
-import { Connection, type Query } from "./connection.ts";
+import { Connection, type PreparedQuery } from "./connection.ts";
 import { deleteParts } from "./delete-parts.ts";
 import { acceptCopy, createFile, type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
 import { insertCollection, writeWhole } from "./loader.ts";
@@ -143,8 +143,8 @@ class SqliteReplica implements Replica {
 
 class TableWriter {
   readonly #table: SourceTable;
-  readonly #insert: Query<never>;
-  readonly #delete: Query<never>;
+  readonly #insert: PreparedQuery<never>;
+  readonly #delete: PreparedQuery<never>;
 
   constructor(connection: Connection, table: SourceTable) {
     const { from = table, columns, key } = shapeOf(table);

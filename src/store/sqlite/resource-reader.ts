@@ -24,11 +24,11 @@ import {
 } from "../core/stored-resource.ts";
 import type { Range, Slice } from "../store.ts";
 import type { CachedCollection } from "./collections.ts";
-import type { Connection, LimitedRows, Query, Row, Value } from "./connection.ts";
+import type { Connection, LimitedRows, PreparedQuery, Row, Value } from "./connection.ts";
 import { FormerStateReader } from "./former-states.ts";
 import { PositionReader } from "./positions.ts";
 
-export type ResourceRow<Fields extends string | Uint8Array = string> = readonly [
+export type ResourceCells<Fields extends string | Uint8Array = string> = readonly [
   ...StoredResource<Fields>,
   checksum: number | null,
 ];
@@ -36,7 +36,7 @@ export const resourceColumns =
   "id, revision, created, updated, fields, owner, files, shares_date, checksum";
 
 /** The fields of large resources are read as bytes: then they can go to another thread without a copy. */
-export type LargeRow = ResourceRow<string | Uint8Array>;
+export type LargeRow = ResourceCells<string | Uint8Array>;
 export const largeColumns = resourceColumns.replace("fields", "CAST(fields AS BLOB)");
 
 /** Throws Damage when the checksum does not match. */
@@ -44,7 +44,7 @@ export const toResource = (row: readonly [...LargeRow, ...Value[]]): Resource =>
   toCheckedResource(row as unknown as StoredResource<string | Uint8Array>, row[8]);
 
 /** A resource row with its seq in front. */
-export type SeqResourceRow = readonly [seq: number, ...ResourceRow];
+export type SeqResourceRow = readonly [seq: number, ...ResourceCells];
 export type SeqLargeRow = readonly [seq: number, ...LargeRow];
 export const seqResourceColumns = `seq, ${resourceColumns}`;
 
@@ -73,7 +73,7 @@ const toRemoval = ([id, revision, removedAt]: RemovalRow): Removal => ({
 });
 
 /** A separate column marks removals, because other columns could be damaged. */
-type FeedRow = readonly [...ResourceRow, isRemoval: 0] | RemovalRow;
+type FeedRow = readonly [...ResourceCells, isRemoval: 0] | RemovalRow;
 const isRemovalRow = (row: FeedRow): row is RemovalRow => row[9] === 1;
 
 const lostRows = new Outage(
@@ -82,16 +82,16 @@ const lostRows = new Outage(
 );
 
 export class ResourceReader {
-  readonly #find: Query<ResourceRow>;
-  readonly #findUnique: Query<ResourceRow>;
-  readonly #slices: Readonly<Record<Order, Query<LargeRow>>>;
-  readonly #sizes: Readonly<Record<Order, Query<readonly [bytes: number]>>>;
-  readonly #since: Query<FeedRow>;
-  readonly #sinceByOwner: Query<FeedRow>;
-  readonly #purged: Query<readonly [revision: number]>;
-  readonly #timeAt: Query<readonly [time: number]>;
-  readonly #endOfEpoch: Query<readonly [last: number]>;
-  readonly #changed: Query<readonly [id: string]>;
+  readonly #find: PreparedQuery<ResourceCells>;
+  readonly #findUnique: PreparedQuery<ResourceCells>;
+  readonly #slices: Readonly<Record<Order, PreparedQuery<LargeRow>>>;
+  readonly #sizes: Readonly<Record<Order, PreparedQuery<readonly [bytes: number]>>>;
+  readonly #since: PreparedQuery<FeedRow>;
+  readonly #sinceByOwner: PreparedQuery<FeedRow>;
+  readonly #purged: PreparedQuery<readonly [revision: number]>;
+  readonly #timeAt: PreparedQuery<readonly [time: number]>;
+  readonly #endOfEpoch: PreparedQuery<readonly [last: number]>;
+  readonly #changed: PreparedQuery<readonly [id: string]>;
   readonly #formerStates: FormerStateReader;
   readonly #positions: PositionReader;
 
@@ -101,7 +101,7 @@ export class ResourceReader {
     this.#findUnique = connection.query(
       `${select} AND seq = (SELECT seq FROM entries WHERE part = ?1 AND field = ?2 AND key = ?3 LIMIT 1)`,
     );
-    const slices = <R extends Row>(columns: string): Readonly<Record<Order, Query<R>>> => {
+    const slices = <R extends Row>(columns: string): Readonly<Record<Order, PreparedQuery<R>>> => {
       const rows = `SELECT ${columns} FROM resources WHERE part = ?1`;
       return {
         created: connection.query(`${rows} AND seq >= ?2 ORDER BY seq LIMIT ?3`),
@@ -177,7 +177,7 @@ export class ResourceReader {
 
   /** Returns how many rows have at most `maxBytes` together, at least one; undefined when all have. */
   #fits(
-    sizes: Query<readonly [bytes: number]>,
+    sizes: PreparedQuery<readonly [bytes: number]>,
     maxBytes: number,
     ...values: readonly Value[]
   ): number | undefined {
@@ -236,8 +236,8 @@ export class ResourceReader {
 }
 
 /** Without a size limit all rows are read at once, which is faster. */
-function rowsOf<R extends FeedRow | ResourceRow>(
-  query: Query<R>,
+function rowsOf<R extends FeedRow | ResourceCells>(
+  query: PreparedQuery<R>,
   maxBytes: number | undefined,
   ...values: readonly Value[]
 ): LimitedRows<R> {

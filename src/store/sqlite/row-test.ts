@@ -6,7 +6,7 @@ import { type Parameter, Parameters } from "../core/parameters.ts";
 import { rowClass, textsAt } from "../core/sql-verdict.ts";
 import type { Dialect } from "../core/verdict.ts";
 import type { CachedCollection } from "./collections.ts";
-import type { Connection, Query as Statement } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
 /** Nothing stops a running statement, so each one tests few bytes if resources have about the same size. */
 const maxBytes = 2 * 1024 * 1024;
@@ -24,7 +24,7 @@ type Tested = readonly [
 
 export class RowTester {
   readonly #connection: Connection;
-  readonly #statements = new RecentMap<string, Statement<Tested>>(maxStatements);
+  readonly #statements = new RecentMap<string, PreparedQuery<Tested>>(maxStatements);
 
   constructor(connection: Connection) {
     this.#connection = connection;
@@ -47,7 +47,7 @@ export class RowTester {
     };
   }
 
-  #statement(text: string): Statement<Tested> {
+  #statement(text: string): PreparedQuery<Tested> {
     return this.#statements.getOrAdd(text, () => this.#connection.query<Tested>(text));
   }
 }

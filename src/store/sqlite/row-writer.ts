@@ -4,9 +4,9 @@ import { oldestStoredEpoch } from "../core/epochs.ts";
 import type { IndexWrites } from "../core/index-rows.ts";
 import { removePositions } from "../core/position-tree.ts";
 import type { Head, KeyRow } from "../core/rows.ts";
-import type { CollectionWrite, PartWrites, Writes } from "../core/writes.ts";
+import type { CollectionWrite, EngineWrites, PartWrites } from "../core/writes.ts";
 import { BuildWriter } from "./builds.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 import { PositionReader, PositionWriter } from "./positions.ts";
 import { ResourceWriter } from "./resource-writer.ts";
 import { TokenWriter } from "./token.ts";
@@ -20,28 +20,28 @@ export class RowWriter {
   readonly #tokens: TokenWriter;
   readonly #resources: ResourceWriter;
   readonly #positionReader: PositionReader;
-  readonly #insertHead: Query<never>;
-  readonly #updateHead: Query<never>;
-  readonly #deleteHead: Query<never>;
-  readonly #insertCollection: Query<never>;
-  readonly #updateCollection: Query<never>;
-  readonly #deleteCollection: Query<never>;
-  readonly #insertDeletedPart: Query<never>;
-  readonly #saveTombstone: Query<never>;
-  readonly #insertFormerOwner: Query<never>;
-  readonly #insertFormerState: Query<never>;
-  readonly #deleteTombstone: Query<never>;
-  readonly #insertEntry: Query<never>;
-  readonly #addEntry: Query<never>;
-  readonly #deleteEntry: Query<never>;
-  readonly #saveWord: Query<never>;
-  readonly #deleteWord: Query<never>;
-  readonly #insertFile: Query<never>;
-  readonly #deleteFile: Query<never>;
-  readonly #saveKey: Query<never>;
-  readonly #deleteExpiredKeys: Query<never>;
-  readonly #saveEpoch: Query<never>;
-  readonly #deleteOldEpochs: Query<never>;
+  readonly #insertHead: PreparedQuery<never>;
+  readonly #updateHead: PreparedQuery<never>;
+  readonly #deleteHead: PreparedQuery<never>;
+  readonly #insertCollection: PreparedQuery<never>;
+  readonly #updateCollection: PreparedQuery<never>;
+  readonly #deleteCollection: PreparedQuery<never>;
+  readonly #insertDeletedPart: PreparedQuery<never>;
+  readonly #saveTombstone: PreparedQuery<never>;
+  readonly #insertFormerOwner: PreparedQuery<never>;
+  readonly #insertFormerState: PreparedQuery<never>;
+  readonly #deleteTombstone: PreparedQuery<never>;
+  readonly #insertEntry: PreparedQuery<never>;
+  readonly #addEntry: PreparedQuery<never>;
+  readonly #deleteEntry: PreparedQuery<never>;
+  readonly #saveWord: PreparedQuery<never>;
+  readonly #deleteWord: PreparedQuery<never>;
+  readonly #insertFile: PreparedQuery<never>;
+  readonly #deleteFile: PreparedQuery<never>;
+  readonly #saveKey: PreparedQuery<never>;
+  readonly #deleteExpiredKeys: PreparedQuery<never>;
+  readonly #saveEpoch: PreparedQuery<never>;
+  readonly #deleteOldEpochs: PreparedQuery<never>;
 
   constructor(connection: Connection) {
     this.builds = new BuildWriter(connection);
@@ -114,7 +114,7 @@ export class RowWriter {
     this.#deleteOldEpochs = connection.query("DELETE FROM epochs WHERE part = ? AND epoch < ?");
   }
 
-  write(writes: Writes): void {
+  write(writes: EngineWrites): void {
     for (const { name, part } of writes.deletedCollections) {
       this.#deleteCollection.run(name);
       this.#deleteHead.run(part);

@@ -5,11 +5,11 @@ import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Word } from "../../model/query/query.ts";
 import { termSpan } from "../../model/query/rank.ts";
 import { type Ranks, ranksOf } from "../core/search.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 import { type CountedPart, maxCounts } from "./entries.ts";
 import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
 
-type WordRow = readonly [seq: number, rank: number, word: string];
+type WordCells = readonly [seq: number, rank: number, word: string];
 
 /** Throws when the answer is not needed any more. */
 export type CheckStop = () => void;
@@ -33,13 +33,13 @@ interface SearchedPart {
 }
 
 export class WordReader {
-  readonly #page: Query<readonly [seq: number]>;
-  readonly #count: Query<readonly [count: number]>;
-  readonly #countTermUpTo: Query<readonly [count: number]>;
-  readonly #countUpTo: Query<readonly [count: number]>;
-  readonly #chunk: Query<WordRow>;
-  readonly #sizes: Query<readonly [bytes: number]>;
-  readonly #resources: Query<SeqResourceRow>;
+  readonly #page: PreparedQuery<readonly [seq: number]>;
+  readonly #count: PreparedQuery<readonly [count: number]>;
+  readonly #countTermUpTo: PreparedQuery<readonly [count: number]>;
+  readonly #countUpTo: PreparedQuery<readonly [count: number]>;
+  readonly #chunk: PreparedQuery<WordCells>;
+  readonly #sizes: PreparedQuery<readonly [bytes: number]>;
+  readonly #resources: PreparedQuery<SeqResourceRow>;
   /** Counts by part, revision and term. */
   readonly #counts = new RecentMap<string, number>(maxCounts);
 
@@ -117,7 +117,7 @@ export class WordReader {
   #read(part: number, word: Word, before: Ranks | undefined, checkStop: CheckStop): Ranks {
     const ranks = new Map<number, number>();
     const { from, to } = termSpan(word);
-    for (let after: WordRow = [0, Number.MIN_SAFE_INTEGER, from]; ; ) {
+    for (let after: WordCells = [0, Number.MIN_SAFE_INTEGER, from]; ; ) {
       checkStop();
       const [lastSeq, lastRank, lastWord] = after;
       const rows = this.#chunk.all(part, lastWord, lastRank, lastSeq, to);

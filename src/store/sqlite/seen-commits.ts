@@ -1,7 +1,7 @@
 // Knows the last commit that a reader has seen, and notices new ones before each read.
 
 import type { CommitCounter } from "./commit-counter.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 import { Moved, movedCommit } from "./moved.ts";
 
 /** SQLite is queried this often anyway: other programs do not update the commit counter. */
@@ -9,8 +9,8 @@ const maxQuietMs = 1_000;
 
 export class SeenCommits {
   readonly #counter: CommitCounter | undefined;
-  readonly #dataVersion: Query<readonly [version: number]>;
-  readonly #store: Query<readonly [commits: number, tokens: number]>;
+  readonly #dataVersion: PreparedQuery<readonly [version: number]>;
+  readonly #store: PreparedQuery<readonly [commits: number, tokens: number]>;
   #last = 0;
   #lastTokens = 0;
   #catalog = 0;

@@ -14,7 +14,7 @@ import type {
 } from "../core/state.ts";
 import { BuildReader } from "./builds.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 import { DirectInserter } from "./direct-inserter.ts";
 import { FileReferenceReader } from "./file-references.ts";
 import { ResourceWriter } from "./resource-writer.ts";
@@ -44,16 +44,16 @@ export class StoredState implements StateBefore {
   readonly #collections: CollectionRows;
   readonly #heads: HeadReader;
   readonly #builds: BuildReader;
-  readonly #resource: Query<StateRow>;
-  readonly #resourceWithFields: Query<StateRow>;
-  readonly #removal: Query<readonly [removedAt: number, owner: string | null]>;
-  readonly #lastRemoved: Query<readonly [id: string]>;
-  readonly #holders: Query<readonly [seq: number]>;
-  readonly #key: Query<readonly [fingerprint: string, outcomes: string, expiresAt: number]>;
-  readonly #token: Query<readonly [1]>;
-  readonly #tokenHash: Query<readonly [1]>;
-  readonly #store: Query<readonly [epoch: number, commits: number, tokens: number]>;
-  readonly #saveEpoch: Query<never>;
+  readonly #resource: PreparedQuery<StateRow>;
+  readonly #resourceWithFields: PreparedQuery<StateRow>;
+  readonly #removal: PreparedQuery<readonly [removedAt: number, owner: string | null]>;
+  readonly #lastRemoved: PreparedQuery<readonly [id: string]>;
+  readonly #holders: PreparedQuery<readonly [seq: number]>;
+  readonly #key: PreparedQuery<readonly [fingerprint: string, outcomes: string, expiresAt: number]>;
+  readonly #token: PreparedQuery<readonly [1]>;
+  readonly #tokenHash: PreparedQuery<readonly [1]>;
+  readonly #store: PreparedQuery<readonly [epoch: number, commits: number, tokens: number]>;
+  readonly #saveEpoch: PreparedQuery<never>;
   readonly #known = new Map<string, KnownCollection>();
   /** The greatest id with a tombstone, by part. */
   readonly #lastRemovedIds = new Map<number, string>();
@@ -66,7 +66,7 @@ export class StoredState implements StateBefore {
     this.#collections = new CollectionRows(connection);
     this.#heads = new HeadReader(connection);
     this.#builds = new BuildReader(connection);
-    const resource = (fields: string): Query<StateRow> =>
+    const resource = (fields: string): PreparedQuery<StateRow> =>
       connection.query(
         `SELECT seq, revision, created, updated, owner, files, octet_length(fields), ${fields},
            shares_date, checksum

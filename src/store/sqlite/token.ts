@@ -2,9 +2,9 @@
 
 import { RecentMap } from "../../lib/recent-map.ts";
 import type { Token } from "../../model/token.ts";
-import type { Writes } from "../core/writes.ts";
+import type { EngineWrites } from "../core/writes.ts";
 import type { TokenRange } from "../store.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
 type TokenRow = readonly [
   ...(readonly [id: string, hash: string, name: string, subject: string, scopes: string]),
@@ -45,10 +45,10 @@ function listOf(text: string): readonly string[] {
 }
 
 export class TokenReader {
-  readonly #byHash: Query<TokenRow>;
-  readonly #byId: Query<TokenRow>;
-  readonly #page: Query<TokenRow>;
-  readonly #count: Query<readonly [number]>;
+  readonly #byHash: PreparedQuery<TokenRow>;
+  readonly #byId: PreparedQuery<TokenRow>;
+  readonly #page: PreparedQuery<TokenRow>;
+  readonly #count: PreparedQuery<readonly [number]>;
 
   constructor(connection: Connection) {
     this.#byHash = connection.query(`${select} WHERE hash = ?`);
@@ -83,12 +83,12 @@ export class TokenReader {
   }
 }
 
-export type TokenWrites = Pick<Writes, "tokens" | "revokedTokens" | "usedTokens">;
+export type TokenWrites = Pick<EngineWrites, "tokens" | "revokedTokens" | "usedTokens">;
 
 export class TokenWriter {
-  readonly #insert: Query<never>;
-  readonly #revoke: Query<never>;
-  readonly #saveUse: Query<never>;
+  readonly #insert: PreparedQuery<never>;
+  readonly #revoke: PreparedQuery<never>;
+  readonly #saveUse: PreparedQuery<never>;
 
   constructor(connection: Connection) {
     this.#insert = connection.query(

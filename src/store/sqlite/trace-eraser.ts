@@ -1,12 +1,12 @@
 // Deletes the rows that are traces of what is erased, inside the transaction of the erasure.
 
 import { withoutClashes } from "../core/index-build.ts";
-import type { Traces } from "../core/traces.ts";
-import type { Writes } from "../core/writes.ts";
+import type { ErasedTraces } from "../core/traces.ts";
+import type { EngineWrites } from "../core/writes.ts";
 import type { ErasedRows } from "../erasure.ts";
 import { BuildReader, BuildWriter } from "./builds.ts";
 import { type CollectionRow, CollectionRows } from "./collections.ts";
-import type { Connection, Query } from "./connection.ts";
+import type { Connection, PreparedQuery } from "./connection.ts";
 
 type RevisionRow = readonly [revision: number];
 
@@ -14,18 +14,18 @@ export class TraceEraser {
   readonly #collections: CollectionRows;
   readonly #builds: BuildReader;
   readonly #buildWriter: BuildWriter;
-  readonly #deleteTombstone: Query<RevisionRow>;
-  readonly #deleteTombstonesOf: Query<RevisionRow>;
-  readonly #formerOwners: Query<readonly [revision: number, id: string, owner: string]>;
-  readonly #deleteFormerOwner: Query<never>;
-  readonly #formerStates: Query<readonly [revision: number, id: string, state: string]>;
-  readonly #deleteFormerState: Query<never>;
-  readonly #keys: Query<readonly [owner: string, key: string, outcomes: string]>;
-  readonly #deleteKey: Query<never>;
-  readonly #savePurged: Query<never>;
-  readonly #tokens: Query<readonly [id: string]>;
-  readonly #deleteToken: Query<never>;
-  readonly #deleteUse: Query<never>;
+  readonly #deleteTombstone: PreparedQuery<RevisionRow>;
+  readonly #deleteTombstonesOf: PreparedQuery<RevisionRow>;
+  readonly #formerOwners: PreparedQuery<readonly [revision: number, id: string, owner: string]>;
+  readonly #deleteFormerOwner: PreparedQuery<never>;
+  readonly #formerStates: PreparedQuery<readonly [revision: number, id: string, state: string]>;
+  readonly #deleteFormerState: PreparedQuery<never>;
+  readonly #keys: PreparedQuery<readonly [owner: string, key: string, outcomes: string]>;
+  readonly #deleteKey: PreparedQuery<never>;
+  readonly #savePurged: PreparedQuery<never>;
+  readonly #tokens: PreparedQuery<readonly [id: string]>;
+  readonly #deleteToken: PreparedQuery<never>;
+  readonly #deleteUse: PreparedQuery<never>;
 
   constructor(connection: Connection) {
     this.#collections = new CollectionRows(connection);
@@ -74,7 +74,7 @@ export class TraceEraser {
   }
 
   /** `writes` are those of the erasure. */
-  erase(traces: Traces, { parts }: Writes): readonly ErasedRows[] {
+  erase(traces: ErasedTraces, { parts }: EngineWrites): readonly ErasedRows[] {
     const written = new Map(parts.map((part) => [part.part, part]));
     return this.#collections.all().map((row): ErasedRows => {
       const { deleted = [], head } = written.get(row.part) ?? {};
@@ -90,14 +90,14 @@ export class TraceEraser {
     });
   }
 
-  #deleteTombstones({ part, name }: CollectionRow, traces: Traces): readonly number[] {
+  #deleteTombstones({ part, name }: CollectionRow, traces: ErasedTraces): readonly number[] {
     const ofSubject =
       traces.subject === undefined ? [] : this.#deleteTombstonesOf.all(part, traces.subject);
     const named = [...traces.idsIn(name)].flatMap((id) => this.#deleteTombstone.all(part, id));
     return [...ofSubject, ...named].map(([revision]) => revision);
   }
 
-  #deleteFormer({ part, name }: CollectionRow, traces: Traces): readonly number[] {
+  #deleteFormer({ part, name }: CollectionRow, traces: ErasedTraces): readonly number[] {
     const owners: number[] = [];
     for (const [revision, id, owner] of this.#formerOwners.each(part))
       if (traces.isFormerOwner(name, id, owner)) owners.push(revision);
@@ -109,7 +109,7 @@ export class TraceEraser {
     return [...owners, ...states];
   }
 
-  #deleteKeys({ part, name }: CollectionRow, traces: Traces): number {
+  #deleteKeys({ part, name }: CollectionRow, traces: ErasedTraces): number {
     const found: (readonly [owner: string, key: string])[] = [];
     for (const [owner, key, outcomes] of this.#keys.each(part))
       if (traces.isKey(name, owner, outcomes)) found.push([owner, key]);
@@ -118,7 +118,7 @@ export class TraceEraser {
   }
 
   /** A build that is done names resources that have the same values. */
-  #deleteClashes({ part, name }: CollectionRow, traces: Traces): void {
+  #deleteClashes({ part, name }: CollectionRow, traces: ErasedTraces): void {
     const build = this.#builds.find(part);
     const kept = build && withoutClashes(build, traces.idsIn(name));
     if (kept !== build) this.#buildWriter.save(part, kept);

@@ -2,7 +2,7 @@
 
 import { parentPort } from "node:worker_threads";
 import { Outage } from "../../model/outage.ts";
-import type { EraseAnswer, EraseRequest } from "../erasure.ts";
+import type { EraseAnswer, EraseMessage } from "../erasure.ts";
 import { isIoFailure, outageOf } from "./connection.ts";
 import { Database, type DatabaseOptions } from "./database.ts";
 import {
@@ -81,7 +81,7 @@ function handle(message: Message): WriterReply {
   return { kind: "done", outcomes: [] };
 }
 
-const eraseOrScrub = (request: EraseRequest): EraseAnswer =>
+const eraseOrScrub = (request: EraseMessage): EraseAnswer =>
   request.kind === "erase"
     ? { kind: "erased", erased: open().erase(request.erasure) }
     : { kind: "scrubbed", state: open().scrub(request.options) };

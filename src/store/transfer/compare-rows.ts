@@ -2,10 +2,10 @@
 
 import { keyOf, type SourceRow, type SourceTable, stepRows } from "./source-tables.ts";
 
-type Steps = AsyncIterable<readonly SourceRow[]>;
+type RowSteps = AsyncIterable<readonly SourceRow[]>;
 
 /** What to do so that a store has some more rows as they are wanted. */
-export interface Difference {
+export interface RowDifference {
   /** The wanted rows that were compared. */
   readonly rows: readonly SourceRow[];
   /** Rows that are there and not wanted, or not like this. */
@@ -16,9 +16,9 @@ export interface Difference {
 /** The store may be written to after each step: what is read of it next is behind the wanted rows. */
 export async function* compareRows(
   table: SourceTable,
-  wanted: Steps,
-  present: Steps,
-): AsyncGenerator<Difference> {
+  wanted: RowSteps,
+  present: RowSteps,
+): AsyncGenerator<RowDifference> {
   const there = new Ahead(present);
   for await (const rows of wanted) {
     const inserted: SourceRow[] = [];
@@ -53,7 +53,7 @@ class Ahead {
   #place = 0;
   #isDone = false;
 
-  constructor(steps: Steps) {
+  constructor(steps: RowSteps) {
     this.#steps = steps[Symbol.asyncIterator]();
   }
 

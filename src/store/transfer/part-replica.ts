@@ -5,7 +5,7 @@ import { plansOf } from "../core/index-build.ts";
 import type { TreeWrite } from "../core/position-tree.ts";
 import { PositionTreeBuilder } from "../core/position-tree-builder.ts";
 import { noPartWrites, type PartWrites } from "../core/writes.ts";
-import type { Difference } from "./compare-rows.ts";
+import type { RowDifference } from "./compare-rows.ts";
 import { withBuiltRows } from "./part-loader.ts";
 import { type SourceRow, type SourceTable, toResourceRow } from "./source-tables.ts";
 import type { ReplicaWrites, SourceCollection } from "./transfer.ts";
@@ -40,7 +40,10 @@ export class PartReplica {
   }
 
   /** Differences must come in order. Returns undefined when there is nothing to write. */
-  writesOf(table: SourceTable, { rows, deleted, inserted }: Difference): ReplicaWrites | undefined {
+  writesOf(
+    table: SourceTable,
+    { rows, deleted, inserted }: RowDifference,
+  ): ReplicaWrites | undefined {
     const derived = this.#noWrites();
     if (table === "resources") {
       for (const [seq] of rows) this.#tree.add(Number(seq) - 1);

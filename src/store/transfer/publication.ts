@@ -24,14 +24,14 @@ export function replacedBy<T extends NamedPart>(
   return found;
 }
 
-interface Referring {
+interface ReferringCollection {
   readonly name: string;
   readonly definition: string;
   readonly referrers: readonly string[];
 }
 
 /** Returns the collections that have other referrers than are stored. Throws when one refers to nothing. */
-export function correctReferrers<T extends Referring>(
+export function correctReferrers<T extends ReferringCollection>(
   collections: readonly T[],
 ): readonly (readonly [collection: T, referrers: readonly string[]])[] {
   const referrers = new Map(collections.map(({ name }) => [name, new Set<string>()]));

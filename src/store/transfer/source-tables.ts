@@ -78,14 +78,14 @@ export function keyOf(table: AnyTable, row: SourceRow): SourceRow {
   return key.map((name) => row[columns.indexOf(name)] ?? null);
 }
 
-type ResourceColumns = readonly [
+type TransferColumns = readonly [
   ...(readonly [seq: number, id: string, revision: number, created: number, updated: number]),
   ...(readonly [fields: string, owner: string | null, files: string | null]),
   ...(readonly [sharesDate: number, checksum: number]),
 ];
 
 export function toResourceRow(row: SourceRow): ResourceRow {
-  const [seq, id, revision, createdAt, updatedAt, ...content] = row as ResourceColumns;
+  const [seq, id, revision, createdAt, updatedAt, ...content] = row as TransferColumns;
   const [fields, owner, files, sharesDate, checksum] = content;
   const bytes = Buffer.byteLength(fields);
   const times = { createdAt, updatedAt };

@@ -1,6 +1,6 @@
 // A socket without a network: takes any number of bytes, and says what the server did to it.
 
-import type { Connection } from "../../../src/runtime/http1/connection.ts";
+import type { HttpConnection } from "../../../src/runtime/http1/connection.ts";
 import type { Http1Server } from "../../../src/runtime/http1/server.ts";
 import type { Socket } from "../../../src/runtime/http1/socket.ts";
 
@@ -18,7 +18,7 @@ export type Connections = Pick<Http1Server, "open" | "closed">;
 
 export class FakeSocket implements Socket {
   readonly remoteAddress = "192.0.2.1";
-  readonly connection: Connection;
+  readonly connection: HttpConnection;
   readonly #server: Connections;
   readonly #options: SocketOptions;
   readonly #sent: Buffer[] = [];

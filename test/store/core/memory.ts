@@ -15,7 +15,7 @@ import { type ReadRow, removePositions } from "../../../src/store/core/position-
 import type { Head, KeyRow, ResourceRow, Tombstone } from "../../../src/store/core/rows.ts";
 import type { DirectInsert, StateBefore } from "../../../src/store/core/state.ts";
 import { resourceIn } from "../../../src/store/core/stored-resource.ts";
-import type { CollectionWrite, PartWrites, Writes } from "../../../src/store/core/writes.ts";
+import type { CollectionWrite, EngineWrites, PartWrites } from "../../../src/store/core/writes.ts";
 import type { Change, Outcome } from "../../../src/store/store.ts";
 
 /** The rows of one part. */
@@ -148,7 +148,7 @@ export class MemoryStore {
     return undefined;
   }
 
-  #write({ parts, collections, deletedCollections, tokens }: Writes): void {
+  #write({ parts, collections, deletedCollections, tokens }: EngineWrites): void {
     for (const { name, part } of deletedCollections) {
       assert.equal(this.collections.get(name), part);
       this.collections.delete(name);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { encodeOutcomes, erasedText } from "../../../src/store/core/stored-outcomes.ts";
-import { Traces } from "../../../src/store/core/traces.ts";
+import { ErasedTraces } from "../../../src/store/core/traces.ts";
 import type { Outcome } from "../../../src/store/store.ts";
 import { put, remove } from "../contract/change-helpers.ts";
 
@@ -17,7 +17,7 @@ const outcomesOf = (id: string, owner?: string): string =>
 
 describe("the traces of a resource", () => {
   const removed = [{ collection: "others", id: "b" }];
-  const traces = new Traces({ changes: [remove("a")], removed }, []);
+  const traces = new ErasedTraces({ changes: [remove("a")], removed }, []);
 
   it("are the keys whose outcomes contain it", () => {
     assert.ok(traces.isKey("things", "t", outcomesOf("a")));
@@ -41,7 +41,7 @@ describe("the traces of a resource", () => {
 });
 
 describe("the traces of a subject", () => {
-  const traces = new Traces({ changes: [], removed: [], subject: "ann" }, ["token-1"]);
+  const traces = new ErasedTraces({ changes: [], removed: [], subject: "ann" }, ["token-1"]);
 
   it("are its keys, those of its tokens, and those that name it as an owner", () => {
     assert.ok(traces.isKey("things", "ann", erasedText));

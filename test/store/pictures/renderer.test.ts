@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import type { PictureJob } from "../../../src/store/pictures/job.ts";
-import { NoRenderer, Renderer } from "../../../src/store/pictures/renderer.ts";
+import { NoRenderer, RendererProcess } from "../../../src/store/pictures/renderer.ts";
 
-const renderer = new Renderer(new URL("other-process.ts", import.meta.url), 1);
+const renderer = new RendererProcess(new URL("other-process.ts", import.meta.url), 1);
 after(() => renderer.close());
 
 const job = (width: number): PictureJob => ({
@@ -24,7 +24,7 @@ describe("a picture", () => {
   });
 
   it("cannot be rendered where the process does not start", async () => {
-    const missing = new Renderer(new URL("no-such-process.ts", import.meta.url));
+    const missing = new RendererProcess(new URL("no-such-process.ts", import.meta.url));
     await assert.rejects(missing.run(job(0)), NoRenderer);
   });
 });

@@ -5,8 +5,8 @@ import { describe, it } from "node:test";
 import { isIn, type Span } from "../../../src/model/query/sort-key.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import {
+  type EntryCells,
   EntryReader,
-  type EntryRow,
   maxCounts,
   type OrderedScan,
 } from "../../../src/store/sqlite/entries.ts";
@@ -19,7 +19,7 @@ const part = 2 ** 51;
 
 /** Few keys and many seqs, so that there are ties of every size. */
 const keys = ["", "n1", "n2", "n3", "sa", "sb", "s\u{1d11e}", "s\ufb00"] as const;
-const places = Array.from({ length: 90 }, (_, seq): EntryRow => {
+const places = Array.from({ length: 90 }, (_, seq): EntryCells => {
   const spread = Math.imul(seq, 0x9e3779b1) >>> 8;
   return [keys[spread % 40 < 25 ? 2 : spread % keys.length] ?? "", seq + 1];
 });
@@ -50,7 +50,7 @@ const scan = fc.record({
 const compareTexts = (one: string | number, other: string | number): number =>
   Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
 
-function sorted({ spans, isDescending, isNewestFirst }: OrderedScan): readonly EntryRow[] {
+function sorted({ spans, isDescending, isNewestFirst }: OrderedScan): readonly EntryCells[] {
   const within = places.filter(([key]) => spans.some((span) => isIn(String(key), span)));
   return within.toSorted(([key, seq], [otherKey, otherSeq]) => {
     const byKey = compareTexts(key, otherKey) * (isDescending ? -1 : 1);
@@ -75,7 +75,7 @@ async function inIndex(test: (reader: EntryReader) => void): Promise<void> {
   });
 }
 
-const copied = (some: readonly EntryRow[]): readonly EntryRow[] =>
+const copied = (some: readonly EntryCells[]): readonly EntryCells[] =>
   some.map(([key, seq]) => [key, seq]);
 
 describe("the entries of an index", () => {
