@@ -15,7 +15,7 @@ import { bytesIn, piecesOf, writeAll } from "./handle.ts";
 import { canHold, holdOpen } from "./held-files.ts";
 import { DiskPartialUploads } from "./partial.ts";
 import { FilePaths } from "./paths.ts";
-import { RangeSource } from "./range.ts";
+import { RangeSource, tooShort } from "./range.ts";
 import { orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
 
 /** Creates the folder when the first file is saved. Several processes can use the same folder. */
@@ -206,7 +206,7 @@ async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
 async function sizeOf(handle: FileHandle, least = 0): Promise<number> {
   try {
     const { size } = await mapDiskError(handle.stat());
-    if (size < least) throw new Error("a file on disk is shorter than its recorded size");
+    if (size < least) throw new Outage("damaged", tooShort);
     return size;
   } catch (error) {
     await handle.close();

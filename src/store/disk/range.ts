@@ -1,8 +1,10 @@
 // The source of a stream: a byte range of a file, read at the pace of the reader.
 
 import type { FileHandle } from "node:fs/promises";
+import { Outage } from "../../model/outage.ts";
 import { mapDiskError } from "./errors.ts";
 
+export const tooShort = "a file on disk is shorter than its recorded size: restore it";
 const chunkBytes = 64 * 1024;
 
 /** Closes the file at the end, after an error, and when the reader cancels. */
@@ -46,7 +48,7 @@ export class RangeSource {
       this.#handle.read(buffer, 0, buffer.byteLength, this.#position),
     );
     // Content-Length has been sent already: the client must not mistake a part for the whole file.
-    if (bytesRead === 0) throw new Error("a file on disk is shorter than its recorded size");
+    if (bytesRead === 0) throw new Outage("damaged", tooShort);
     this.#position += bytesRead;
     return buffer.subarray(0, bytesRead);
   }

@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { AwsV4Signer } from "aws4fetch";
 import { FileOutage, type Outage } from "../../model/outage.ts";
 import { type Credentials, type Environment, findCredentials } from "./credentials.ts";
-import { type Failure, failureOf, networkOutage, outageOf } from "./errors.ts";
+import { type Failure, failureOf, incompleteAnswer, networkOutage, outageOf } from "./errors.ts";
 import type { S3Location } from "./location.ts";
 import { placeOf, type S3Place } from "./place.ts";
 
@@ -18,6 +18,8 @@ export interface S3Request {
   readonly body?: Uint8Array;
   /** Statuses that the caller expects, in addition to a success. */
   readonly allowed?: readonly number[];
+  /** The element that a success has. An answer that is cut may look complete, but not have its end. */
+  readonly root?: string;
 }
 
 /** An answer that was read to its end. */
@@ -79,6 +81,8 @@ export class S3Client {
       const isLate = request.method !== "GET" && status === 200 && text.includes("<Error>");
       if (isLate || (status === 404 && text.includes("NoSuchBucket")))
         return this.#reject(failureOf({ status: isLate ? 500 : status, headers }, text));
+      if (response.ok && request.root !== undefined && !text.includes(`</${request.root}>`))
+        return { outage: incompleteAnswer(), isPassing: true };
       return { status, headers, text };
     });
   }

@@ -96,6 +96,9 @@ export function networkOutage({ endpoint }: S3Place, error: unknown): Outage {
   return new FileOutage("unavailable", text, { cause: error });
 }
 
+export const incompleteAnswer = (): Outage =>
+  new FileOutage("unavailable", "S3 has sent a part of an answer");
+
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

@@ -85,8 +85,9 @@ export async function renewObject(client: S3Client, name: string): Promise<boole
     "content-type": "application/octet-stream",
   };
   const body = new Uint8Array();
-  const { status } = await client.call({ method: "PUT", name, headers, body, allowed: [404] });
-  return status !== 404;
+  const root = "CopyObjectResult";
+  const request = { method: "PUT", name, headers, body, root, allowed: [404] } as const;
+  return (await client.call(request)).status !== 404;
 }
 
 /** Yields the objects whose keys begin with this, at most a thousand at once. */
@@ -99,6 +100,7 @@ export async function* listObjects(
   do {
     const { text, headers } = await client.call({
       method: "GET",
+      root: "ListBucketResult",
       query: {
         "list-type": "2",
         prefix: `${prefix}${start}`,
@@ -120,7 +122,9 @@ export async function* listUploads(client: S3Client): AsyncGenerator<readonly Un
   let next: Readonly<Record<string, string>> | undefined = {};
   while (next !== undefined) {
     const query: Record<string, string> = { uploads: "", prefix, ...next };
-    const { status, text, headers } = await client.call({ method: "GET", query, allowed: [501] });
+    const root = "ListMultipartUploadsResult";
+    const request = { method: "GET", query, root, allowed: [501] } as const;
+    const { status, text, headers } = await client.call(request);
     if (status === 501) return;
     yield [...elementsOf(text, "Upload")].map((entry) => ({
       name: (elementOf(entry, "Key") ?? "").slice(prefix.length),

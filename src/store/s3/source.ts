@@ -47,7 +47,7 @@ export class ObjectSource {
     // Content-Length has been sent already: the client must not mistake a part for the whole file.
     if (lengthFrom(response, first) < this.#end - first) {
       this.#abort.abort();
-      throw new Error("a file on S3 is shorter than its recorded size");
+      throw new Outage("damaged", "a file on S3 is shorter than its recorded size: restore it");
     }
     this.#reader = response.body?.getReader();
     return true;

@@ -1,9 +1,10 @@
 // Uploads bytes of unknown length: small ones in one request, others in parts, with one part in memory.
 
 import { createHash } from "node:crypto";
+import { FileOutage } from "../../model/outage.ts";
 import type { SavedFile } from "../files.ts";
 import type { S3Client } from "./client.ts";
-import { elementOf } from "./errors.ts";
+import { elementOf, incompleteAnswer } from "./errors.ts";
 import { abortUpload, ifNone, putObject, removeObject, stateOf } from "./objects.ts";
 
 const mebi = 1024 * 1024;
@@ -94,9 +95,10 @@ class Parts {
   async #begin(): Promise<string> {
     const query = { uploads: "" };
     const body = new Uint8Array();
-    const { text } = await this.#client.call({ method: "POST", name: this.#name, query, body });
-    const uploadId = elementOf(text, "UploadId");
-    if (uploadId === undefined) throw new Error("S3 has begun an upload without an id");
+    const root = "InitiateMultipartUploadResult";
+    const request = { method: "POST", name: this.#name, query, body, root } as const;
+    const uploadId = elementOf((await this.#client.call(request)).text, "UploadId");
+    if (uploadId === undefined) throw incompleteAnswer();
     return uploadId;
   }
 
@@ -130,23 +132,20 @@ class Parts {
       (etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${etag}</ETag></Part>`,
     );
     const xml = `<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`;
-    const request = { method: "POST", name: this.#name, query: { uploadId } } as const;
-    const body = Buffer.from(xml);
+    const place = { name: this.#name, query: { uploadId } };
+    const root = "CompleteMultipartUploadResult";
+    const request = { method: "POST", ...place, root, body: Buffer.from(xml) } as const;
     const allowed = [404, 412, 501];
-    const { status } = await this.#client.call({
-      ...request,
-      body,
-      headers: this.#headers,
-      allowed,
-    });
-    if (status === 501) await this.#client.call({ ...request, body });
+    const { status } = await this.#client.call({ ...request, headers: this.#headers, allowed });
+    if (status === 501) await this.#client.call(request);
     else if (status >= 400) await this.#checkSize();
   }
 
   /** Names are random: an object that is there was written by an attempt whose answer was lost. */
   async #checkSize(): Promise<void> {
     const state = await stateOf(this.#client, this.#name);
-    if (state?.size !== this.#size) throw new Error(`${this.#name} on S3 is another object`);
+    if (state?.size !== this.#size)
+      throw new FileOutage("unavailable", `S3 has lost the upload of ${this.#name}`);
   }
 
   /** What cannot be removed now is removed by the sweep. */

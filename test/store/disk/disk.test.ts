@@ -101,7 +101,7 @@ describe("a range", () => {
     onDisk(async (files, folder) => {
       const { key } = await saveFile(files, bytesOf(100_000));
       await truncate(pathOf(folder, key), 70_000);
-      await assert.rejects(read(files, key, 0, 100_000), /shorter/);
+      await assert.rejects(read(files, key, 0, 100_000), { reason: "damaged" });
     }));
 });
 
@@ -138,7 +138,7 @@ describe("a file that is sent by the runtime", () => {
       assert.deepEqual(bytes, bytesOf(1_000).slice(10, 990));
       assert.equal(await sending.send("0".repeat(32), 0, 1), undefined);
       await truncate(pathOf(folder, key), 500);
-      await assert.rejects(sending.send(key, 0, 1_000), /shorter/);
+      await assert.rejects(sending.send(key, 0, 1_000), { reason: "damaged" });
     }));
 
   it("can be removed before the runtime opens it, however many are sent, and is closed after that", () =>

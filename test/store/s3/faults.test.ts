@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { after, afterEach, before, describe, it } from "node:test";
 import type { Files } from "../../../src/store/files.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
-import { bytesOf, hashOf, read, saveFile } from "../disk/file-helpers.ts";
+import { bytesOf, hashOf, inChunks, read, saveFile } from "../disk/file-helpers.ts";
 import { openFilesAt, quick } from "./open.ts";
 import { S3Server, secrets } from "./s3-server.ts";
 
@@ -109,6 +109,70 @@ describe("a download that is cut", () => {
     const reader = stream.getReader();
     await reader.read();
     await reader.cancel();
+  });
+});
+
+/** The end of the connection is the end of the answer, so a part of it looks complete. */
+function sendPart(line: RegExp, part: string, times = Number.POSITIVE_INFINITY): void {
+  let left = times;
+  server.fault = (request, response) => {
+    if (!line.test(`${request.method} ${request.url}`) || left-- <= 0) return false;
+    request.resume();
+    request.on("end", () => response.writeHead(200).end(part));
+    return true;
+  };
+}
+
+describe("a part of an answer that looks complete", () => {
+  const incomplete = { reason: "unavailable", message: "S3 has sent a part of an answer" };
+  const [list, xml] = [/^GET .*list-type/, '<?xml version="1.0"?><ListBucketResult>'];
+  const large = () => saveFile(files, bytesOf(6_000_000));
+
+  it("of a list hides no object", async () => {
+    const id = "0".repeat(32);
+    await files.partial.create(id, "{}");
+    await files.partial.append(id, 0, inChunks(bytesOf(10)));
+    sendPart(list, xml, 1);
+    assert.equal((await files.partial.find(id))?.size, 10);
+    sendPart(list, xml);
+    await assert.rejects(files.partial.find(id), incomplete);
+    await assert.rejects(files.partial.append(id, 10, inChunks(bytesOf(10))), incomplete);
+  });
+
+  it("completes no upload", async () => {
+    const complete = /^POST .*uploadId/;
+    sendPart(complete, "\n\n", 1);
+    const saved = await large();
+    assert.equal(await files.size(saved.key), 6_000_000);
+    sendPart(complete, "\n\n");
+    await assert.rejects(large(), incomplete);
+    assert.deepEqual(await server.uploads(), []);
+  });
+
+  it("begins no upload", async () => {
+    sendPart(/^POST .*uploads/, "<InitiateMultipartUploadResult><UploadId>1");
+    await assert.rejects(large(), incomplete);
+  });
+});
+
+describe("a lost upload in parts", () => {
+  it("is an outage", async () => {
+    server.fault = (request, response) => {
+      if (!/uploadId/.test(request.url ?? "") || request.method !== "POST") return false;
+      request.resume();
+      request.on("end", () => response.writeHead(404).end(errorXml("NoSuchUpload")));
+      return true;
+    };
+    await assert.rejects(saveFile(files, bytesOf(6_000_000)), { reason: "unavailable" });
+  });
+});
+
+describe("an object that is shorter than its file", () => {
+  it("is damaged", async () => {
+    const { key } = await saveFile(files, bytesOf(10));
+    for (const end of [11, 20])
+      await assert.rejects(read(files, key, 0, end), { reason: "damaged" });
+    await assert.rejects(read(files, key, 15, 20), { reason: "damaged" });
   });
 });
 
