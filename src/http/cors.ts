@@ -70,11 +70,17 @@ function setPatchTypes(context: RequestContext, headers: Headers, allow: string)
   if (begins || isUpload) headers.set("Upload-Limit", limitField(context.services.maxUploadBytes));
 }
 
-/** Responds to a CORS preflight, which has no token, and to a plain OPTIONS. */
-export function options(context: RequestContext, allow: string): Response {
+/** Responds to a CORS preflight, which has no token, and to a plain OPTIONS. The whole server allows no methods. */
+export function options(context: RequestContext, allow: string | undefined): Response {
   const headers = new Headers(context.services.commonHeaders);
-  headers.set("Allow", allow);
   headers.set("Cache-Control", "no-store");
+  if (allow !== undefined) describe(context, headers, allow);
+  return new Response(null, { status: 204, headers });
+}
+
+/** Adds what can be done at an address. */
+function describe(context: RequestContext, headers: Headers, allow: string): void {
+  headers.set("Allow", allow);
   const isCollection = context.params.collection !== undefined;
   const { types } = isCollection ? createTypes : postTypes;
   if (allow.includes("POST")) headers.set("Accept-Post", types);
@@ -85,5 +91,4 @@ export function options(context: RequestContext, allow: string): Response {
     headers.set("Access-Control-Allow-Headers", allowedHeaders);
     headers.set("Access-Control-Max-Age", preflightMaxAgeS);
   }
-  return new Response(null, { status: 204, headers });
 }

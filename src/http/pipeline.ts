@@ -82,7 +82,7 @@ export function createSystemFetch(services: Services): SystemFetch {
 function checkRequest(context: RequestContext): Problem | undefined {
   const { request, services } = context;
   const host = request.headers.get("host");
-  const target = readTarget(request.url, host);
+  const target = isWholeServer(request.url) ? wholeServer : readTarget(request.url, host);
   if (target instanceof Problem) return target;
   context.path = target.path;
   context.query = target.query;
@@ -93,6 +93,13 @@ function checkRequest(context: RequestContext): Problem | undefined {
   if (!services.proxies.isEmpty) readForwarded(context);
   return services.rateLimits.perAddress === 0 ? undefined : limitAddress(context);
 }
+
+/** The target of `OPTIONS *`; the runtime passes on no other method with it. */
+const wholeServer = { path: "*", query: "" };
+
+/** Its URL is `http://host*`: there is no path (RFC 9112 §3.2.4). */
+const isWholeServer = (url: string): boolean =>
+  url.endsWith("*") && url.startsWith("http") && !url.includes("/", 8);
 
 /** Health checks often use the server's IP address as host. */
 const anyHostPaths = new Set(["/-/health", "/-/ready"]);
@@ -122,6 +129,7 @@ const knownMethods = new Set(
 /** Finds the route of the request, authorizes it and runs its handler. */
 export function routeRequest(context: RequestContext): MaybePromise<Response | Problem> {
   const { path, method } = context;
+  if (path === wholeServer.path) return options(context, undefined);
   const isSlashed = path.length > 1 && path.endsWith("/") && !path.includes("//");
   // A browser does not follow a redirect of a preflight.
   if (isSlashed && method !== "OPTIONS") return rejectCredentialInUrl(context) ?? redirect(context);

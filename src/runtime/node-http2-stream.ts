@@ -96,9 +96,7 @@ class ActiveStream {
   }
 
   run(): void {
-    // It is for the whole server, and has no URL.
-    if (this.#head.path === "*") this.#respond(new Response(null, { status: 204 }));
-    else this.#fetch().catch((cause) => this.#fail(cause));
+    this.#fetch().catch((cause) => this.#fail(cause));
   }
 
   async #fetch(): Promise<void> {

@@ -104,7 +104,9 @@ describe("a Host that is not that of the base URL", () => {
     served({ baseUrl: base, allowedHosts: ["127.0.0.1"] }, async (app) => {
       await app.post("people", { name: "Ada" });
       for (const host of ["evil.example", "evil.example:443", "api.example.org.evil.example"]) {
-        for (const line of ["GET /people", "DELETE /people/x", "OPTIONS /people", "GET /nowhere"]) {
+        for (const line of [
+          ...["GET /people", "DELETE /people/x", "OPTIONS /people", "GET /nowhere", "OPTIONS *"],
+        ]) {
           const answer = await ask(app, `${line} HTTP/1.1`, `Host: ${host}`);
           const { detail } = assertProblem(answer, "misdirected", base);
           assert.match(detail, /--allowed-hosts/);

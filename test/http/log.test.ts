@@ -78,6 +78,18 @@ describe("the log", () => {
     assert.equal(line?.status, 400);
   });
 
+  it("has a line for OPTIONS *, whose response has the fields of every response", async () => {
+    const { responses } = await send(app.port, "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n");
+    const [{ status, headers } = assert.fail("no response")] = responses;
+    const line = await lineOf(headers["x-request-id"]);
+    assert.deepEqual([line?.method, line?.path, line?.status], ["OPTIONS", "*", 204]);
+    assert.deepEqual(
+      [status, headers["cache-control"], headers.allow],
+      [204, "no-store", undefined],
+    );
+    assert.equal(headers["access-control-allow-origin"], "*");
+  });
+
   it("never contains a token, a query or a body", async () => {
     const strange = newSecret();
     const made = await app.request("/-/tokens", {

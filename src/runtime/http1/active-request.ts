@@ -143,12 +143,6 @@ export class ActiveRequest implements Client {
   }
 
   run(): void {
-    // It is for the whole server, and has no URL.
-    if (this.#head.path === "*") this.#respond(new Response(null, { status: 204 }));
-    else this.#fetch();
-  }
-
-  #fetch(): void {
     try {
       // It has the members of a Request that an application uses.
       const request = this.#request as unknown as Request;

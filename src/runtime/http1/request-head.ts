@@ -26,7 +26,7 @@ export interface RequestHead {
   readonly method: string;
   /** In origin form, or `*`. */
   readonly path: string;
-  /** With the authority of an absolute target, or Host. In HTTP/1.0 both can be missing. */
+  /** With the authority of an absolute target, or Host. In HTTP/1.0 both can be missing. `http://host*` for `*`. */
   readonly url: string;
   /** The minor version: 0 or 1. */
   readonly minor: number;

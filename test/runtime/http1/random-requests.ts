@@ -93,11 +93,11 @@ function randomRequest(choices: Choices, maxBody: number): RandomRequest {
   const expects = choices.isTrue(0.1);
   if (expects) lines.push(["Expect", mixed(choices, "100-continue")]);
 
-  const hasBody = path !== "*" && choices.isTrue(0.5);
+  const hasBody = choices.isTrue(0.5);
   const body = randomBytes(choices, hasBody ? maxBody : 0);
-  const isChunked = minor === 1 && path !== "*" && choices.isTrue(0.4);
+  const isChunked = minor === 1 && choices.isTrue(0.4);
   if (isChunked) lines.push(["Transfer-Encoding", mixed(choices, "chunked")]);
-  else if (body.length > 0 || (path !== "*" && choices.isTrue(0.2)))
+  else if (body.length > 0 || choices.isTrue(0.2))
     lines.push(["Content-Length", `${choices.text("0", 2)}${body.length}`]);
 
   const sent = lines.map(
@@ -109,7 +109,7 @@ function randomRequest(choices: Choices, maxBody: number): RandomRequest {
   const named = authority ?? host;
   return {
     method,
-    url: path === "*" ? undefined : `http://${named ?? "localhost"}${path}`,
+    url: `http://${named ?? "localhost"}${path}`,
     fields: seenFields(lines, named),
     body,
     isChunked,

@@ -4,8 +4,7 @@ import { METHODS } from "node:http";
 
 export interface ReadRequest {
   readonly method: string;
-  /** Undefined for `*`, which the application does not see. */
-  readonly url: string | undefined;
+  readonly url: string;
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
 }
@@ -142,7 +141,7 @@ function readHead(text: string, maxBytes: number): Head {
   return {
     request: {
       method,
-      url: path === "*" ? undefined : `http://${authority}${path}`,
+      url: `http://${authority}${path}`,
       fields: joined(sent),
       body: Buffer.alloc(0),
     },
