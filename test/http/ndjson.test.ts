@@ -283,7 +283,15 @@ describe("lines", () => {
     for (const atomic of [true, false]) {
       const one = await client.post(`/plain?atomic=${atomic}`, {});
       assert.equal(one.status, 201, one.body);
+      assert.equal(one.headers.get("content-location"), one.headers.get("location"));
     }
+    const shown = await client.post("/plain?%61tomic=true&fields=name&atomic=", { name: "Ada" });
+    assertProblem(shown, "invalid-parameter");
+    const path = "/plain?%61tomic=true&fields=name,%5Fetag";
+    const named = await client.post(path, { name: "Ada" });
+    const address = named.headers.get("content-location") ?? "";
+    assert.equal(address, `${named.headers.get("location")}?fields=name,%5Fetag`);
+    assert.equal((await client.get(address)).body, named.body);
     assertProblem(await client.post("/plain?atomic=yes", {}), "invalid-parameter");
     assertProblem(await client.post("/plain?atomic=true&atomic=true", {}), "invalid-parameter");
   });

@@ -8,6 +8,7 @@ import { replayedHeader } from "../headers/idempotency-key.ts";
 import { isForm, prefersHtml } from "../headers/media-type.ts";
 import { readPreference } from "../headers/prefer.ts";
 import type { RequestContext } from "../request/context.ts";
+import { readSearchParams } from "../request/request-target.ts";
 import { answerCreated } from "../response/browser.ts";
 import { createJsonResponse, noCache, withDate } from "../response/response.ts";
 import type { RendererFactory } from "./fields-param.ts";
@@ -16,7 +17,7 @@ export function answerWritten(
   context: RequestContext,
   written: Written,
   rendererFor: RendererFactory,
-  query = context.query,
+  query = fieldsIn(context.query),
 ): MaybePromise<Response> {
   const { method, headers } = context.request;
   const { resource, access, isNew } = written;
@@ -24,6 +25,15 @@ export function answerWritten(
     return answerCreated(context, written);
   return then(access.mask(resource), (mask) => answer(context, written, mask, rendererFor, query));
 }
+
+/** Returns what a GET of the resource takes of the parameters of a write, as they were sent. */
+const fieldsIn = (query: string): string =>
+  query === ""
+    ? query
+    : query
+        .split("&")
+        .filter((pair) => readSearchParams(pair)[0]?.[0] === "fields")
+        .join("&");
 
 /** `mask` is undefined when the caller may not read the resource. */
 function answer(
