@@ -1,5 +1,6 @@
 // Lists: their parameters, and the request for them.
 
+import type { Members } from "./object.ts";
 import type { ApiRequest, RequestOptions } from "./send.ts";
 import type { ExpandPath, FieldPath, SortField, Where } from "./types.ts";
 
@@ -41,8 +42,6 @@ type Figure<T> = "count" | `${"sum" | "avg" | "min" | "max" | "distinct"}(${Fiel
 const joined = ["sort", "fields", "expand", "aggregate", "by"] as const;
 const single = ["q", "page", "limit", "total", "cursor", "since", "timezone"] as const;
 const longestUrl = 4_000;
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** An empty list asks for nothing. */
 const isEmpty = (value: unknown): boolean =>

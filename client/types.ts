@@ -55,10 +55,10 @@ type Dotted<K extends string, V, Depth extends number> = V extends Scalar | read
   : `${K}.${FieldPath<V, Less[Depth] & number>}`;
 
 type ExpandedOf<T> = T extends { readonly _expanded?: infer E } ? NonNullable<E> : object;
-type Target<V> = Exclude<V extends readonly (infer E)[] ? E : V, null | undefined>;
+type ReferredType<V> = Exclude<V extends readonly (infer E)[] ? E : V, null | undefined>;
 
 type AcrossReferences<T, Depth extends number> = {
-  [K in keyof ExpandedOf<T> & string]: Dotted<K, Target<ExpandedOf<T>[K]>, Depth>;
+  [K in keyof ExpandedOf<T> & string]: Dotted<K, ReferredType<ExpandedOf<T>[K]>, Depth>;
 }[keyof ExpandedOf<T> & string];
 
 /** The type of the value at a path; `unknown` where it cannot be said. */
@@ -74,7 +74,7 @@ export type ValueAt<T, P extends string> = P extends keyof T
         : unknown
       : P extends `${infer Head}.${infer Rest}`
         ? Head extends keyof ExpandedOf<T>
-          ? ValueAt<Target<ExpandedOf<T>[Head]>, Rest>
+          ? ValueAt<ReferredType<ExpandedOf<T>[Head]>, Rest>
           : Head extends keyof T
             ? ValueAt<NonNullable<T[Head]>, Rest>
             : unknown
@@ -104,7 +104,7 @@ interface ElementOperators<E> {
   readonly some?: E extends object ? Where<E> : Operators<E>;
 }
 
-type Condition<T, P extends string> =
+type FieldCondition<T, P extends string> =
   | ValueAt<T, P>
   | Operators<ValueAt<T, P>>
   | (P extends keyof T
@@ -114,7 +114,7 @@ type Condition<T, P extends string> =
       : never);
 
 /** Conditions as in `where` of a list. A resource must meet all of them. */
-export type Where<T> = { readonly [P in FieldPath<T>]?: Condition<T, P> } & {
+export type Where<T> = { readonly [P in FieldPath<T>]?: FieldCondition<T, P> } & {
   readonly $or?: readonly Where<T>[];
   readonly $and?: readonly Where<T>[];
   readonly $not?: Where<T>;
@@ -130,7 +130,7 @@ export type ExpandPath<T> =
         | (keyof ExpandedOf<T> & string)
         | {
             [K in keyof ExpandedOf<T> & string]: `${K}.${keyof ExpandedOf<
-              Target<ExpandedOf<T>[K]>
+              ReferredType<ExpandedOf<T>[K]>
             > &
               string}`;
           }[keyof ExpandedOf<T> & string];

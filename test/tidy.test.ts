@@ -203,16 +203,16 @@ const rules: Readonly<Record<string, (sources: readonly Source[]) => readonly st
 
   "no two types have one name": (sources) => {
     const declared = sources
-      .filter(({ path }) => source.test(path))
+      .filter(({ path }) => /^(src|console|client)\//.test(path))
       .flatMap(({ path, lines }) =>
         lines.flatMap((line) => {
           const name = /^(?:export )?(?:interface|type|class) (\w+)/.exec(line)?.[1];
           return name === undefined ? [] : [{ name, path }];
         }),
       );
-    return [...Map.groupBy(declared, ({ name }) => name)]
-      .filter(([, places]) => meaningsOf(places.map(({ path }) => path)) > 1)
-      .map(([name, places]) => `${places[0]?.path}:1: ${name} is the name of two types`);
+    return [...Map.groupBy(declared, ({ name, path }) => `${path.split("/")[0]} ${name}`).values()]
+      .filter((places) => meaningsOf(places.map(({ path }) => path)) > 1)
+      .map(([first]) => `${first?.path}:1: ${first?.name} is the name of two types`);
   },
 
   "no task is left open": (sources) =>
@@ -220,7 +220,7 @@ const rules: Readonly<Record<string, (sources: readonly Source[]) => readonly st
 
   "no old name is used": (sources) =>
     sources
-      .filter(({ path }) => /^(src|test)\//.test(path) && path !== "test/tidy.test.ts")
+      .filter(({ path }) => path !== "test/tidy.test.ts")
       .flatMap(({ path, code }) => [
         ...(oldFileNames.has(basename(path).split(".")[0] ?? "")
           ? [`${path}:1: has an old file name`]

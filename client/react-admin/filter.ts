@@ -1,9 +1,7 @@
 // The flat filters of react-admin as conditions of the server.
 
-import type { AnyResource, Where } from "../index.ts";
-import { isObject, type Members } from "../records/patch.ts";
-
-type Condition = Where<AnyResource>;
+import { isObject, type Members } from "../object.ts";
+import type { AnyCondition, FilterQuery } from "../records/filter.ts";
 
 /** Where the operators of the server stand after the name of a field, as in `price_gte`. */
 const operators = new Set([
@@ -11,35 +9,30 @@ const operators = new Set([
   ...["like", "startsWith", "contains", "icontains", "ieq", "some"],
 ]);
 
-export interface FilterQuery {
-  readonly where?: Condition;
-  readonly q?: string;
-}
-
 /** `q` searches, `where` is a condition as it is, and every other member is a filter. */
 export function readFilter(
   { q, where, ...filters }: Members = {},
-  ...more: Condition[]
+  ...more: AnyCondition[]
 ): FilterQuery {
   const conditions = [
     ...more,
     ...Object.entries(filters).flatMap(([name, value]) => conditionsOf(name, value)),
-    ...(isObject(where) ? [where as Condition] : []),
+    ...(isObject(where) ? [where as AnyCondition] : []),
   ];
   const all = conditions.length > 1 ? { $and: conditions } : conditions[0];
   return { ...(all && { where: all }), ...(typeof q === "string" && q.trim() !== "" && { q }) };
 }
 
 /** An input `customer.country` makes `{ customer: { country } }`. */
-function conditionsOf(name: string, value: unknown): readonly Condition[] {
+function conditionsOf(name: string, value: unknown): readonly AnyCondition[] {
   if (!isObject(value)) return conditionOf(name, value);
   const members = Object.entries(value);
   if (members.length > 0 && members.every(([member]) => operators.has(member)))
-    return [{ [name]: value } as Condition];
+    return [{ [name]: value } as AnyCondition];
   return members.flatMap(([member, inner]) => conditionsOf(`${name}.${member}`, inner));
 }
 
-function conditionOf(name: string, value: unknown): readonly Condition[] {
+function conditionOf(name: string, value: unknown): readonly AnyCondition[] {
   if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0))
     return [];
   const [field, operator] = splitName(name);

@@ -1,8 +1,9 @@
 // A data provider for react-admin: lists, references, files, many at once, and conflicts that overwrite nothing.
 
 import type { AnyResource, Client, CollectionTypes, ListQuery, Page } from "../index.ts";
+import type { Members } from "../object.ts";
+import type { AnyCondition } from "../records/filter.ts";
 import { optionsOf } from "../records/options.ts";
-import type { Members } from "../records/patch.ts";
 import { type AdminRecord, type RecordOptions, Records } from "../records/records.ts";
 import { readFilter } from "./filter.ts";
 
@@ -22,7 +23,7 @@ interface WithMeta {
   readonly signal?: AbortSignal;
 }
 
-interface ListParams extends WithMeta {
+interface ListRequest extends WithMeta {
   readonly pagination?: { readonly page: number; readonly perPage: number };
   readonly sort?: { readonly field: string; readonly order: "ASC" | "DESC" };
   readonly filter?: object;
@@ -34,7 +35,7 @@ interface ListResult<R> {
   pageInfo?: { hasNextPage: boolean; hasPreviousPage: boolean };
 }
 
-interface ReferenceParams extends ListParams {
+interface ReferenceParams extends ListRequest {
   readonly target: string;
   readonly id: Identifier;
 }
@@ -54,7 +55,7 @@ interface WithData {
 
 /** What react-admin calls `DataProvider`. */
 export interface ReactAdminProvider {
-  getList<R extends RaRecord>(resource: string, params: ListParams): Promise<ListResult<R>>;
+  getList<R extends RaRecord>(resource: string, params: ListRequest): Promise<ListResult<R>>;
   getOne<R extends RaRecord>(resource: string, params: OneParams): Promise<{ data: R }>;
   getMany<R extends RaRecord>(resource: string, params: ManyParams): Promise<{ data: R[] }>;
   getManyReference<R extends RaRecord>(
@@ -74,11 +75,11 @@ export function dataProvider<C extends { readonly [K in keyof C]: CollectionType
   options: RecordOptions = {},
 ): ReactAdminProvider {
   const records = new Records(client as unknown as Client, options);
-  const list = async (name: string, params: ListParams, ...conditions: Condition[]) =>
+  const list = async (name: string, params: ListRequest, ...conditions: AnyCondition[]) =>
     listResult(await records.list(name, listQuery(params, conditions)));
   const provider = {
     supportAbortSignal: true,
-    getList: (name: string, params: ListParams) => list(name, params),
+    getList: (name: string, params: ListRequest) => list(name, params),
     getManyReference: (name: string, { target, id, ...params }: ReferenceParams) =>
       list(name, params, { [target]: `${id}` }),
     getOne: async (name: string, { id, ...rest }: OneParams) => ({
@@ -129,9 +130,7 @@ export function dataProvider<C extends { readonly [K in keyof C]: CollectionType
   return provider as unknown as ReactAdminProvider;
 }
 
-type Condition = NonNullable<ListQuery<AnyResource>["where"]>;
-
-function listQuery(params: ListParams, conditions: Condition[]): ListQuery<AnyResource> {
+function listQuery(params: ListRequest, conditions: AnyCondition[]): ListQuery<AnyResource> {
   const { pagination, sort, filter } = params;
   return {
     ...optionsOf(params.meta, params.signal),

@@ -1,9 +1,8 @@
 // Keeps the objects of a query that have not changed, and never makes a copy of a resource.
 
 import { replaceEqualDeep } from "@tanstack/react-query";
+import type { Members } from "../object.ts";
 import { etagOf } from "../tags.ts";
-
-type Members = Readonly<Record<string, unknown>>;
 
 /** For `structuralSharing`. That of TanStack Query returns copies, and a copy has no ETag. */
 export function keepSame(old: unknown, next: unknown): unknown {

@@ -18,7 +18,7 @@ export function useList<C extends CollectionTypes, Data = Page<C["resource"]>>(
   query?: Listing<C>,
   options: QueryOptions<Page<C["resource"]>, Data> = {},
 ): UseQueryResult<Data, Problem> {
-  return useQuery({ ...listOptions(collection, query), ...options } as Options<Data>);
+  return useQuery({ ...listOptions(collection, query), ...options } as HookOptions<Data>);
 }
 
 /** One resource; nothing is read while the id is undefined. */
@@ -32,7 +32,7 @@ export function useResource<C extends CollectionTypes, Data = C["resource"]>(
   return useQuery({
     ...{ ...resourceOptions(collection, id ?? "", reading), ...rest },
     ...(id === undefined && { enabled: false }),
-  } as Options<Data>);
+  } as HookOptions<Data>);
 }
 
-type Options<Data> = UseQueryOptions<unknown, Problem, Data>;
+type HookOptions<Data> = UseQueryOptions<unknown, Problem, Data>;

@@ -1,8 +1,8 @@
 // Errors as react-admin and Refine expect them: with a status, and a message for each field of a form.
 
 import { Conflict, type Problem } from "../index.ts";
+import type { Members } from "../object.ts";
 import { hasFile } from "./files.ts";
-import type { Members } from "./patch.ts";
 
 type FieldErrors = Readonly<Record<string, string>>;
 

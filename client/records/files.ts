@@ -1,7 +1,7 @@
 // Files in records: addresses that an <img> can load, and forms with files that were chosen.
 
 import { type Client, Problem } from "../index.ts";
-import { isObject, type Members } from "./patch.ts";
+import { isObject, type Members } from "../object.ts";
 
 /** A file as its resource shows it. */
 export interface FileMember {

@@ -1,7 +1,7 @@
 // What `meta` of an admin framework can say to the server.
 
 import type { AnyResource, ListQuery } from "../index.ts";
-import type { Members } from "./patch.ts";
+import type { Members } from "../object.ts";
 
 export interface Options
   extends Pick<ListQuery<AnyResource>, "expand" | "fields" | "total" | "headers" | "signal"> {

@@ -1,6 +1,6 @@
 // What a form sends: only what has changed, without what the server sets.
 
-export type Members = Readonly<Record<string, unknown>>;
+import { isObject, type Members } from "../object.ts";
 
 /** The server sets them, or a provider adds them. */
 const notSent = new Set(["createdAt", "updatedAt", "_expanded", "_etag"]);
@@ -50,6 +50,3 @@ function isSame(one: unknown, other: unknown): boolean {
     isSame(one[name], other[name]),
   );
 }
-
-export const isObject = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -13,6 +13,7 @@ import {
   Problem,
   withEtag,
 } from "../index.ts";
+import type { Members } from "../object.ts";
 import { RecordError } from "./error.ts";
 import {
   baseOf,
@@ -27,7 +28,7 @@ import {
   withSources,
 } from "./files.ts";
 import type { Options } from "./options.ts";
-import { draftOf, type Members, patchOf } from "./patch.ts";
+import { draftOf, patchOf } from "./patch.ts";
 
 export interface RecordOptions {
   /** The address of a file; by default a signed URL, where the collection allows it. */

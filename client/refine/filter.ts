@@ -1,8 +1,6 @@
 // The filters of Refine as conditions of the server.
 
-import type { AnyResource, Where } from "../index.ts";
-
-type Condition = Where<AnyResource>;
+import type { AnyCondition, FilterQuery } from "../records/filter.ts";
 
 /** What Refine calls `CrudFilter`. */
 export interface Filter {
@@ -11,13 +9,8 @@ export interface Filter {
   readonly value: unknown;
 }
 
-export interface FilterQuery {
-  readonly where?: Condition;
-  readonly q?: string;
-}
-
 /** A filter on `q` searches. All others must match. */
-export function readFilters(filters: readonly Filter[] = [], more?: Condition): FilterQuery {
+export function readFilters(filters: readonly Filter[] = [], more?: AnyCondition): FilterQuery {
   const isSearch = ({ field, value }: Filter) => field === "q" && typeof value === "string";
   const conditions = [
     ...filters.filter((one) => !isSearch(one)).flatMap(conditionsOf),
@@ -50,7 +43,7 @@ const tests: Readonly<Record<string, Make>> = {
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
 
-function conditionsOf({ field = "", operator, value }: Filter): readonly Condition[] {
+function conditionsOf({ field = "", operator, value }: Filter): readonly AnyCondition[] {
   if (operator === "and" || operator === "or") return group(operator, value as readonly Filter[]);
   if (value === undefined || value === "" || (Array.isArray(value) && !value.some(isGiven)))
     return [];
@@ -60,17 +53,17 @@ function conditionsOf({ field = "", operator, value }: Filter): readonly Conditi
   return [isOpposite ? { $not: condition } : condition];
 }
 
-function group(operator: "and" | "or", filters: readonly Filter[]): readonly Condition[] {
+function group(operator: "and" | "or", filters: readonly Filter[]): readonly AnyCondition[] {
   const parts = filters.flatMap(conditionsOf);
   return parts.length === 0 ? [] : [{ [`$${operator}`]: parts }];
 }
 
 /** An array that has all of the values. */
-const everyOf = (field: string, values: unknown): Condition => ({
+const everyOf = (field: string, values: unknown): AnyCondition => ({
   $and: [values].flat().map((eq) => ({ [field]: { eq } })),
 });
 
-function testOf(field: string, operator: string, value: unknown, given: string): Condition {
+function testOf(field: string, operator: string, value: unknown, given: string): AnyCondition {
   const make = tests[operator];
   if (make === undefined) throw new TypeError(unsaid(given));
   if (operator === "endswiths" && `${value}`.includes("*"))
@@ -78,7 +71,7 @@ function testOf(field: string, operator: string, value: unknown, given: string):
       'The server cannot find a text that ends with "*", which stands for anything.',
     );
   if (value === null) return { [field]: { exists: false } };
-  return { [field]: make(value) } as Condition;
+  return { [field]: make(value) } as AnyCondition;
 }
 
 function unsaid(operator: string): string {

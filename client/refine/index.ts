@@ -1,8 +1,8 @@
 // A data provider for Refine: lists, references, files, many at once, and conflicts that overwrite nothing.
 
 import type { AnyResource, Client, CollectionTypes, ListQuery, Page } from "../index.ts";
+import type { Members } from "../object.ts";
 import { type Options, optionsOf } from "../records/options.ts";
-import type { Members } from "../records/patch.ts";
 import { type AdminRecord, type RecordOptions, Records } from "../records/records.ts";
 import { type Filter, readFilters } from "./filter.ts";
 

@@ -7,7 +7,7 @@ import { rowRecord } from "./journal.ts";
 import { mergePatch } from "./merge-patch.ts";
 import {
   applied,
-  type Change,
+  type PendingChange,
   pathOf,
   type Row,
   type State,
@@ -23,7 +23,7 @@ export type SyncConflict<C extends { readonly [K in keyof C]: CollectionTypes }>
   readonly [N in keyof C & string]: {
     readonly collection: N;
     /** The change that was refused. */
-    readonly write: Change;
+    readonly write: PendingChange;
     /** The state that the change was made from. */
     readonly base: C[N]["resource"] | undefined;
     /** The state now; undefined when there is none. */
@@ -67,11 +67,11 @@ export function decide(
 }
 
 function decidedChange(
-  change: Change,
+  change: PendingChange,
   write: Write,
   current: Identified | undefined,
   choice: "mine" | object,
-): Change {
+): PendingChange {
   const { collection, id, kind } = change;
   const patch = choice === "mine" ? undefined : (choice as object);
   if (!current) {

@@ -12,9 +12,9 @@ import type { StoredRecord } from "./storage.ts";
 
 const dayMs = 24 * 3_600_000;
 
-type Page = Pick<ChangePage<AnyResource>, "changes" | "more"> & { readonly next?: string };
+type FeedPage = Pick<ChangePage<AnyResource>, "changes" | "more"> & { readonly next?: string };
 
-const nothing: Page = { changes: [], more: false };
+const nothing: FeedPage = { changes: [], more: false };
 
 export class Feed {
   readonly #client: Client;
@@ -53,7 +53,7 @@ export class Feed {
     const signal = this.#signal;
     const query = { ...(where && { where }), ...(since && { since }), signal };
     const page = await attempt(signal, () => this.#client.collection(collection).changes(query));
-    const save = (changed: CopyRecord, page: Page) =>
+    const save = (changed: CopyRecord, page: FeedPage) =>
       this.#journal.commit((state) =>
         state.copies.get(key) === copy ? pageRecords(state, key, changed, page) : [],
       );
@@ -104,7 +104,7 @@ function pageRecords(
   state: State,
   key: string,
   { problem, ...copy }: CopyRecord,
-  { changes, next, more }: Page,
+  { changes, next, more }: FeedPage,
 ): readonly StoredRecord[] {
   const { round } = copy;
   /** What only an earlier round has shown, or none: a new resource that is guessed to be in the copy. */

@@ -14,7 +14,7 @@ import { newWrite, Writes } from "./writes.ts";
 export type { SyncConflict } from "./conflicts.ts";
 export type { Copy, CopyOptions } from "./copy.ts";
 export { indexedDb } from "./indexed-db.ts";
-export type { Change, ToldProblem, Write, WriteKind } from "./state.ts";
+export type { PendingChange, ToldProblem, Write, WriteKind } from "./state.ts";
 export { memory, type StoredRecord, type SyncStorage } from "./storage.ts";
 export type { Writes } from "./writes.ts";
 

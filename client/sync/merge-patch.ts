@@ -1,6 +1,6 @@
 // Applies a merge patch (RFC 7396), as the server will.
 
-type Members = Readonly<Record<string, unknown>>;
+import { isObject } from "../object.ts";
 
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
@@ -10,6 +10,3 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
     else if (value !== undefined) merged.set(name, mergePatch(merged.get(name), value));
   return Object.fromEntries(merged);
 }
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

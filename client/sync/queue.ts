@@ -8,7 +8,7 @@ import type { Identified } from "../types.ts";
 import { type Journal, rowRecord } from "./journal.ts";
 import {
   applied,
-  type Change,
+  type PendingChange,
   pathOf,
   type Row,
   rowKey,
@@ -94,7 +94,7 @@ export class Queue {
   /** Removes a write, and saves each of its resources; those without a state are gone. */
   #end(
     write: Write,
-    outcome: (state: State, change: Change) => Pick<Row, "resource" | "was"> | undefined,
+    outcome: (state: State, change: PendingChange) => Pick<Row, "resource" | "was"> | undefined,
   ): Promise<void> {
     return this.#journal.commit((state) => [
       [writeKey(write), undefined],
@@ -119,7 +119,7 @@ export class Queue {
 
   async #refuse(write: Write, problem: Problem): Promise<void> {
     const at = Number(/^\/operations\/(\d+)/.exec(problem.errors[0]?.pointer ?? "")?.[1] ?? 0);
-    const change = write.changes[at] ?? (write.changes[0] as Change);
+    const change = write.changes[at] ?? (write.changes[0] as PendingChange);
     const current = await this.#read(change);
     if (isDone(write, change, problem, current)) return this.#storeCurrent(write);
     if (change.kind === "remove" && problem.status === 404) return this.#leaveOut(write, at);
@@ -139,7 +139,7 @@ export class Queue {
   }
 
   /** The state on the server; the last known one, where it may not be read. */
-  async #read(change: Change): Promise<Identified | undefined> {
+  async #read(change: PendingChange): Promise<Identified | undefined> {
     const signal = this.#signal;
     const { collection, id } = change;
     const found = await attempt(signal, () =>
@@ -152,11 +152,11 @@ export class Queue {
 }
 
 /** The first change of each resource. */
-const firstOfEach = (changes: readonly Change[]): readonly Change[] =>
+const firstOfEach = (changes: readonly PendingChange[]): readonly PendingChange[] =>
   changes.filter((change, at) => changes.findIndex((one) => pathOf(one) === pathOf(change)) === at);
 
 /** A new resource is in all copies of its collection, until they are read. */
-function rowOf(state: State, change: Change, after: Pick<Row, "resource" | "was">): Row {
+function rowOf(state: State, change: PendingChange, after: Pick<Row, "resource" | "was">): Row {
   const { collection, kind } = change;
   const before = state.row(change);
   const guessed = [...state.copies].flatMap(([key, copy]) =>
@@ -173,7 +173,7 @@ function rowOf(state: State, change: Change, after: Pick<Row, "resource" | "was"
 const methods = { create: "PUT", update: "PATCH", replace: "PUT", remove: "DELETE" } as const;
 
 function operationOf(state: State, { changes }: Write, at: number) {
-  const change = changes[at] as Change;
+  const change = changes[at] as PendingChange;
   const { kind, collection, id, body } = change;
   const isAgain = changes.findIndex((one) => pathOf(one) === pathOf(change)) < at;
   const ifMatch = isAgain ? "*" : conditionOf(state, change);
@@ -185,7 +185,7 @@ function operationOf(state: State, { changes }: Write, at: number) {
 }
 
 /** The tag that was seen; if it is that of the write before, the one that the server has returned for it. */
-function conditionOf(state: State, change: Change): string | undefined {
+function conditionOf(state: State, change: PendingChange): string | undefined {
   const { seen } = change;
   const row = state.row(change);
   return row && seen && row.was.at(-1) === seen ? row.etag : seen;
@@ -194,7 +194,7 @@ function conditionOf(state: State, change: Change): string | undefined {
 /** Without an answer it may have been done, and its key may be gone: then the state tells. */
 function isDone(
   write: Write,
-  change: Change,
+  change: PendingChange,
   { status }: Problem,
   current: Identified | undefined,
 ): boolean {
@@ -207,7 +207,7 @@ function isDone(
 }
 
 /** Whether a state is the one that a write leaves. */
-function isOutcome(write: Write, change: Change, current: Identified): boolean {
+function isOutcome(write: Write, change: PendingChange, current: Identified): boolean {
   let state: Identified | undefined;
   for (const one of write.changes)
     if (pathOf(one) === pathOf(change)) state = applied(state, one, write);

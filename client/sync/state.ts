@@ -44,7 +44,7 @@ export type ToldProblem = Pick<Problem, "status" | "kind" | "message" | "errors"
 export type WriteKind = "create" | "update" | "replace" | "remove";
 
 /** One change of one resource. */
-export interface Change {
+export interface PendingChange {
   readonly kind: WriteKind;
   readonly collection: string;
   readonly id: string;
@@ -62,7 +62,7 @@ export interface Write {
   readonly key: string;
   /** Milliseconds, and larger than that of each write before it. */
   readonly order: number;
-  readonly changes: readonly Change[];
+  readonly changes: readonly PendingChange[];
   /** When it was first sent without an answer. */
   readonly triedAt?: number;
   /** It was sent with a token that is no longer valid, so that its key may be of no use. */
@@ -76,10 +76,10 @@ export interface Refusal {
   readonly problem: ToldProblem;
 }
 
-type Place = Pick<Change, "collection" | "id">;
+type ChangedAddress = Pick<PendingChange, "collection" | "id">;
 
-export const pathOf = ({ collection, id }: Place): string => `${collection}/${id}`;
-export const rowKey = (place: Place): string => `row/${pathOf(place)}`;
+export const pathOf = ({ collection, id }: ChangedAddress): string => `${collection}/${id}`;
+export const rowKey = (place: ChangedAddress): string => `row/${pathOf(place)}`;
 export const writeKey = ({ id }: Pick<Write, "id">): string => `write/${id}`;
 export const copyKey = ({ collection, where }: CopyQuery): string =>
   `copy/${collection}/${JSON.stringify(where) ?? ""}`;
@@ -105,7 +105,7 @@ export class State {
     return this.#rows.get(collection) ?? new Map();
   }
 
-  row({ collection, id }: Place): Row | undefined {
+  row({ collection, id }: ChangedAddress): Row | undefined {
     return this.#rows.get(collection)?.get(id);
   }
 
@@ -130,7 +130,7 @@ export class State {
     this.#rows.set(collection, set(rows, id, row));
   }
 
-  #setWrite(id: string, write: Write | undefined): readonly Change[] {
+  #setWrite(id: string, write: Write | undefined): readonly PendingChange[] {
     const others = this.writes.filter((one) => one.id !== id);
     const former = this.writes.find((one) => one.id === id);
     this.writes = write
@@ -149,7 +149,7 @@ function set<V>(map: Map<string, V>, key: string, value: V | undefined): Map<str
 /** The state after a change of a write; undefined when it removes the resource. */
 export function applied(
   before: Identified | undefined,
-  change: Change,
+  change: PendingChange,
   write: Pick<Write, "id" | "order">,
 ): Identified | undefined {
   const { kind, id, body } = change;

@@ -3,7 +3,7 @@
 import { etagOf, withEtag } from "../tags.ts";
 import type { AnyCollections, CollectionTypes, Identified, Patch } from "../types.ts";
 import type { Journal } from "./journal.ts";
-import { applied, type Change, tagOf, type Write } from "./state.ts";
+import { applied, type PendingChange, tagOf, type Write } from "./state.ts";
 
 let lastMs = 0;
 
@@ -26,12 +26,15 @@ export function newId(): string {
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, "0");
 
 /** Later than each write before it, whatever the clock says. */
-export function newWrite({ state, unsaved }: Journal): Write & { readonly changes: Change[] } {
+export function newWrite({
+  state,
+  unsaved,
+}: Journal): Write & { readonly changes: PendingChange[] } {
   const orders = [...state.writes, ...unsaved].map(({ order }) => order + 1);
   return { id: newId(), key: newId(), order: Math.max(Date.now(), ...orders), changes: [] };
 }
 
-type Target = Identified | string;
+type WriteTarget = Identified | string;
 
 /** Changes that happen together or not at all. */
 export class Writes<C extends { readonly [K in keyof C]: CollectionTypes } = AnyCollections> {
@@ -70,7 +73,7 @@ export class Writes<C extends { readonly [K in keyof C]: CollectionTypes } = Any
     this.#add({ ...this.#find(collection, target), kind: "remove" });
   }
 
-  #add(change: Change): Identified | undefined {
+  #add(change: PendingChange): Identified | undefined {
     this.#write.changes.push(structuredClone(change));
     return applied(change.base, change, this.#write);
   }
@@ -79,7 +82,7 @@ export class Writes<C extends { readonly [K in keyof C]: CollectionTypes } = Any
    * The state and the tag that a change is made from. Writes of this client that are not sent yet, and
    * those since the state that was seen, are no conflict: one person has made them.
    */
-  #find(collection: string, target: Target) {
+  #find(collection: string, target: WriteTarget) {
     const id = typeof target === "string" ? target : target.id;
     const tag = typeof target === "string" ? undefined : etagOf(target);
     const { shown, tags } = this.#shown(collection, id);

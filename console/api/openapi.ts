@@ -4,17 +4,17 @@ import { isObject } from "./json.ts";
 import { resolveSchema, schemaAt } from "./schema.ts";
 import type { Definition, Reference, Schema } from "./types.ts";
 
-interface Content {
+interface BodyContent {
   readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>;
 }
 
-interface Operation {
+interface PathOperation {
   readonly parameters?: readonly { readonly name?: string; readonly $ref?: string }[];
-  readonly requestBody?: Content;
-  readonly responses?: Readonly<Record<string, Content>>;
+  readonly requestBody?: BodyContent;
+  readonly responses?: Readonly<Record<string, BodyContent>>;
 }
 
-type Path = Partial<Record<"get" | "post" | "put", Operation>>;
+type Path = Partial<Record<"get" | "post" | "put", PathOperation>>;
 
 interface Tag {
   readonly name: string;
@@ -86,7 +86,7 @@ function schemaIn(document: OpenApi, name: string): Schema | undefined {
   return { ...whole, components: { schemas: componentsOf(whole, root) } };
 }
 
-const jsonIn = (part: Content | undefined): Schema | undefined =>
+const jsonIn = (part: BodyContent | undefined): Schema | undefined =>
   part?.content?.["application/json"]?.schema;
 
 /** The schemas that a schema refers to, also through others, so that its references lead somewhere. */

@@ -88,7 +88,7 @@ export interface List<Item> {
   readonly data: readonly Item[];
 }
 
-export interface Page<Item> extends List<Item> {
+export interface AdminPage<Item> extends List<Item> {
   readonly total: number;
   readonly pages: number;
 }

@@ -15,12 +15,12 @@ export interface FileRequest extends ApiRequest {
 }
 
 /** Gets the number of bytes that were sent. */
-type Progress = (sent: number) => void;
+type ReportSent = (sent: number) => void;
 
 /** Throws a `Problem` when the server does not accept the file. */
 export const uploadFile = (
   request: FileRequest,
-  onProgress: Progress,
+  onProgress: ReportSent,
   signal: AbortSignal,
 ): Promise<void> =>
   request.body.size <= smallBytes
@@ -30,7 +30,7 @@ export const uploadFile = (
 /** After a loss nobody knows whether it has arrived, so it is not sent again by itself. */
 async function uploadAtOnce(
   request: FileRequest,
-  onProgress: Progress,
+  onProgress: ReportSent,
   signal: AbortSignal,
 ): Promise<void> {
   const secret = token.peek();
@@ -59,7 +59,7 @@ async function overcome(
 /** Resumable Uploads for HTTP: the request itself without a byte, then PATCH of what its answer names. */
 async function uploadParts(
   request: FileRequest,
-  onProgress: Progress,
+  onProgress: ReportSent,
   signal: AbortSignal,
 ): Promise<void> {
   const upload = await beginParts(request, signal);
@@ -93,7 +93,7 @@ async function sendPart(
   upload: URL,
   file: Blob,
   offset: number,
-  onProgress: Progress,
+  onProgress: ReportSent,
   signal: AbortSignal,
 ): Promise<number | undefined> {
   const end = Math.min(offset + partBytes, file.size);
@@ -134,7 +134,7 @@ async function findOffset(upload: URL, signal: AbortSignal): Promise<number | un
 function transmit(
   url: URL,
   request: ApiRequest & { readonly body?: Blob },
-  onProgress: Progress,
+  onProgress: ReportSent,
   signal: AbortSignal,
 ): Promise<XMLHttpRequest> {
   return new Promise((resolve, reject) => {

@@ -167,13 +167,13 @@ const namesIn = (text: string): readonly string[] =>
     .map((name) => name.trim())
     .filter((name) => name !== "");
 
-interface ValuesProps {
+interface GrantValuesProps {
   readonly grant: Grant;
   readonly onValues: (values: JsonObject | undefined) => void;
 }
 
 /** The text stays while it is no JSON, and is taken over when it is. */
-function Values({ grant, onValues }: ValuesProps) {
+function Values({ grant, onValues }: GrantValuesProps) {
   const given = isObject(grant.set) ? JSON.stringify(grant.set) : "";
   const [text, setText] = useState(given);
   const parsed = text.trim() === "" ? {} : parseObject(text);

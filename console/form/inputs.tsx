@@ -8,7 +8,7 @@ import type { FieldAttributes } from "../ui/field.tsx";
 import { parseNumber } from "../ui/number-text.ts";
 import { ChoiceInput } from "./choice.tsx";
 import { type FieldProps, Form, type FormContext } from "./context.ts";
-import type { Kind } from "./schema.ts";
+import type { InputKind } from "./schema.ts";
 import { fromLocalInput, isDate, parseJson, summaryOf, toLocalInput } from "./values.ts";
 
 export interface InputProps extends FieldProps {
@@ -18,7 +18,7 @@ export interface InputProps extends FieldProps {
 
 type Input = (props: InputProps) => JSX.Element;
 
-export function inputFor(kind: Kind, schema: Schema): Input {
+export function inputFor(kind: InputKind, schema: Schema): Input {
   return schema.writeOnly && kind !== "json" ? SecretInput : (inputs[kind] ?? TextInput);
 }
 
@@ -198,7 +198,7 @@ function setTextError(
   );
 }
 
-const inputs: Partial<Readonly<Record<Kind, Input>>> = {
+const inputs: Partial<Readonly<Record<InputKind, Input>>> = {
   "long-text": LongTextInput,
   date: DateInput,
   "date-time": DateTimeInput,

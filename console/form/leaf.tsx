@@ -8,11 +8,11 @@ import { Menu } from "../ui/menu.tsx";
 import { numberHint } from "../ui/number-text.ts";
 import { type FieldProps, Form, useLockText } from "./context.ts";
 import { type InputProps, inputFor } from "./inputs.tsx";
-import { allowsNull, type Kind, limitsOf, plainError } from "./schema.ts";
+import { allowsNull, type InputKind, limitsOf, plainError } from "./schema.ts";
 import { summaryOf } from "./values.ts";
 
 interface LeafProps extends FieldProps {
-  readonly kind: Kind;
+  readonly kind: InputKind;
 }
 
 export function Leaf({ kind, ...props }: LeafProps) {

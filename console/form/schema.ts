@@ -3,7 +3,7 @@
 import { isObject, type Json, memberOf } from "../api/json.ts";
 import type { Schema, StoredFile } from "../api/types.ts";
 
-export type Kind =
+export type InputKind =
   | "text"
   | "long-text"
   | "email"
@@ -48,7 +48,7 @@ export function isFileSchema(schema: Schema): boolean {
   return isKnown && names.every((name) => fileMembers.has(name));
 }
 
-export function kindOf(schema: Schema, value: Json | undefined): Kind {
+export function kindOf(schema: Schema, value: Json | undefined): InputKind {
   if (isFile(value) || (Array.isArray(value) && value.length > 0 && value.every(isFile)))
     return "file";
   const isBlank =
@@ -59,16 +59,16 @@ export function kindOf(schema: Schema, value: Json | undefined): Kind {
   return value === undefined || value === null || fits(kind, value) ? kind : "json";
 }
 
-function kindByType(schema: Schema, value: Json | undefined): Kind {
+function kindByType(schema: Schema, value: Json | undefined): InputKind {
   const types = typesOf(schema).filter((type) => type !== "null");
   if (schema.oneOf !== undefined || schema.anyOf !== undefined || types.length > 1) return "json";
   const type = types[0] ?? (schema.properties ? "object" : schema.items ? "array" : undefined);
   if (type === undefined)
     return value === undefined || value === null ? "json" : kindByValue(value);
-  return type === "string" ? textKind(schema, value) : (type as Kind);
+  return type === "string" ? textKind(schema, value) : (type as InputKind);
 }
 
-function textKind({ format, maxLength = 0 }: Schema, value: Json | undefined): Kind {
+function textKind({ format, maxLength = 0 }: Schema, value: Json | undefined): InputKind {
   if (format === "date" || format === "date-time" || format === "email" || format === "uri")
     return format;
   return maxLength > longTextLength || isLong(value) ? "long-text" : "text";
@@ -77,14 +77,14 @@ function textKind({ format, maxLength = 0 }: Schema, value: Json | undefined): K
 const isLong = (value: Json | undefined): boolean =>
   typeof value === "string" && (value.includes("\n") || value.length > 80);
 
-function kindByValue(value: Json): Kind {
+function kindByValue(value: Json): InputKind {
   if (typeof value === "string") return isLong(value) ? "long-text" : "text";
   if (Array.isArray(value)) return "array";
   return isObject(value) ? "object" : (typeof value as "number" | "boolean");
 }
 
 /** A number that someone is typing is a text for a while. */
-const fitting: Readonly<Record<Kind, (value: Json) => boolean>> = {
+const fitting: Readonly<Record<InputKind, (value: Json) => boolean>> = {
   text: (value) => typeof value === "string",
   "long-text": (value) => typeof value === "string",
   email: (value) => typeof value === "string",
@@ -100,13 +100,18 @@ const fitting: Readonly<Record<Kind, (value: Json) => boolean>> = {
   file: isFile,
   json: () => true,
 };
-const fits = (kind: Kind, value: Json): boolean => fitting[kind](value);
+const fits = (kind: InputKind, value: Json): boolean => fitting[kind](value);
 
 /** What a new element or object begins with. */
 export function emptyValue(schema: Schema): Json {
   if (schema.default !== undefined) return schema.default;
   if (schema.enum?.[0] !== undefined) return schema.enum[0];
-  const empty: Partial<Record<Kind, Json>> = { object: {}, array: [], boolean: false, json: null };
+  const empty: Partial<Record<InputKind, Json>> = {
+    object: {},
+    array: [],
+    boolean: false,
+    json: null,
+  };
   const isNumber = ["number", "integer"].includes(kindOf(schema, undefined));
   return empty[kindOf(schema, undefined)] ?? (isNumber ? 0 : "");
 }

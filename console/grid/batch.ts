@@ -147,7 +147,7 @@ async function runBatch(
   return failures;
 }
 
-interface Rejection {
+interface RowRejection {
   readonly target: Target;
   readonly detail: string;
   readonly isGone: boolean;
@@ -158,7 +158,7 @@ async function sendBatch(
   targets: readonly Target[],
   { operation }: Change,
   signal: AbortSignal,
-): Promise<Rejection | Results> {
+): Promise<RowRejection | Results> {
   const request = {
     method: "POST",
     path: "/-/batch",
@@ -177,7 +177,7 @@ async function sendBatch(
   }
 }
 
-function rejectionIn(problem: Problem, targets: readonly Target[]): Rejection | undefined {
+function rejectionIn(problem: Problem, targets: readonly Target[]): RowRejection | undefined {
   const [{ pointer = "", detail } = { detail: "" }] = problem.errors;
   const [, index] = /^\/operations\/(\d+)/.exec(pointer) ?? [];
   const target = index === undefined ? undefined : targets[Number(index)];

@@ -24,7 +24,7 @@ export interface WayBack {
   readonly operation: JsonObject;
 }
 
-interface FieldChange {
+interface UndoneChange {
   readonly collection: string;
   readonly field?: string;
 }
@@ -34,7 +34,7 @@ type Former = ReadonlyMap<string, Json | undefined>;
 /** By id. Empty where the change cannot be undone. */
 export async function formerValues(
   targets: readonly { readonly id: string }[],
-  { collection, field }: FieldChange,
+  { collection, field }: UndoneChange,
 ): Promise<Former> {
   if (field === undefined) return new Map();
   const params = new URLSearchParams({
@@ -50,7 +50,7 @@ export async function formerValues(
 export const waysBack = (
   results: Results["results"],
   former: Former,
-  { collection, field = "" }: FieldChange,
+  { collection, field = "" }: UndoneChange,
 ): readonly WayBack[] =>
   results.flatMap(({ etag, body }) => {
     if (etag === undefined || body === undefined || !former.has(body.id)) return [];

@@ -8,7 +8,7 @@ import { titleFields } from "../state/title.ts";
 import { escapeName, valueAt } from "./paths.ts";
 import { type NumberForm, numberFormOf } from "./texts.ts";
 
-export type Kind =
+export type ColumnKind =
   | "text"
   | "number"
   | "boolean"
@@ -23,7 +23,7 @@ export interface Column {
   /** As the API names it, such as `address.city`. */
   readonly path: string;
   readonly label: string;
-  readonly kind: Kind;
+  readonly kind: ColumnKind;
   /** The values of an enumeration. */
   readonly options: readonly Json[];
   /** Whether the schema asks for it. */
@@ -124,7 +124,7 @@ function firstColumns(all: readonly Column[], isNarrow: boolean): readonly Colum
   return [...own, ...last];
 }
 
-const ranks: Partial<Record<Kind, number>> = { number: 0, time: 1, date: 1, choice: 2 };
+const ranks: Partial<Record<ColumnKind, number>> = { number: 0, time: 1, date: 1, choice: 2 };
 
 const rankOf = ({ kind, isAlike }: Column): number => (isAlike ? 9 : (ranks[kind] ?? 3));
 
@@ -165,13 +165,13 @@ function foundColumn(definition: Definition, name: string, rows: readonly Row[])
 const referenceAt = ({ references = {} }: Definition, path: string): string | undefined =>
   Object.hasOwn(references, path) ? references[path]?.collection : undefined;
 
-const lockOf = (kind: Kind): string | undefined =>
+const lockOf = (kind: ColumnKind): string | undefined =>
   kind === "object" || kind === "array"
     ? "Lists and objects are edited in the panel: press Enter."
     : undefined;
 
 /** Looks past `null` in a list of types. */
-export function kindOf(schema: Schema): Kind {
+export function kindOf(schema: Schema): ColumnKind {
   if (schema.enum !== undefined) return "choice";
   const types = [schema.type ?? []].flat().filter((type) => type !== "null");
   const [type] = types;
@@ -181,19 +181,19 @@ export function kindOf(schema: Schema): Kind {
   return type === "boolean" || type === "array" || type === "object" ? type : "any";
 }
 
-const textKindOf = (format: string | undefined): Kind =>
+const textKindOf = (format: string | undefined): ColumnKind =>
   format === "date" ? "date" : format === "date-time" ? "time" : "text";
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 
-export function kindOfValue(value: Json): Kind {
+export function kindOfValue(value: Json): ColumnKind {
   if (Array.isArray(value)) return "array";
   if (isObject(value)) return "object";
   if (typeof value === "string") return textKindOfValue(value);
   return typeof value === "number" ? "number" : typeof value === "boolean" ? "boolean" : "any";
 }
 
-const textKindOfValue = (text: string): Kind =>
+const textKindOfValue = (text: string): ColumnKind =>
   /^\d{4}-\d\d-\d\d$/.test(text) ? "date" : timePattern.test(text) ? "time" : "text";
 
 export const isFile = (value: unknown): value is StoredFile =>

@@ -2,7 +2,7 @@
 
 import type { Json } from "../api/json.ts";
 import { parseNumber } from "../ui/number-text.ts";
-import { type Column, type Kind, kindOfValue, type Row } from "./columns.ts";
+import { type Column, type ColumnKind, kindOfValue, type Row } from "./columns.ts";
 import { valueAt } from "./paths.ts";
 
 const longestText = 500;
@@ -19,14 +19,14 @@ export function lockOf(row: Row, column: Column): string | undefined {
 }
 
 /** The kind of input: that of the column, or of the value where the column has many kinds. */
-export function inputKind(column: Column, value: Json | undefined): Kind {
+export function inputKind(column: Column, value: Json | undefined): ColumnKind {
   if (column.kind !== "any") return fitsInput(column.kind, value) ? column.kind : "text";
   const kind = value === undefined || value === null ? "text" : kindOfValue(value);
   return kind === "array" || kind === "object" ? "text" : kind;
 }
 
 /** An input for times would show nothing for a text that is none. */
-const fitsInput = (kind: Kind, value: Json | undefined): boolean =>
+const fitsInput = (kind: ColumnKind, value: Json | undefined): boolean =>
   value === undefined ||
   value === null ||
   (kind === "time"
@@ -34,7 +34,7 @@ const fitsInput = (kind: Kind, value: Json | undefined): boolean =>
     : kind !== "date" || /^\d{4}-\d\d-\d\d$/.test(String(value)));
 
 /** What the input shows at first. */
-export function inputText(kind: Kind, value: Json | undefined): string {
+export function inputText(kind: ColumnKind, value: Json | undefined): string {
   if (value === undefined || value === null) return "";
   if (kind === "choice" || kind === "boolean") return JSON.stringify(value);
   return kind === "time" ? localInput(String(value)) : String(value);
@@ -60,7 +60,11 @@ export function numberIn(text: string): number | undefined {
 }
 
 /** Returns null for "no value", which removes the field, and undefined for a text that is no value. */
-export function readInput(kind: Kind, text: string, former: Json | undefined): Json | undefined {
+export function readInput(
+  kind: ColumnKind,
+  text: string,
+  former: Json | undefined,
+): Json | undefined {
   if (text === "") return kind === "text" && typeof former === "string" ? "" : null;
   if (kind === "number") return numberIn(text);
   if (kind === "choice" || kind === "boolean") return JSON.parse(text) as Json;

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 import { numberHint } from "../ui/number-text.ts";
-import type { Kind } from "./columns.ts";
+import type { ColumnKind } from "./columns.ts";
 import { localInput, numberIn, timeIn } from "./edit.ts";
 import { type FilterField, type Operator, operatorLabel, operatorsFor } from "./operators.ts";
 import { ValueInput } from "./value-input.tsx";
@@ -114,13 +114,13 @@ const firstOperator = (fields: readonly FilterField[], path: string): Operator =
 const takesText: readonly Operator[] = ["in", "like", "startsWith", "contains", "icontains", "ieq"];
 
 /** A condition on texts takes a text, whatever the kind of the field. */
-const valueKind = (kind: Kind, operator: Operator): Kind =>
+const valueKind = (kind: ColumnKind, operator: Operator): ColumnKind =>
   operator === "exists" ? "boolean" : takesText.includes(operator) ? "text" : kind;
 
-const isNumber = (value: string, operator: Operator, kind: Kind): boolean =>
+const isNumber = (value: string, operator: Operator, kind: ColumnKind): boolean =>
   valueKind(kind, operator) === "number" && value !== "";
 
-function finalValue(value: string, operator: Operator, kind: Kind): string {
+function finalValue(value: string, operator: Operator, kind: ColumnKind): string {
   if (operator === "exists") return value === "false" ? "false" : "true";
   if (isNumber(value, operator, kind)) return String(numberIn(value));
   const isTime = valueKind(kind, operator) === "time" && !value.endsWith("Z") && value !== "";
@@ -128,7 +128,7 @@ function finalValue(value: string, operator: Operator, kind: Kind): string {
 }
 
 interface FilterValueProps {
-  readonly kind: Kind;
+  readonly kind: ColumnKind;
   readonly operator: Operator;
   readonly value: string;
   readonly errors: readonly string[];

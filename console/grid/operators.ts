@@ -2,7 +2,7 @@
 
 import { resolveSchema } from "../api/schema.ts";
 import type { Definition, Schema } from "../api/types.ts";
-import { type Column, declaredIn, type Kind, kindOf } from "./columns.ts";
+import { type Column, type ColumnKind, declaredIn, kindOf } from "./columns.ts";
 import { escapeName } from "./paths.ts";
 
 const labels = {
@@ -32,13 +32,13 @@ const timeLabels: Partial<Record<Operator, string>> = {
   lte: "is until",
 };
 
-export const operatorLabel = (operator: Operator, kind: Kind): string =>
+export const operatorLabel = (operator: Operator, kind: ColumnKind): string =>
   ((kind === "date" || kind === "time") && timeLabels[operator]) || labels[operator];
 
 const all = Object.keys(labels) as Operator[];
 const ordered: readonly Operator[] = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "exists"];
 
-export function operatorsFor(kind: Kind): readonly Operator[] {
+export function operatorsFor(kind: ColumnKind): readonly Operator[] {
   if (kind === "text" || kind === "any") return all;
   if (kind === "boolean") return ["eq", "ne", "exists"];
   return kind === "choice" ? ["eq", "ne", "in", "exists", "icontains", "startsWith"] : ordered;
@@ -48,7 +48,7 @@ export function operatorsFor(kind: Kind): readonly Operator[] {
 export interface FilterField {
   readonly path: string;
   readonly label: string;
-  readonly kind: Kind;
+  readonly kind: ColumnKind;
   readonly options: Column["options"];
 }
 

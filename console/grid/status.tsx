@@ -1,6 +1,7 @@
 // The line below the grid: how many there are, what the query cost, and a running export.
 
 import { get } from "../api/client.ts";
+import type { List, SlowQuery } from "../api/server-types.ts";
 import { isAdmin } from "../state/collections.ts";
 import { useLoad } from "../state/load.ts";
 import { linkTo } from "../state/router.ts";
@@ -44,12 +45,6 @@ function countLine({ totalAtLeast }: Summary, { total, whole, isFiltered }: Stat
   return isPart ? `${formatNumber(total)} of ${countText(whole)}` : countText(total);
 }
 
-interface SlowQuery {
-  readonly collection: string;
-  readonly lastAt: string;
-  readonly missingIndexes: readonly (string | readonly string[])[];
-}
-
 function ScanHint({
   collection,
   scan,
@@ -68,9 +63,7 @@ function ScanHint({
 
 /** The newest slow query of the collection is the one that was just sent. */
 function IndexHint({ collection }: { collection: string }) {
-  const { value } = useLoad("/-/queries", (signal) =>
-    get<{ readonly data: readonly SlowQuery[] }>("/-/queries", signal),
-  );
+  const { value } = useLoad("/-/queries", (signal) => get<List<SlowQuery>>("/-/queries", signal));
   const own = (value?.data ?? []).filter((query) => query.collection === collection);
   const newest = own.toSorted((one, other) => other.lastAt.localeCompare(one.lastAt))[0];
   const index = newest?.missingIndexes[0];

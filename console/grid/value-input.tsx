@@ -1,10 +1,10 @@
 // An input for one value of a kind.
 
 import type { Json } from "../api/json.ts";
-import type { Kind } from "./columns.ts";
+import type { ColumnKind } from "./columns.ts";
 
 interface ValueInputProps {
-  readonly kind: Kind;
+  readonly kind: ColumnKind;
   readonly options: readonly Json[];
   readonly text: string;
   readonly onText: (text: string) => void;
@@ -14,12 +14,14 @@ interface ValueInputProps {
   readonly isClearable?: boolean;
 }
 
-const types: Partial<Record<Kind, string>> = {
+const types: Partial<Record<ColumnKind, string>> = {
   date: "date",
   time: "datetime-local",
 };
 
-const typeOf = (kind: Kind): Readonly<Record<string, unknown>> => ({ type: types[kind] ?? "text" });
+const typeOf = (kind: ColumnKind): Readonly<Record<string, unknown>> => ({
+  type: types[kind] ?? "text",
+});
 
 export function ValueInput({
   kind,

@@ -2,10 +2,10 @@
 
 import { formatNumber } from "../ui/format.ts";
 import { ScrollBox } from "../ui/scroll-box.tsx";
-import { maxRejections, type Progress, type Rejection } from "./send.ts";
+import { type ImportProgress, maxRejections, type Rejection } from "./send.ts";
 
 interface ReportProps {
-  readonly progress: Progress;
+  readonly progress: ImportProgress;
   readonly isDryRun: boolean;
   readonly isRunning: boolean;
 }

@@ -21,7 +21,7 @@ export interface Rejection {
   readonly errors: readonly ProblemDetail[];
 }
 
-export interface Progress {
+export interface ImportProgress {
   /** From 0 to 1. */
   readonly share: number;
   readonly records: number;
@@ -53,10 +53,10 @@ export const importType = (source: Source): string =>
 export async function importSource(
   source: Source,
   options: ImportOptions,
-  report: (progress: Progress) => void,
+  report: (progress: ImportProgress) => void,
   signal: AbortSignal,
-): Promise<Progress> {
-  let progress: Progress = {
+): Promise<ImportProgress> {
+  let progress: ImportProgress = {
     share: 0,
     records: 0,
     created: 0,
@@ -139,7 +139,7 @@ async function sendPiece(
   options: ImportOptions,
   { body, lines }: Piece,
   signal: AbortSignal,
-): Promise<Omit<Progress, "share">> {
+): Promise<Omit<ImportProgress, "share">> {
   const response = await send(
     {
       method: "POST",
@@ -167,7 +167,7 @@ function rejectionOf(result: ResultLine, lines: ReadonlyMap<number, number>): re
   return [{ line: lines.get(line) ?? line, status, detail, errors }];
 }
 
-function add(one: Progress, other: Omit<Progress, "share">): Progress {
+function add(one: ImportProgress, other: Omit<ImportProgress, "share">): ImportProgress {
   return {
     share: one.share,
     records: one.records + other.records,

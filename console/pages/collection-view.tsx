@@ -12,12 +12,12 @@ import type { Column, Row } from "../grid/columns.ts";
 import { exportList } from "../grid/export.ts";
 import { FilterBar } from "../grid/filter-bar.tsx";
 import { useArrival, useReturn } from "../grid/focus.ts";
-import { gather } from "../grid/gather.ts";
 import { Grid } from "../grid/grid.tsx";
 import { exportRequest, listPath, referencesIn } from "../grid/list.ts";
 import { useLive } from "../grid/live.ts";
 import { filterFields } from "../grid/operators.ts";
 import { patchAt, valueAt, withValueAt } from "../grid/paths.ts";
+import { readMatches } from "../grid/read-matches.ts";
 import { Selection } from "../grid/selection.ts";
 import { StatusLine } from "../grid/status.tsx";
 import { copyLink, type ExportFormat, exportFormats, Toolbar } from "../grid/toolbar.tsx";
@@ -289,5 +289,5 @@ async function targetsOf(
 ): Promise<readonly Target[] | undefined> {
   const others = except.peek();
   if (others === undefined) return currentRows(list, rows);
-  return gather(name, list.view, others, list.state.cache.total);
+  return readMatches(name, list.view, others, list.state.cache.total);
 }

@@ -17,13 +17,13 @@ import { CollectionView } from "./collection-view.tsx";
 const noDefinition: Definition = {};
 const sampleSize = 20;
 
-interface Sample {
+interface SampledRows {
   readonly rows: readonly Row[];
   readonly rights: Rights;
 }
 
 /** Some resources tell which columns there are. The server tells what the caller may do. */
-async function loadSample(name: string, signal: AbortSignal): Promise<Sample> {
+async function loadSample(name: string, signal: AbortSignal): Promise<SampledRows> {
   const path = `/${encodeURIComponent(name)}?limit=${sampleSize}&total=none`;
   const [{ data }, rights] = await Promise.all([
     get<Page<Row>>(path, signal),

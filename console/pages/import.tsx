@@ -9,10 +9,10 @@ import { MappingTable } from "../import/mapping-table.tsx";
 import { Report } from "../import/report.tsx";
 import {
   type ImportOptions,
+  type ImportProgress,
   importPath,
   importSource,
   importType,
-  type Progress,
 } from "../import/send.ts";
 import { findCollection, loadCollections } from "../state/collections.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
@@ -68,7 +68,7 @@ function ImportSource({ collection, source, onReset }: ImportSourceProps) {
   const [mapping, setMapping] = useState<Mapping>(() => suggestMapping(source.columns, fields));
   const [key, setKey] = useState<string>();
   const [step, setStep] = useState<Step>("ready");
-  const [progress, setProgress] = useState<Progress>();
+  const [progress, setProgress] = useState<ImportProgress>();
   const [problem, setProblem] = useState<Problem>();
   const abort = useRef<AbortController>(undefined);
   const options = (isDryRun: boolean): ImportOptions => ({ collection, mapping, key, isDryRun });

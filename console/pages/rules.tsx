@@ -25,7 +25,7 @@ interface Condition {
   readonly holds: boolean;
 }
 
-interface Grant {
+interface ExplainedGrant {
   readonly name: string;
   readonly to: boolean;
   readonly missing?: readonly string[];
@@ -44,7 +44,7 @@ interface Report {
   readonly scopes: readonly string[];
   readonly roles: readonly string[];
   readonly boundary?: readonly Condition[];
-  readonly grants: readonly Grant[];
+  readonly grants: readonly ExplainedGrant[];
 }
 
 export function Rules() {
@@ -223,7 +223,7 @@ const GrantCard = ({ title, holds, children }: GrantCardProps) => (
   </article>
 );
 
-const GrantReport = ({ grant }: { grant: Grant }) => (
+const GrantReport = ({ grant }: { grant: ExplainedGrant }) => (
   <GrantCard title={grant.name} holds={grant.allows}>
     {!grant.to && <p>It is not for this caller.</p>}
     {grant.missing && <p>The caller has no {grant.missing.join(", ")}.</p>}

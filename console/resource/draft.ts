@@ -49,17 +49,18 @@ export interface Draft {
   readonly restore: () => Promise<void>;
 }
 
-interface State {
+interface DraftState {
   readonly resource: Resource | undefined;
   readonly base: Tagged<JsonObject>;
   readonly value: JsonObject;
 }
 
-const empty: State = { resource: undefined, base: { body: {}, etag: "" }, value: {} };
+const empty: DraftState = { resource: undefined, base: { body: {}, etag: "" }, value: {} };
 
-const isChanged = ({ base, value }: State): boolean => changedNames(base.body, value).length > 0;
+const isChanged = ({ base, value }: DraftState): boolean =>
+  changedNames(base.body, value).length > 0;
 
-const stateOf = ({ body, etag }: Tagged<Resource>): State => {
+const stateOf = ({ body, etag }: Tagged<Resource>): DraftState => {
   const fields = fieldsOf(body);
   return { resource: body, base: { body: fields, etag }, value: fields };
 };
@@ -69,7 +70,7 @@ export function useDraft(collection: string, id: string | undefined): Draft {
   const loaded = useLoad<Tagged<Resource>>(path ?? "", (signal) =>
     path === undefined ? new Promise(() => {}) : getTagged(path, signal),
   );
-  const [state, setState] = useState<State>(empty);
+  const [state, setState] = useState<DraftState>(empty);
   const [rejected, setRejected] = useState<Rejected>();
   const problem = useMemo(() => openProblem(rejected, state.value), [rejected, state.value]);
   const setProblem = (next: Problem | undefined): void =>

@@ -12,7 +12,7 @@ export interface Loaded<Value> {
   readonly reload: () => void;
 }
 
-interface State<Value> {
+interface LoadState<Value> {
   readonly key: string;
   readonly value?: Value;
   readonly problem?: Problem;
@@ -24,7 +24,7 @@ export function useLoad<Value>(
   key: string,
   load: (signal: AbortSignal) => Promise<Value>,
 ): Loaded<Value> {
-  const [state, setState] = useState<State<Value>>({ key, isLoading: true });
+  const [state, setState] = useState<LoadState<Value>>({ key, isLoading: true });
   const [round, setRound] = useState(0);
   const latest = useRef(load);
   latest.current = load;

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 
-interface FieldProps {
+interface LabelledProps {
   readonly label: string;
   readonly help?: ComponentChildren;
   readonly errors?: readonly string[];
@@ -19,7 +19,7 @@ export interface FieldAttributes {
   readonly "aria-required": boolean;
 }
 
-export function Field({ label, help, errors = [], isRequired = false, children }: FieldProps) {
+export function Field({ label, help, errors = [], isRequired = false, children }: LabelledProps) {
   const id = useId();
   const isInvalid = errors.length > 0;
   const describedBy = [help && `${id}-help`, isInvalid && `${id}-errors`].filter(Boolean).join(" ");

@@ -2,7 +2,12 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { byTag, detailOf, type OpenApi, operationsOf } from "../../console/pages/docs/document.ts";
+import {
+  byTag,
+  detailOf,
+  type OpenApiDocument,
+  operationsOf,
+} from "../../console/pages/docs/document.ts";
 import { missingIn, requestOf } from "../../console/pages/docs/request.ts";
 import { exampleOf, typeText } from "../../console/pages/docs/schema.ts";
 import { itLong } from "../short-run.ts";
@@ -27,7 +32,7 @@ describe("an OpenAPI document in the console", () => {
       list: { type: "array", items: { $ref: "#/components/schemas/Node" } },
     },
   };
-  const document: OpenApi = {
+  const document: OpenApiDocument = {
     paths: {
       "/nodes/{id}": {
         parameters: [{ name: "id", in: "path", required: true, schema: { type: "string" } }],
@@ -112,7 +117,7 @@ describe("the API page", { skip }, () => {
     await page.getByRole("heading", { name: /Create/, level: 1 }).waitFor();
     await page.getByLabel("Body", { exact: true }).fill(JSON.stringify({ name: hostile }));
     await page.getByRole("button", { name: "Send POST" }).click();
-    const answer = page.getByRole("region", { name: "Answer" });
+    const answer = page.getByRole("region", { name: "Response" });
     await answer.getByText("201").waitFor();
     await answer.getByText(JSON.stringify(hostile)).waitFor();
     await answer.getByText("Header fields").click();
@@ -137,7 +142,7 @@ describe("the API page", { skip }, () => {
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Send GET" }).focus();
     await page.keyboard.press("Enter");
-    await page.getByRole("region", { name: "Answer" }).getByText('"ready"').waitFor();
+    await page.getByRole("region", { name: "Response" }).getByText('"ready"').waitFor();
     await expectAccessible(page);
     await expectNoSidewaysScroll(page);
     await page.setViewportSize(desktop.viewport);

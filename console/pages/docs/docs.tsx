@@ -13,7 +13,7 @@ import {
   byTag,
   type Content,
   detailOf,
-  type OpenApi,
+  type OpenApiDocument,
   type Operation,
   type OperationDetail,
   operationsOf,
@@ -25,7 +25,7 @@ import { TryIt } from "./try-it.tsx";
 const foundAtMost = 60;
 
 export function Docs() {
-  const loaded = useLoad("openapi", (signal) => get<OpenApi>("/-/openapi.json", signal));
+  const loaded = useLoad("openapi", (signal) => get<OpenApiDocument>("/-/openapi.json", signal));
   return (
     <Shown loaded={loaded} what="the API">
       {(document) => <Api document={document} />}
@@ -33,7 +33,7 @@ export function Docs() {
   );
 }
 
-function Api({ document }: { document: OpenApi }) {
+function Api({ document }: { document: OpenApiDocument }) {
   const all = useMemo(() => operationsOf(document), [document]);
   const open = paramOf("op");
   const operation = all.find(({ id }) => id === open);
@@ -55,7 +55,7 @@ function Api({ document }: { document: OpenApi }) {
   );
 }
 
-function Start({ document, count }: { document: OpenApi; count: number }) {
+function Start({ document, count }: { document: OpenApiDocument; count: number }) {
   useCurrentRequest({ method: "GET", path: "/-/openapi.json" });
   const { description = "" } = document.info as { readonly description?: string };
   return (
@@ -181,7 +181,7 @@ function addressOf(id: string): string {
 }
 
 interface OperationViewProps {
-  readonly document: OpenApi;
+  readonly document: OpenApiDocument;
   readonly operation: OperationDetail;
 }
 
@@ -219,7 +219,7 @@ const OperationView = ({ document, operation }: OperationViewProps) => (
   </section>
 );
 
-function ContentView({ document, content }: { document: OpenApi; content: Content }) {
+function ContentView({ document, content }: { document: OpenApiDocument; content: Content }) {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>

@@ -3,7 +3,7 @@
 import { isObject, type Json, type JsonObject } from "../../api/json.ts";
 import type { Schema } from "../../api/types.ts";
 
-export interface OpenApi extends JsonObject {
+export interface OpenApiDocument extends JsonObject {
   readonly paths: Readonly<Record<string, JsonObject>>;
 }
 
@@ -29,7 +29,7 @@ export interface Content {
   readonly schema: Schema;
 }
 
-export interface Answer {
+export interface DocumentedResponse {
   readonly status: string;
   readonly description: string;
   readonly content: readonly Content[];
@@ -40,12 +40,12 @@ export interface OperationDetail extends Operation {
   readonly scopes: readonly string[];
   readonly parameters: readonly Parameter[];
   readonly body: readonly Content[];
-  readonly answers: readonly Answer[];
+  readonly answers: readonly DocumentedResponse[];
 }
 
 const methods = ["get", "post", "put", "patch", "delete"];
 
-export function operationsOf({ paths }: OpenApi): readonly Operation[] {
+export function operationsOf({ paths }: OpenApiDocument): readonly Operation[] {
   return Object.entries(paths).flatMap(([path, item]) =>
     methods.filter((method) => isObject(item[method])).map((method) => headOf(path, method, item)),
   );
@@ -65,7 +65,7 @@ function headOf(path: string, method: string, item: JsonObject): Operation {
 export const byTag = (operations: readonly Operation[]): ReadonlyMap<string, Operation[]> =>
   Map.groupBy(operations, ({ tag }) => tag);
 
-export function detailOf(document: OpenApi, head: Operation): OperationDetail {
+export function detailOf(document: OpenApiDocument, head: Operation): OperationDetail {
   const item = document.paths[head.path] ?? {};
   const operation = objectOf(item[head.method.toLowerCase()]);
   const parameters = [...listOf(item.parameters), ...listOf(operation.parameters)];
@@ -89,7 +89,7 @@ const parameterOf = (parameter: JsonObject): Parameter => ({
   schema: objectOf(parameter.schema) as Schema,
 });
 
-const answerOf = (status: string, answer: JsonObject): Answer => ({
+const answerOf = (status: string, answer: JsonObject): DocumentedResponse => ({
   status,
   description: textOf(answer.description),
   content: contentOf(answer),

@@ -8,13 +8,13 @@ import { Button } from "../../ui/button.tsx";
 import { copyText } from "../../ui/clipboard.ts";
 import { Field } from "../../ui/field.tsx";
 import { formatBytes } from "../../ui/format.ts";
-import type { OpenApi, OperationDetail, Parameter } from "./document.ts";
+import type { OpenApiDocument, OperationDetail, Parameter } from "./document.ts";
 import { Prose } from "./prose.tsx";
 import { type Filled, keyOf, missingIn, requestOf } from "./request.ts";
 import { exampleOf, typeText } from "./schema.ts";
 
 interface TryItProps {
-  readonly document: OpenApi;
+  readonly document: OpenApiDocument;
   readonly operation: OperationDetail;
 }
 
@@ -83,7 +83,7 @@ export function TryIt(props: TryItProps) {
         </span>
       </p>
       <p role="status" class="hidden-text">
-        {answer && (answer instanceof Error ? "No answer" : `Answer ${answer.status}`)}
+        {answer && (answer instanceof Error ? "No response" : `Response ${answer.status}`)}
       </p>
       {answer && <AnswerView answer={answer} />}
     </form>
@@ -183,7 +183,7 @@ function AnswerView({ answer }: { answer: RawAnswer | Error }) {
   const { status, statusText, headers, text, bytes, milliseconds } = answer;
   const body = text === null ? "" : pretty(text);
   return (
-    <section class="answer" aria-label="Answer">
+    <section class="answer" aria-label="Response">
       <p class="tool-row">
         <strong class={status < 400 ? "light good" : "light bad"}>
           {status} {statusText}

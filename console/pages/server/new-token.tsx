@@ -14,7 +14,7 @@ import { Field } from "../../ui/field.tsx";
 import { ScopePicker } from "./scope-picker.tsx";
 import { scopesOf, type Ticks } from "./scopes.ts";
 
-interface Draft {
+interface TokenDraft {
   readonly name: string;
   readonly subject: string;
   readonly ticks: Ticks;
@@ -24,7 +24,7 @@ interface Draft {
   readonly date: string;
 }
 
-const empty: Draft = {
+const empty: TokenDraft = {
   ...{ name: "", subject: "", ticks: new Set(), roles: [], expiry: "90", date: "" },
 };
 
@@ -39,14 +39,14 @@ const expiries = [
 
 const dayMs = 86_400_000;
 
-function expiryOf({ expiry, date }: Draft): string | null {
+function expiryOf({ expiry, date }: TokenDraft): string | null {
   if (expiry === "never") return null;
   if (expiry !== "date") return new Date(Date.now() + Number(expiry) * dayMs).toISOString();
   const time = Date.parse(date);
   return Number.isNaN(time) ? date : new Date(time).toISOString();
 }
 
-function requestOf(draft: Draft): ApiRequest {
+function requestOf(draft: TokenDraft): ApiRequest {
   const { name, subject, ticks, roles } = draft;
   const body: JsonObject = {
     ...{ name, scopes: scopesOf(ticks), roles, expiresAt: expiryOf(draft) },
@@ -100,18 +100,18 @@ const Secret = ({ secret, onClose }: { secret: string; onClose: () => void }) =>
   </>
 );
 
-interface TokenFormProps {
+interface NewTokenProps {
   readonly onMade: (token: IssuedToken) => void;
   readonly onClose: () => void;
 }
 
-function TokenForm({ onMade, onClose }: TokenFormProps) {
+function TokenForm({ onMade, onClose }: NewTokenProps) {
   const [draft, setDraft] = useState(empty);
   const [problem, setProblem] = useState<Problem>();
   const [isBusy, setIsBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const choices = useLoad("choices", readChoices).value;
-  const change = (part: Partial<Draft>) => setDraft((former) => ({ ...former, ...part }));
+  const change = (part: Partial<TokenDraft>) => setDraft((former) => ({ ...former, ...part }));
   const errorsAt = (pointer: string) => problem?.at(pointer).map(({ detail }) => detail) ?? [];
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();

@@ -39,7 +39,7 @@ export function Storage() {
   );
 }
 
-interface Bar {
+interface StorageBar {
   readonly name: string;
   readonly size: number;
   readonly note: string;
@@ -54,7 +54,7 @@ const parts = [
   ["restante_backup_last_bytes", "Last backup", "rows and files"],
 ] as const;
 
-const partsOf = (metrics: Metrics): readonly Bar[] =>
+const partsOf = (metrics: Metrics): readonly StorageBar[] =>
   parts.flatMap(([metric, name, note]) => {
     const size = totalOf(metrics, metric);
     return size === undefined ? [] : [{ name, size, note }];
@@ -66,7 +66,7 @@ function FreeSpace({ metrics }: { metrics: Metrics }) {
   return <p>{formatBytes(free)} are free on the disk of the database.</p>;
 }
 
-function Bars({ bars }: { bars: readonly Bar[] }) {
+function Bars({ bars }: { bars: readonly StorageBar[] }) {
   const most = Math.max(...bars.map(({ size }) => size), 1);
   return (
     <ul class="bars">

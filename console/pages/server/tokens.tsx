@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { get, send } from "../../api/client.ts";
-import type { Page, Token } from "../../api/server-types.ts";
+import type { AdminPage, Token } from "../../api/server-types.ts";
 import { useCommands } from "../../state/commands.ts";
 import { useCurrentRequest } from "../../state/current-request.ts";
 import { useLoad } from "../../state/load.ts";
@@ -19,7 +19,7 @@ export function Tokens() {
   const page = Number(paramOf("page") || 1);
   const path = page === 1 ? "/-/tokens" : `/-/tokens?page=${page}`;
   useCurrentRequest({ method: "GET", path });
-  const loaded = useLoad(path, (signal) => get<Page<Token>>(path, signal));
+  const loaded = useLoad(path, (signal) => get<AdminPage<Token>>(path, signal));
   const [revoked, setRevoked] = useState<Token>();
   const isNew = paramOf("new") !== "";
   const open = () => setParam("new", "token");
@@ -59,7 +59,7 @@ const Pages = ({ page, pages, total }: { page: number; pages: number; total: num
       Previous
     </Button>
     <span>
-      Page {page} of {pages}, {total.toLocaleString("en")} tokens
+      AdminPage {page} of {pages}, {total.toLocaleString("en")} tokens
     </span>
     <Button isDisabled={page >= pages} onClick={() => setParam("page", `${page + 1}`)}>
       Next
@@ -67,9 +67,9 @@ const Pages = ({ page, pages, total }: { page: number; pages: number; total: num
   </nav>
 );
 
-type State = "valid" | "expired" | "revoked";
+type TokenState = "valid" | "expired" | "revoked";
 
-function stateOf({ revokedAt, expiresAt }: Token): State {
+function stateOf({ revokedAt, expiresAt }: Token): TokenState {
   if (revokedAt !== null) return "revoked";
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? "expired" : "valid";
 }

@@ -13,7 +13,7 @@ interface CursorPage {
 }
 
 /** Undefined when someone has cancelled it. `total` is for the progress. */
-export async function gather(
+export async function readMatches(
   collection: string,
   view: View,
   except: ReadonlySet<string>,
@@ -25,7 +25,7 @@ export async function gather(
   try {
     for (let cursor: string | null = ""; cursor !== null; ) {
       batchProgress.value = { verb: "Reading", done: found.length, total, cancel };
-      const page: CursorPage = await get(gatherPath(collection, view, cursor), abort.signal);
+      const page: CursorPage = await get(matchesPath(collection, view, cursor), abort.signal);
       for (const target of page.data) if (!except.has(target.id)) found.push(target);
       cursor = page.next;
     }
@@ -39,7 +39,7 @@ export async function gather(
 }
 
 /** In the order of creation, which nobody changes meanwhile. */
-export function gatherPath(collection: string, view: View, cursor: string): string {
+export function matchesPath(collection: string, view: View, cursor: string): string {
   const params = queryParams({ ...view, sort: [{ path: "createdAt", isDescending: false }] });
   params.set("fields", "_etag");
   params.set("limit", String(pageSize));
