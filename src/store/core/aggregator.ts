@@ -2,6 +2,7 @@
 
 import { bucketOf, TimeZone } from "../../lib/time-buckets.ts";
 import {
+  type Aggregate,
   type Aggregation,
   aggregateLimits,
   type Grouping,
@@ -22,7 +23,9 @@ import { itemWork, runEachInTurns } from "./in-turns.ts";
 import { ColumnValues, type RowValues } from "./row-values.ts";
 
 interface Group {
-  readonly values: readonly Keyed[];
+  /** Those of its first resource. */
+  values: readonly Keyed[];
+  seq: number;
   readonly figures: readonly Figure[];
 }
 
@@ -37,6 +40,8 @@ export class Aggregator {
   readonly #distinct: DistinctCount = { count: 0 };
   /** The fields that the values of a resource are needed of. */
   readonly fields: readonly string[];
+  /** Whether it matters which resource was created first. */
+  readonly hasSeqs: boolean;
   readonly #groupKeys: readonly GroupKey[];
   /** The only group when there are no groupings, also when no resource is in it. */
   readonly #whole: Group | undefined;
@@ -46,6 +51,7 @@ export class Aggregator {
     const { groupings, aggregates, timeZone } = aggregation;
     const fields = [...groupings, ...aggregates].map(({ field }) => field);
     this.fields = [...new Set(fields)].filter((field) => field !== "");
+    this.hasSeqs = aggregates.some(isExtreme) || groupings.some(hasSpellings);
     const zone = new TimeZone(timeZone);
     this.#groupKeys = groupings.map((grouping) => new GroupKey(grouping, zone));
     this.#whole = groupings.length === 0 ? this.#newGroup(nameOf([]), []) : undefined;
@@ -60,10 +66,13 @@ export class Aggregator {
   #groupOf(row: RowValues): Group | undefined {
     const values = this.#groupKeys.map((key) => key.of(row));
     const name = nameOf(values);
-    return this.#groups.get(name) ?? this.#newGroup(name, values);
+    const group = this.#groups.get(name);
+    if (group === undefined) return this.#newGroup(name, values, row.seq);
+    if (row.seq < group.seq) Object.assign(group, { values, seq: row.seq });
+    return group;
   }
 
-  /** Adds resources. For each of `fields` a text has their values as JSON, with commas between them. */
+  /** Adds resources. For each of `fields` a text has their values as JSON, with commas between them; one has their seqs. */
   *addColumns(count: number, texts: readonly string[]): Running<void> {
     const columns = new ColumnValues(this.fields, texts);
     const work = itemWork.value * Math.max(1, this.fields.length);
@@ -98,17 +107,23 @@ export class Aggregator {
     };
   }
 
-  #newGroup(name: string, values: readonly Keyed[]): Group | undefined {
+  #newGroup(name: string, values: readonly Keyed[], seq = 0): Group | undefined {
     if (this.#groups.size >= aggregateLimits.maxGroups) {
       if (this.#others.size < maxCountedGroups) this.#others.add(name);
       return undefined;
     }
     const { aggregates } = this.#aggregation;
-    const group = { values, figures: aggregates.map((each) => figureOf(each, this.#distinct)) };
+    const figures = aggregates.map((each) => figureOf(each, this.#distinct));
+    const group = { values, seq, figures };
     this.#groups.set(name, group);
     return group;
   }
 }
+
+const isExtreme = ({ function: name }: Aggregate): boolean => name === "min" || name === "max";
+
+/** Whether values of one group can be shown in several ways. */
+const hasSpellings = ({ kind, unit }: Grouping): boolean => kind === "time" && unit === undefined;
 
 /** How many values of a grouping are kept with their keys, and how long they are. */
 const maxKnown = 10_000;

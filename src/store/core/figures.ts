@@ -103,11 +103,11 @@ class Distinct implements Figure {
   }
 }
 
-/** The smallest or the largest value, in the order of lists. */
+/** The smallest or the largest value, in the order of lists. Among equal ones it is that of the first resource. */
 class Extreme implements Figure {
   readonly #aggregate: Aggregate;
   readonly #sign: 1 | -1;
-  #best: Keyed | undefined;
+  #best: (Keyed & { readonly seq: number }) | undefined;
 
   constructor(aggregate: Aggregate, sign: 1 | -1) {
     this.#aggregate = aggregate;
@@ -118,8 +118,9 @@ class Extreme implements Figure {
     const { field, kind } = this.#aggregate;
     const key = keyOf(kind, row.at(field));
     if (key === minKey) return;
-    if (this.#best && this.#sign * compareKeys(key, this.#best.key) <= 0) return;
-    this.#best = { key, text: textOf(this.#aggregate, row) };
+    const order = this.#best ? this.#sign * compareKeys(key, this.#best.key) : 1;
+    const isBetter = order > 0 || (order === 0 && row.seq < (this.#best?.seq ?? 0));
+    if (isBetter) this.#best = { key, seq: row.seq, text: textOf(this.#aggregate, row) };
   }
 
   result(): Keyed {

@@ -55,6 +55,8 @@ export interface RowTest {
   readonly wanted: readonly Predicate[];
   /** Fields that are read of resources that surely match. Then these are all counted. */
   readonly fields?: readonly string[] | undefined;
+  /** Whether the seqs of these are read, too. */
+  readonly hasSeqs?: boolean | undefined;
   /** How many resources are tested at most. */
   readonly limit: number;
 }
@@ -67,7 +69,7 @@ export interface TestedRows {
   readonly counted: number;
   /** The others that may match, in order. */
   readonly seqs: readonly number[];
-  /** For each field that is read: the JSON values of the counted resources, with commas between them. */
+  /** For each field that is read: the JSON values of the counted resources, with commas between them. Their seqs follow. */
   readonly values: readonly string[];
 }
 

@@ -15,6 +15,8 @@ export interface ScanOptions {
   readonly isVerified: boolean;
   /** Set when SQL reads the values of these fields, so that resources that surely match are not visited. */
   readonly fields?: readonly string[] | undefined;
+  /** Whether it reads their seqs, too. */
+  readonly hasSeqs?: boolean;
 }
 
 export interface ScanStep {
@@ -29,7 +31,7 @@ export interface ScannedRows {
   readonly last: number | undefined;
   /** How many matches were not visited. */
   readonly counted: number;
-  /** The values of the matches that were not visited, by field. */
+  /** The values of the matches that were not visited, by field, and their seqs. */
   readonly values: readonly string[];
 }
 
@@ -80,11 +82,11 @@ export class RowScan {
   #testOf({ wanted, ...step }: ScanStep): Extract<Read, { kind: "test" }> | undefined {
     const { conditions, words } = this.#query;
     const all = [...conditions, ...wanted];
-    const { isVerified, isCounting, maxCounted, fields } = this.#options;
+    const { isVerified, isCounting, maxCounted, fields, hasSeqs } = this.#options;
     if (isVerified || this.#untested > 0 || !canDecide(all)) return undefined;
     if (fields !== undefined) {
       const limit = Math.ceil(this.#rows / Math.max(1, fields.length));
-      return { kind: "test", ...step, conditions, wanted: [], fields, limit };
+      return { kind: "test", ...step, conditions, wanted: [], fields, hasSeqs, limit };
     }
     if (all.length === 0) return undefined;
     // The total is exact up to this many resources, so that no test goes beyond them.

@@ -2,9 +2,11 @@
 
 import { isObject, readTree, type Tree } from "../../lib/json/tree.ts";
 import type { IndexedContent } from "../../model/query/index-plan.ts";
-import type { Resource } from "../../model/resource.ts";
+import type { Candidate } from "../../model/query/query.ts";
 
 export interface RowValues {
+  /** Which resource was created before another; known where `ColumnValues` has seqs. */
+  readonly seq: number;
   at(field: string): unknown;
   /** The number at a field as it was written. */
   literalAt(field: string): string | undefined;
@@ -15,12 +17,14 @@ export interface RowValues {
 const manyDigits = /\d[\d.]{15}/;
 
 export class ResourceValues implements RowValues {
+  readonly seq: number;
   readonly #content: IndexedContent;
   readonly #fields: string;
 
-  constructor({ fields }: Resource, content: IndexedContent) {
+  constructor({ seq, resource }: Candidate, content: IndexedContent) {
+    this.seq = seq;
     this.#content = content;
-    this.#fields = fields;
+    this.#fields = resource.fields;
   }
 
   at(field: string): unknown {
@@ -70,11 +74,17 @@ class Column {
 /** The values of several resources, one of which is the current one. */
 export class ColumnValues implements RowValues {
   readonly #columns: ReadonlyMap<string, Column>;
+  readonly #seqs: Column;
   /** The number of the current resource. */
   row = 0;
 
   constructor(fields: readonly string[], texts: readonly string[]) {
     this.#columns = new Map(fields.map((field, at) => [field, new Column(texts[at] ?? "")]));
+    this.#seqs = new Column(texts[fields.length] ?? "");
+  }
+
+  get seq(): number {
+    return Number(this.#seqs.values[this.row] ?? 0);
   }
 
   at(field: string): unknown {

@@ -52,7 +52,7 @@ class AggregatingChecker extends Checker {
     const content = this.contentOf(candidate);
     for (const predicate of predicates) if (!holds(predicate, content)) return;
     if (this.rankOf(candidate, ranks) === undefined) return;
-    this.#aggregator.add(new ResourceValues(candidate.resource, content));
+    this.#aggregator.add(new ResourceValues(candidate, content));
   }
 }
 
@@ -136,10 +136,11 @@ class AggregateRun {
       seqs.push(...(yield* ask("scan", { kind: "scan", scan, ...order })));
     }
     this.#aggregator.add(noValues, this.#filtered.total);
-    // Among equal values, that of the first resource is shown.
     const { candidates } = yield* readPage(seqs.toSorted((one, other) => one - other));
-    for (const { resource } of candidates)
-      this.#aggregator.add(new ResourceValues(resource, new IndexedContent(resource)), 0);
+    for (const candidate of candidates) {
+      const content = new IndexedContent(candidate.resource);
+      this.#aggregator.add(new ResourceValues(candidate, content), 0);
+    }
   }
 
   /** Adds those of the resources for which the predicates hold. */
@@ -153,7 +154,8 @@ class AggregateRun {
     const { isVerified = false } = this.#filtered;
     const options = { maxCounted: Number.MAX_SAFE_INTEGER, isCounting: false, isVerified };
     const fields = this.#readFields;
-    const scan = new RowScan(this.#checker, this.#query, { ...options, fields });
+    const { hasSeqs } = this.#aggregator;
+    const scan = new RowScan(this.#checker, this.#query, { ...options, fields, hasSeqs });
     for (let after: number | undefined; ; ) {
       const step = { after, isNewestFirst: false, wanted: [] };
       const next: ScannedRows = yield* scan.next(step, nothing);

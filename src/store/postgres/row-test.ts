@@ -28,12 +28,10 @@ export async function testRows(sql: Sql, part: number, test: RowTest): Promise<T
 
 const nothing: Tested = [0, null, 0, ""];
 
-interface TestedRange {
+type TestedRange = Pick<RowTest, "limit" | "isNewestFirst" | "hasSeqs"> & {
   readonly part: number;
   readonly after: number;
-  readonly limit: number;
-  readonly isNewestFirst: boolean;
-}
+};
 
 class PostgresDialect implements Dialect {
   readonly #parameters = new Parameters();
@@ -46,9 +44,9 @@ class PostgresDialect implements Dialect {
   statement(
     rowClass: string,
     texts: readonly string[],
-    { part, after, limit, isNewestFirst }: TestedRange,
+    { part, after, limit, isNewestFirst, hasSeqs }: TestedRange,
   ) {
-    const values = texts.map(
+    const values = [...texts, ...(hasSeqs ? ["seq::text"] : [])].map(
       (text) =>
         `, coalesce(string_agg(coalesce(${text}, 'null'), ',') FILTER (WHERE class = 1), '')`,
     );

@@ -36,7 +36,7 @@ export class RowTester {
     const limit = Math.max(1, Math.min(test.limit, fitting));
     const dialect = new SqliteDialect(Math.floor(maxParsedBytes / limit));
     const texts = textsAt(test.fields ?? [], dialect);
-    const range = { part, after, limit, isNewestFirst };
+    const range = { ...test, part, after, limit };
     const { text, values } = dialect.statement(rowClass(test, dialect), texts, range);
     const row = this.#statement(text).one(...values) ?? nothing;
     const [tested, last, counted, seqs, ...found] = row;
@@ -54,12 +54,10 @@ export class RowTester {
 
 const nothing: Tested = [0, null, 0, null];
 
-interface TestedRange {
+type TestedRange = Pick<RowTest, "limit" | "isNewestFirst" | "hasSeqs"> & {
   readonly part: number;
   readonly after: number;
-  readonly limit: number;
-  readonly isNewestFirst: boolean;
-}
+};
 
 class SqliteDialect implements Dialect {
   readonly #parameters = new Parameters();
@@ -76,9 +74,9 @@ class SqliteDialect implements Dialect {
   statement(
     rowClass: string,
     texts: readonly string[],
-    { part, after, limit, isNewestFirst }: TestedRange,
+    { part, after, limit, isNewestFirst, hasSeqs }: TestedRange,
   ) {
-    const values = texts.map(
+    const values = [...texts, ...(hasSeqs ? ["seq"] : [])].map(
       (text) => `, group_concat(coalesce(${text}, 'null')) FILTER (WHERE class = 1)`,
     );
     const [last, beyond, order] = isNewestFirst ? ["min", "<", "seq DESC"] : ["max", ">", "seq"];
