@@ -148,7 +148,7 @@ describe("a certificate that changes on disk", () => {
       for (let looks = 0; looks < 4; looks++) await follower.look();
       assert.deepEqual(used, []);
       assert.equal(captured.lines().length, 1);
-      assert.match(captured.text(), /the former one stays/);
+      assert.match(captured.text(), /the previous one is kept/);
       files.write(good);
       await follower.look();
       assert.deepEqual(used, []);
@@ -168,7 +168,7 @@ describe("a certificate that changes on disk", () => {
     fail(2);
     files.write(good);
     for (let looks = 0; looks < 3; looks++) await follower.look();
-    assert.match(captured.text(), /"fault":"no port".*the former one stays/);
+    assert.match(captured.text(), /"reason":"no port".*the previous one is kept/);
     assert.deepEqual(used, [other.cert, good.cert]);
     files.remove();
   });

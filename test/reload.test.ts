@@ -268,7 +268,7 @@ for (const workers of onLinux ? [1, 2] : [1]) {
         .split("\n")
         .map((line) => JSON.parse(line));
       const failed = lines.find(({ msg }) => msg.includes("cannot be reloaded"));
-      assert.match(failed?.faults[0], /maxBodyBytes.*must be/);
+      assert.match(failed?.errors[0], /maxBodyBytes.*must be/);
       const { changed } = lines.find(({ msg }) => msg === "reloaded settings");
       assert.deepEqual(
         changed,

@@ -109,7 +109,7 @@ const oldFileNames = new Set(
   ),
 );
 const oldIdentifiers =
-  /\b(?:Asker|Deed|deeds?|Door|errand|Exchange|House|Misfit|Shelf|Soon|askable|behold|coded|courier|faultsOf|homeOf|inquiry|judge|misfits|misuse|patiently|sealOf|shelf|shelves|strangers|told|untilSettled|windClock)\b/;
+  /\b(?:Asker|Deed|deeds?|Door|errand|Exchange|House|Misfit|Shelf|Soon|askable|behold|coded|courier|faultsOf|homeOf|inquiry|judge|misfits|misuse|patiently|sealOf|faultText|shelf|shelves|strangers|told|untilSettled|windClock)\b/;
 
 const openTask = new RegExp(`\\b(${"TO"}DO|${"FIX"}ME)\\b`);
 const vagueFolders = /\/(routes|middleware|utils|helpers|common|misc)\//;

@@ -141,7 +141,7 @@ describe("a data folder of 0.1.0", () => {
     const database = join(folder, "data/restante.db");
     const before = contentOf(database);
     const upgraded = await startIn(folder);
-    const kept = "restante.former-4.db is the former one, until the next start";
+    const kept = "restante.former-4.db is the previous one, kept until the next start";
     assert.ok(messagesOf(upgraded).includes(`the database is migrated; ${kept}`));
     assert.equal((await request(upgraded, "PUT", "/plain/since")).status, 201);
     // Leaves a WAL, which must not be applied to the former database.

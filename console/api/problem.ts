@@ -55,7 +55,7 @@ export const offline = (): Problem =>
   new Problem(0, {
     type: "offline",
     title: "The server does not answer",
-    detail: "The server cannot be reached. The console tries again by itself.",
+    detail: "The server cannot be reached. The console tries again automatically.",
   });
 
 /** Reads the problem of a response that is not a success. */

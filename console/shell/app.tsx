@@ -140,9 +140,9 @@ function LazyScreen({ screen }: { screen: Screen }) {
 
 const connectionTexts = {
   offline:
-    "The server does not answer. What you see may be old; the console tries again by itself.",
+    "The server does not answer. What you see may be old; the console tries again automatically.",
   restarting:
-    "The server is starting or cannot accept changes now. The console tries again by itself.",
+    "The server is starting or cannot accept changes now. The console tries again automatically.",
 };
 
 function ConnectionBanner() {

@@ -90,7 +90,7 @@ function addTokenCommands(program: Command): void {
   const token = program
     .command("token")
     .description(
-      "Create, list and revoke tokens. Changes take effect at once, also while a server runs.",
+      "Create, list and revoke tokens. Changes take effect immediately, also while a server runs.",
     );
 
   withSettings(token.command("create"), ["data", "store"])
@@ -126,7 +126,7 @@ function addTokenCommands(program: Command): void {
     });
 
   withSettings(token.command("revoke"), ["data", "store"])
-    .description("Revoke a token. It stops working at once.")
+    .description("Revoke a token. It stops working immediately.")
     .argument("<id>", "The token's id, as the list shows it.")
     .action(async (id: string, _, command) => {
       const config = configOf(command);

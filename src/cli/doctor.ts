@@ -65,7 +65,7 @@ function linesOf(findings: readonly Finding[]): readonly string[] {
 function summaryOf(store: string, findings: readonly Finding[]): string {
   const count = (wanted: FindingState) => findings.filter(({ state }) => state === wanted).length;
   const [errors, warnings] = [count("error"), count("warning")];
-  if (errors + warnings === 0) return `${store} is well.`;
-  if (errors === 0) return `${store} is well, with ${countOf(warnings, "warnings")}.`;
+  if (errors + warnings === 0) return `${store} is healthy.`;
+  if (errors === 0) return `${store} is healthy, with ${countOf(warnings, "warnings")}.`;
   return `${store} is not well: ${countOf(errors, "errors")}, ${countOf(warnings, "warnings")}.`;
 }

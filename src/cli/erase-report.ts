@@ -15,7 +15,7 @@ export function reportLines(report: EraseReport, isTrial: boolean): readonly str
   const others = counts({ tokens, files });
   return [
     ...collections.map(({ collection, resources, removals, formerStates, keys }) => {
-      const rows = { resources, removals, "former states": formerStates, keys };
+      const rows = { resources, removals, "previous states": formerStates, keys };
       return `${verb} in ${collection}: ${counts(rows)}.`;
     }),
     ...(others === "" ? [] : [`${verb} ${others}${files > 0 ? ` (${formatBytes(bytes)})` : ""}.`]),

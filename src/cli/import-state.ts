@@ -49,7 +49,7 @@ export class ImportState {
     try {
       await writeThenRename(path, (temporary) => writeText(temporary, JSON.stringify(state)));
     } catch (cause) {
-      const hint = "It lets the import go on after it is stopped; with --key it is not needed.";
+      const hint = "It lets a stopped import continue; with --key it is not needed.";
       throw new CliError(1, `${messageOf(cause)} ${hint}`, { cause });
     }
     return new ImportState(path, state, false);

@@ -122,7 +122,7 @@ export async function importFile(
     }
     const isSafe = state !== undefined || key !== undefined || isDryRun;
     const advice = isSafe
-      ? " The same command goes on."
+      ? " Run the same command to continue."
       : " Import only the lines after it, or use --key.";
     throw new CliError(1, `${thrown.message}${advice}`, { cause: thrown });
   }

@@ -48,7 +48,7 @@ export async function serve(
   logUncaughtErrors(config, log);
   // Loads the actions here even when only workers run them, so that errors are reported once.
   const actions = await loadActions(config);
-  // Workers read it themselves. Its faults are reported once, before anything is opened.
+  // Workers read it themselves. Its errors are reported once, before anything is opened.
   readCertificate(config);
   const app = await openApp(config, log, undefined, actions);
   await prepare(config, app, log);

@@ -50,7 +50,7 @@ export function addStoreCommands(program: Command): void {
   program
     .command("copy")
     .description(
-      "Copy a whole store to another folder or to Postgres and back, also while a server runs. The same command goes on after an interruption.",
+      "Copy a whole store to another folder or to Postgres and back, also while a server runs. Run the same command again to continue after an interruption.",
     )
     .requiredOption("--from <store>", "A data folder, or postgres://…")
     .requiredOption("--to <store>", "A data folder, or postgres://…; it must be empty")

@@ -140,7 +140,8 @@ export class Pictures {
       const isGone = (await this.#files.size(file.key)) === undefined;
       if (isGone) await this.forget([file.key]);
       if (isGone) return undefined;
-      if (made === undefined) throw new Outage("unavailable", "a rendered picture is gone at once");
+      if (made === undefined)
+        throw new Outage("unavailable", "a rendered picture was removed immediately");
       return made;
     } finally {
       await Promise.all([this.#cache.discard(input), this.#cache.discard(output)]);

@@ -27,7 +27,7 @@ export interface Reloaded {
 
 /** Why nothing was changed. */
 export interface NotReloaded {
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
   readonly isOutage: boolean;
 }
 
@@ -50,7 +50,7 @@ export class Settings {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
     const result = (await this.#reload?.()) ?? setByProgram;
-    return "faults" in result ? notReloaded(result) : result;
+    return "errors" in result ? notReloaded(result) : result;
   }
 
   /** Called with how it is done. */
@@ -65,12 +65,12 @@ export class Settings {
 }
 
 const setByProgram: NotReloaded = {
-  faults: ["the settings come from the program that runs Restante, which has to pass others"],
+  errors: ["the settings come from the program that runs Restante, which has to pass others"],
   isOutage: false,
 };
 
-const notReloaded = ({ faults, isOutage }: NotReloaded): Problem =>
+const notReloaded = ({ errors, isOutage }: NotReloaded): Problem =>
   new Problem(
     isOutage ? "unavailable" : "conflict",
-    `The settings were not reloaded, and nothing was changed:\n${faults.join("\n")}`,
+    `The settings were not reloaded, and nothing was changed:\n${errors.join("\n")}`,
   );

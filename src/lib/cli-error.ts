@@ -12,10 +12,10 @@ export class CliError extends Error {
 
 /** Reports all errors at once, one per line: the location and the detail. */
 export function usageError(errors: readonly { where: string; detail: string }[]): CliError {
-  return new CliError(2, errors.map(faultText).join("\n"));
+  return new CliError(2, errors.map(errorText).join("\n"));
 }
 
-export const faultText = ({ where, detail }: { where: string; detail: string }): string =>
+export const errorText = ({ where, detail }: { where: string; detail: string }): string =>
   `${where}: ${detail}`;
 
 export const messageOf = (thrown: unknown): string =>

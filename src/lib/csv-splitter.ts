@@ -157,7 +157,7 @@ export function readCells(row: string, separator: Separator): readonly Cell[] | 
       }
       cells.push({ text, isQuoted: true });
       if (at < row.length && row[at] !== separator)
-        return `${place} goes on after its closing quote; write a quote within quotes twice`;
+        return `${place} continues after its closing quote; write a quote within quotes twice`;
     } else {
       const end = row.indexOf(separator, at);
       const text = end < 0 ? row.slice(at) : row.slice(at, end);

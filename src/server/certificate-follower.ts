@@ -24,7 +24,7 @@ export class CertificateFollower {
   #used: CheckedCertificate;
   #last: Promise<void> = Promise.resolve();
   /** What was wrong at the last look, and whether that is logged. */
-  #fault = "";
+  #reason = "";
   #isLogged = false;
 
   constructor(
@@ -57,22 +57,22 @@ export class CertificateFollower {
     return this.#last;
   }
 
-  /** Certificate and key are written one after the other, so a fault is logged when it stays. */
+  /** Certificate and key are written one after the other, so an error is logged when it stays. */
   async #lookNow(): Promise<void> {
-    const faults: ConfigError[] = [];
-    const pair = await this.#read(faults);
+    const errors: ConfigError[] = [];
+    const pair = await this.#read(errors);
     const isNew = pair.cert !== this.#used.cert || pair.key !== this.#used.key;
-    const checked = isNew ? checkCertificate(pair, this.#files, faults) : this.#used;
+    const checked = isNew ? checkCertificate(pair, this.#files, errors) : this.#used;
     if (checked === undefined)
-      return this.#warn(faults.map(({ where, detail }) => `${where}: ${detail}`).join("; "));
+      return this.#warn(errors.map(({ where, detail }) => `${where}: ${detail}`).join("; "));
     if (isNew) this.#use(checked);
-    this.#fault = "";
+    this.#reason = "";
   }
 
-  async #read(faults: ConfigError[]): Promise<CertificateTexts> {
+  async #read(errors: ConfigError[]): Promise<CertificateTexts> {
     const read = (name: keyof CertificateFiles) =>
       readFile(this.#files[name], "utf8").catch((error: unknown) => {
-        faults.push(unreadable(this.#files, name, error));
+        errors.push(unreadable(this.#files, name, error));
         return undefined;
       });
     return { cert: await read("cert"), key: await read("key") };
@@ -85,11 +85,14 @@ export class CertificateFollower {
     this.#log.info({ expires }, "uses the new certificate");
   }
 
-  #warn(fault: string): void {
-    const stays = fault === this.#fault;
+  #warn(reason: string): void {
+    const stays = reason === this.#reason;
     if (stays && !this.#isLogged)
-      this.#log.warn({ fault }, "the certificate on disk cannot be used, so the former one stays");
+      this.#log.warn(
+        { reason },
+        "the certificate on disk cannot be used, so the previous one is kept",
+      );
     this.#isLogged = stays;
-    this.#fault = fault;
+    this.#reason = reason;
   }
 }

@@ -21,7 +21,7 @@ export type CertificateTexts = { readonly [Name in keyof Certificate]: string | 
 export const certificateFiles = ({ tlsCert, tlsKey }: Config): CertificateFiles | undefined =>
   tlsCert === undefined || tlsKey === undefined ? undefined : { cert: tlsCert, key: tlsKey };
 
-/** Returns undefined without TLS. Throws all faults at once. */
+/** Returns undefined without TLS. Throws all errors at once. */
 export function readCertificate(config: Config): CheckedCertificate | undefined {
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined))
     throw usageError([{ where: "--tls-cert, --tls-key", detail: "set both or none" }]);
@@ -29,40 +29,40 @@ export function readCertificate(config: Config): CheckedCertificate | undefined 
   if (files === undefined && config.http2 === "on")
     throw usageError([{ where: "--http2", detail: "needs TLS: set --tls-cert and --tls-key" }]);
   if (files === undefined) return undefined;
-  const faults: ConfigError[] = [];
+  const errors: ConfigError[] = [];
   const read = (name: keyof CertificateFiles): string | undefined => {
     try {
       return readFileSync(files[name], "utf8");
     } catch (error) {
-      faults.push(unreadable(files, name, error));
+      errors.push(unreadable(files, name, error));
       return undefined;
     }
   };
   const pair = { cert: read("cert"), key: read("key") };
-  const checked = checkCertificate(pair, files, faults);
-  if (checked === undefined) throw usageError(faults);
+  const checked = checkCertificate(pair, files, errors);
+  if (checked === undefined) throw usageError(errors);
   return checked;
 }
 
-/** Adds to `faults` and returns undefined when the pair cannot be used now. */
+/** Adds to `errors` and returns undefined when the pair cannot be used now. */
 export function checkCertificate(
   { cert, key }: CertificateTexts,
   files: CertificateFiles,
-  faults: ConfigError[],
+  errors: ConfigError[],
   now = Date.now(),
 ): CheckedCertificate | undefined {
-  const before = faults.length;
+  const before = errors.length;
   const adder =
     (name: keyof CertificateFiles): Add =>
     (detail) => {
-      faults.push({ where: whereOf(files, name), detail });
+      errors.push({ where: whereOf(files, name), detail });
       return undefined;
     };
   const parsed = cert === undefined ? undefined : parseChain(cert, now, adder("cert"));
   const privateKey = key === undefined ? undefined : parseKey(key, adder("key"));
   if (parsed && privateKey && !parsed.checkPrivateKey(privateKey))
     adder("key")("does not belong to the certificate");
-  if (faults.length > before || !parsed || cert === undefined || key === undefined)
+  if (errors.length > before || !parsed || cert === undefined || key === undefined)
     return undefined;
   const weakness = weaknessOf({ cert, key });
   if (weakness !== undefined) return adder("cert")(`cannot be used: ${weakness}`);

@@ -90,7 +90,7 @@ class SourceFollower implements FollowOptions {
 
 const withHint = (error: unknown): unknown =>
   error instanceof Outage
-    ? new Outage(error.reason, `${error.message}: run the same command again to go on`, {
+    ? new Outage(error.reason, `${error.message}: run the same command again to continue`, {
         cause: error,
       })
     : error;

@@ -30,7 +30,7 @@ export class FilesHealth {
 
   #note(reason: string | undefined): string | undefined {
     if (reason !== undefined && reason !== this.#last)
-      this.#log.warn({ reason }, "files cannot be read and saved now; everything else goes on");
+      this.#log.warn({ reason }, "files cannot be read and saved now; everything else works");
     if (reason === undefined && this.#last !== undefined)
       this.#log.info("files can be read and saved again");
     this.#last = reason;

@@ -10,7 +10,7 @@ interface LogLine extends Readonly<Record<string, unknown>> {
   readonly path?: string;
   readonly status?: number;
   readonly ms?: number;
-  readonly faults?: readonly string[];
+  readonly errors?: readonly string[];
   readonly err?: { readonly message?: string; readonly stack?: string };
 }
 
@@ -47,10 +47,10 @@ function requestText({
   ];
 }
 
-function eventText({ level = 30, time, msg, err, faults = [], ...rest }: LogLine) {
+function eventText({ level = 30, time, msg, err, errors = [], ...rest }: LogLine) {
   const [name, colour] = level >= 50 ? red : level >= 40 ? yellow : blue;
   const stack = err ? [safeLines(err.stack ?? err.message)] : [];
-  const below = [...faults.map((fault) => `  ${safe(fault)}`), ...stack];
+  const below = [...errors.map((error) => `  ${safe(error)}`), ...stack];
   const parts = [paint(colour, name), safe(msg), paint("dim", membersText(rest))];
   return [[parts.filter((part) => part !== "").join(" "), ...below].join("\n")];
 }

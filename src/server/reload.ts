@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { NotReloaded, Reloaded, SettingValue } from "../domain/settings.ts";
-import { CliError, faultText, messageOf } from "../lib/cli-error.ts";
+import { CliError, errorText, messageOf } from "../lib/cli-error.ts";
 import type { Action } from "../model/action.ts";
 import { reloadActions } from "./actions-folder.ts";
 import type { App } from "./app.ts";
@@ -64,16 +64,16 @@ export class Reloader {
       return reloaded;
     } catch (thrown) {
       const isOutage = !(thrown instanceof CliError);
-      const faults = messageOf(thrown).split("\n");
-      log.error({ faults }, "settings cannot be reloaded; nothing was changed");
-      return { faults, isOutage };
+      const errors = messageOf(thrown).split("\n");
+      log.error({ errors }, "settings cannot be reloaded; nothing was changed");
+      return { errors, isOutage };
     }
   }
 
   async #run(): Promise<Reloaded> {
     const { sources, app, log } = this.#options;
     const read = readConfig(sources);
-    if (Array.isArray(read)) throw new CliError(2, read.map(faultText).join("\n"));
+    if (Array.isArray(read)) throw new CliError(2, read.map(errorText).join("\n"));
     this.#wanted = read as Config;
     const next = { ...this.#config, ...only(read as Config, isReloadable) };
     logUncaughtErrors(next, log);

@@ -43,7 +43,7 @@ export type SupervisorMessage =
 export type WorkerMessage =
   | { readonly kind: "listening" }
   | { readonly kind: "failed"; readonly message: string }
-  | { readonly kind: "reloaded"; readonly id: number; readonly fault: string | undefined }
+  | { readonly kind: "reloaded"; readonly id: number; readonly reason: string | undefined }
   | { readonly kind: "ask-reload"; readonly id: number }
   | { readonly kind: "metrics"; readonly families: readonly MetricFamily[] }
   | { readonly kind: "collect-metrics"; readonly id: number }
@@ -67,7 +67,7 @@ export class Supervisor {
   /** Reloads the settings of all processes. */
   #reload: (() => Promise<Reloaded | NotReloaded>) | undefined;
   /** The workers that reload now, by the id of the message. */
-  readonly #reloading = new Map<number, (fault?: string) => void>();
+  readonly #reloading = new Map<number, (reason?: string) => void>();
   #lastReload = 0;
 
   /** `config.port` is the port that all workers share, not 0. */
@@ -141,11 +141,11 @@ export class Supervisor {
     this.#reloading.set(id, resolve);
     worker.once("close", onClose);
     send(worker, { kind: "reload", id, config: this.#config, settings: this.#settings });
-    const fault = await promise;
+    const reason = await promise;
     worker.off("close", onClose);
     this.#reloading.delete(id);
-    if (fault !== undefined)
-      this.#log.error({ pid: worker.pid, fault }, "a worker uses its former actions");
+    if (reason !== undefined)
+      this.#log.error({ pid: worker.pid, reason }, "a worker keeps its previous actions");
   }
 
   async #answerReload(worker: ChildProcess, id: number): Promise<void> {
@@ -171,7 +171,7 @@ export class Supervisor {
       }
       if (message.kind === "metrics") return this.#metrics.receive(worker, message.families);
       if (message.kind === "collect-metrics") return void this.#sendMetrics(worker, message.id);
-      if (message.kind === "reloaded") return this.#reloading.get(message.id)?.(message.fault);
+      if (message.kind === "reloaded") return this.#reloading.get(message.id)?.(message.reason);
       if (message.kind === "ask-reload") return void this.#answerReload(worker, message.id);
       if (message.kind !== "failed") return void this.#write(worker, message);
       listening.reject(new Error(message.message));
@@ -183,7 +183,7 @@ export class Supervisor {
       this.#metrics.remove(worker);
       if (this.#isStopping) return;
       const end = signal ?? `exit code ${code}`;
-      listening.reject(new Error(`it exited at once (${end})`));
+      listening.reject(new Error(`it exited immediately (${end})`));
       this.#log.warn({ pid: worker.pid, end }, "a worker exited and is replaced");
       this.#replace(listensSince);
     });

@@ -69,15 +69,15 @@ async function reload(
   log: Log,
   { id, config, settings }: Extract<SupervisorMessage, { kind: "reload" }>,
 ): Promise<void> {
-  let fault: string | undefined;
+  let reason: string | undefined;
   logUncaughtErrors(config, log);
   const actions = await reloadActions(config).catch((error) => {
-    fault = messageOf(error);
+    reason = messageOf(error);
     return app.actions.all;
   });
   app.reload(config, actions);
   app.settings.update(settings);
-  send({ kind: "reloaded", id, fault });
+  send({ kind: "reloaded", id, reason });
 }
 
 /** The reloads that the supervisor was asked for, by id. */

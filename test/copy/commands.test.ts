@@ -221,7 +221,7 @@ describe("restante copy", () => {
     const args = ["copy", "--from", data(), "--to", "full"];
     const { code, stderr } = await runOnFullDisk(600, args, folder);
     assert.equal(code, 1, stderr);
-    assert.match(stderr, /^The copy failed: .*: run the same command again to go on\.$/m);
+    assert.match(stderr, /^The copy failed: .*: run the same command again to continue\.$/m);
     assert.ok(!existsSync(join(folder, "full")));
     const made = await restante(...args);
     assert.equal(made.code, 0, made.stderr);

@@ -165,7 +165,7 @@ for (const [from, to] of pairs)
           };
           const rest = { track: noTrack, onHold: () => undefined, follow };
           const losing = copy({ ...placesOf(source, target), ...rest });
-          await assert.rejects(losing, /run the same command again to go on/);
+          await assert.rejects(losing, /run the same command again to continue/);
           await ending;
         });
         assert.equal((await copyTo(source, target)).resources, 1);

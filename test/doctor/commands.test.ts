@@ -93,7 +93,7 @@ describe("restante doctor", () => {
       new RegExp(`^ok {6}resources +${all} resources in \\d collections have the checksums`, "m"),
     );
     assert.match(stdout, /^ok {6}indexes /m);
-    assert.match(stdout, /data is well\.\n$/);
+    assert.match(stdout, /data is healthy\.\n$/);
     const quick = await reportOf("--data", data(), "--quick");
     assert.equal(quick.state, "ok");
     assert.ok(!quick.findings.some(({ check }) => check === "resources"));
@@ -176,7 +176,7 @@ describe("restante doctor", () => {
     const text = stdout.toString().replaceAll("\x1b[K", "<clear>");
     assert.match(text, new RegExp(`\\rresources: \\[-+\\] 0 %, 0 of ${all} resources`));
     assert.match(text, new RegExp(`\\rresources: ${all} resources in [\\d.]+ s.*<clear>\\r\\n`));
-    assert.match(text, /data is well\.\r\n$/);
+    assert.match(text, /data is healthy\.\r\n$/);
   });
 
   it("reports a database with a wrong byte, without a stack trace", async () => {

@@ -49,7 +49,7 @@ for (const engine of ["sqlite", "postgres"] as const)
       Place.run(server, async (place) => test(await place.config(engine)));
 
     it(
-      "is well after random histories",
+      "is healthy after random histories",
       inStore(async (config) => {
         const seed = newSeed(`healthy histories on ${engine}`);
         const samples = fc.sample(fc.array(batch, { minLength: 2, maxLength: 8 }), {
@@ -79,7 +79,7 @@ for (const engine of ["sqlite", "postgres"] as const)
     );
 
     itLong(
-      "is well after each definition",
+      "is healthy after each definition",
       inStore(async (config) => {
         const store = await openStore(config);
         try {
@@ -93,7 +93,7 @@ for (const engine of ["sqlite", "postgres"] as const)
     );
 
     it(
-      "is well while indexes are built and dropped",
+      "is healthy while indexes are built and dropped",
       inStore(async (config) => {
         const store = await openStore(config);
         try {
@@ -123,7 +123,7 @@ for (const engine of ["sqlite", "postgres"] as const)
     );
 
     it(
-      "is well while clients write, upload and delete",
+      "is healthy while clients write, upload and delete",
       inStore((config) =>
         withApp(config, async (app) => {
           await fill(app);

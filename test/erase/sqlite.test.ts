@@ -88,7 +88,10 @@ describe("restante erase", () => {
           const { code, stdout, stderr } = await ended;
           assert.equal(code, 0, stderr);
           assert.match(stdout, /^Erased in docs: 1 resource\.$/m);
-          assert.match(stdout, /^Erased in people: 1 resource, \d+ former states?, \d+ keys?\.$/m);
+          assert.match(
+            stdout,
+            /^Erased in people: 1 resource, \d+ previous states?, \d+ keys?\.$/m,
+          );
           assert.match(stdout, /^Erased 1 file \(1\d\d kB\)\.\nNothing of it is left in /m);
           assert.ok(!history.secrets.some((secret) => stdout.includes(secret)));
           assert.deepEqual(await tracesIn(data, history.secrets), []);

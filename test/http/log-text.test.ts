@@ -39,7 +39,7 @@ describe("a line for people", () => {
       "12:00:00 info defined collection=a\n12:00:00 error failed\nError: no\n    at x.ts:1\n",
     );
     assert.equal(
-      shown({ level: 50, time, faults: ["a.json: no", "b.ts:1: no"], msg: "failed" }),
+      shown({ level: 50, time, errors: ["a.json: no", "b.ts:1: no"], msg: "failed" }),
       "12:00:00 error failed\n  a.json: no\n  b.ts:1: no\n",
     );
     assert.equal(shown({ level: 40, droppedLines: 3 }), "12:00:00 warn droppedLines=3\n");

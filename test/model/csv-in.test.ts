@@ -112,7 +112,7 @@ describe("the rows of a CSV body", () => {
   it("are malformed with a reason", () => {
     const cases: readonly (readonly [string, RegExp])[] = [
       ['a,"b', /quote of cell 2 is not closed/],
-      ['"a"b,c', /cell 1 goes on after its closing quote/],
+      ['"a"b,c', /cell 1 continues after its closing quote/],
       ['a,b"c', /cell 2 has a quote within/],
     ];
     for (const [row, reason] of cases) assert.match(String(readCells(row, ",")), reason, row);

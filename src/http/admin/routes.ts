@@ -107,7 +107,7 @@ export const adminRoutes: Routes = {
   reloadSettings: route("POST /-/settings", "admin", reloadSettings, {
     summary: "Reload the settings",
     description:
-      "Reads the configuration file, the definitions and the actions again, as SIGHUP does, in all processes of the server. Requests in progress end with the former settings. If anything is invalid, it is 409 with all faults, and nothing is changed.",
+      "Reads the configuration file, the definitions and the actions again, as SIGHUP does, in all processes of the server. Requests in progress end with the previous settings. If anything is invalid, it is 409 with all errors, and nothing is changed.",
     responses: { 200: json("What has changed.", reloadedSchema) },
     problems: [400, 409],
   }),
@@ -142,7 +142,7 @@ export const adminRoutes: Routes = {
   revokeToken: route("DELETE /-/tokens/{id}", "admin", revokeToken, {
     summary: "Revoke a token",
     description:
-      "Takes effect at once. The record stays, with `revokedAt`; revoking again changes nothing.",
+      "Takes effect immediately. The record stays, with `revokedAt`; revoking again changes nothing.",
     path: { id: tokenIdSchema },
     responses: { 204: noContent("The token is revoked.") },
     problems: [404],

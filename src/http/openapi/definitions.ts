@@ -39,7 +39,7 @@ export const define = {
     ),
     201: json("The collection was created.", definedCollectionSchema, putTag),
     202: json(
-      "The definition is in force, and its indexes are still built; `GET` shows the progress.",
+      "The definition is in effect, and its indexes are still being built; `GET` shows the progress.",
       definedCollectionSchema,
       putTag,
     ),

@@ -21,8 +21,8 @@ export class ErrorReport {
 
   /** Ignores duplicates and everything beyond the limits. */
   add(path: Path, detail: string): void {
-    const { maxErrors: maxFaults, maxPointerChars } = reportLimits;
-    if (this.errors.length === maxFaults || this.pointerChars >= maxPointerChars) return;
+    const { maxErrors, maxPointerChars } = reportLimits;
+    if (this.errors.length === maxErrors || this.pointerChars >= maxPointerChars) return;
     const pointer = pointerTo(path);
     this.pointerChars += pointer.length;
     const isDuplicate = this.errors.some(

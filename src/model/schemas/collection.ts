@@ -55,7 +55,8 @@ export const buildSchema = {
     status: {
       type: "string",
       enum: ["running", "failed"],
-      description: "`failed`: values are not unique, and the former definition stands again.",
+      description:
+        "`failed`: values are not unique, and the previous definition is in effect again.",
     },
     done: { type: "integer", minimum: 0, description: "How many rows are done." },
     total: { type: "integer", minimum: 0 },

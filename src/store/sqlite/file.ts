@@ -175,7 +175,7 @@ const messages: Readonly<Record<string, string>> = {
   EACCES: "permission denied; give the user that runs Restante write access to the directory",
   EPERM: "permission denied; give the user that runs Restante write access to the directory",
   EROFS:
-    "the file system is read-only. If it became so by itself, its own structures failed: stop Restante, unmount the file system, run fsck, and start again",
+    "the file system is read-only. If nobody made it so, its own structures failed: stop Restante, unmount the file system, run fsck, and start again",
   EIO: "the disk reports an error",
   ENOSPC: "the disk is full",
   ENOTDIR: "a part of the path is a file, not a directory",

@@ -39,10 +39,13 @@ export async function migrate(given: DatabaseFile, report: Report): Promise<Data
     else await upgradeCopy(file, version, progress);
     assertOnDisk(file.copy);
     closeWal(file);
-    await keepFormer(file, version, (done) => progress("keeping the former database", done));
+    await keepFormer(file, version, (done) => progress("keeping the previous database", done));
     const migrated = swapIn(file);
     const kept = basename(formerPath(file, version));
-    report("info", `the database is migrated; ${kept} is the former one, until the next start`);
+    report(
+      "info",
+      `the database is migrated; ${kept} is the previous one, kept until the next start`,
+    );
     return migrated;
   } catch (error) {
     removeCopy(file);

@@ -54,7 +54,7 @@ describe("a database of version 7", () => {
       const steps = [8, 9, 10, 11, 12, 13, 14].map(
         (version) => `migrating the database to version ${version}: ${version === 9 ? 46 : 0} %`,
       );
-      const kept = "restante.former-7.db is the former one, until the next start";
+      const kept = "restante.former-7.db is the previous one, kept until the next start";
       assert.deepEqual(messages, [
         ...["copying the database: 100 %", ...steps],
         `the database is migrated; ${kept}`,
