@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -174,8 +174,8 @@ describe("a file", () => {
       await expectProblem(app.request(photo.url, { method }), "method-not-allowed");
   });
 
-  it("is reported as damaged when its bytes are missing on disk", async () => {
-    const files = await mkdtemp(join(tmpdir(), "restante-"));
+  it("is reported as damaged when its bytes are missing on disk, and unavailable when the disk fails", async () => {
+    const files = join(await mkdtemp(join(tmpdir(), "restante-")), "files");
     const other = await startApp({ files });
     try {
       const sent = form([file("photo", "a", "x")]);
@@ -185,6 +185,10 @@ describe("a file", () => {
       const { detail } = await expectProblem(other.request(lost.url), "damaged");
       assert.match(detail, new RegExp(`"${id}" in the collection "people"`));
       assert.equal((await other.request(`/people/${id}`)).status, 200);
+      await writeFile(files, "");
+      const problem = await expectProblem(other.request(lost.url), "unavailable");
+      assert.match(problem.detail, /^The storage of files does not answer now/);
+      await rm(files);
     } finally {
       await other.stop();
     }

@@ -152,7 +152,8 @@ export function problemFromError(thrown: unknown): Problem {
       "The server failed to process the request. Its log has the details under this request id.",
     );
   }
-  if (thrown instanceof FileOutage && thrown.reason !== "unknown") return filesProblem(thrown);
+  const isOfFiles = thrown instanceof FileOutage;
+  if (isOfFiles && !["unknown", "damaged"].includes(thrown.reason)) return filesProblem(thrown);
   switch (thrown.reason) {
     case "full":
       return new Problem("storage-full", "The disk is full. Nothing was stored.");

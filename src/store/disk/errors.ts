@@ -1,6 +1,6 @@
 // Turns file system errors into an Outage with a reason and a message.
 
-import { Outage } from "../../model/outage.ts";
+import { FileOutage, type Outage } from "../../model/outage.ts";
 
 const reasons: Readonly<Record<string, readonly [Outage["reason"], string]>> = {
   ENOSPC: ["full", "the disk is full"],
@@ -30,7 +30,7 @@ export async function mapDiskError<T>(operation: Promise<T>): Promise<T> {
 /** The outage that an error of the system means. */
 export function diskOutage(code: string, what: string, cause?: unknown): Outage {
   const [reason, description] = reasons[code] ?? ["unavailable", `the disk reports ${code}`];
-  return new Outage(reason, `${description} (${what})`, { cause });
+  return new FileOutage(reason, `${description} (${what})`, { cause });
 }
 
 /** Returns the result of the operation, or undefined when the file does not exist. */

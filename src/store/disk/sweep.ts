@@ -5,7 +5,7 @@ import { lstat, mkdir, opendir, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { isKey } from "../file-key.ts";
 import type { FindReferenced } from "../files.ts";
-import { ignoreMissing } from "./errors.ts";
+import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { type FilePaths, isKeyDirectory } from "./paths.ts";
 
 /** How many files are checked at once; bounds the memory use. */
@@ -124,7 +124,8 @@ export async function removeIfOlder(path: string, before: number): Promise<numbe
 /** Yields the names in a directory in batches; none when the directory does not exist. */
 export async function* batchesOf(directory: string): AsyncIterable<readonly string[]> {
   let names: string[] = [];
-  const entries = await ignoreMissing(opendir(directory, { bufferSize: batchSize }));
+  const opened = opendir(directory, { bufferSize: batchSize });
+  const entries = await mapDiskError(ignoreMissing(opened));
   if (!entries) return;
   for await (const { name } of entries) {
     names.push(name);

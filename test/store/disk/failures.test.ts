@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { Outage } from "../../../src/model/outage.ts";
+import { FileOutage, Outage } from "../../../src/model/outage.ts";
 import { openDisk } from "../../../src/store/disk/disk.ts";
 import { newKey } from "../../../src/store/file-key.ts";
 import {
@@ -105,6 +105,29 @@ describe("a file where the folder should be", () => {
         saveFile(openDisk(join(folder, "a")), bytesOf(1)),
         outageOf("unavailable"),
       );
+    }));
+
+  it("is reported as the cause of all that fails", () =>
+    inDirectory(async (path) => {
+      const files = openDisk(join(path, "files"));
+      const { key } = await saveFile(files, bytesOf(10));
+      await rm(join(path, "files"), { recursive: true });
+      await writeFile(join(path, "files"), "");
+      const all = async () => new Set<string>();
+      for (const failing of [
+        () => read(files, key, 0, 10),
+        () => files.size(key),
+        () => files.remove([key]),
+        () => files.touch([key]),
+        () => files.sweep(all, 0),
+        () => Array.fromAsync(files.orphans(all, 0)),
+        () => files.partial.create(newKey(), ""),
+        () => files.partial.find(newKey()),
+        () => files.partial.remove(newKey()),
+        () => Array.fromAsync(files.partial.list()),
+        () => files.partial.sweep(0, 0),
+      ])
+        await assert.rejects(Promise.resolve(failing()), FileOutage, String(failing));
     }));
 });
 
