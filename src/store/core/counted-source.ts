@@ -11,26 +11,38 @@ export interface CountedSource {
   readonly count: number;
 }
 
+/**
+ * So many are always read from their source. It makes little difference, and the time does not tell a
+ * caller who sees these how many others there are.
+ */
+export const fewResources = 200;
+/** How many seqs of a source are held in memory. */
+export const maxSeqs = 1_000_000;
+
 /** Sources are counted up to this many entries first, and then up to this many times more. */
 const firstCounted = 1_000;
 const countedMore = 32;
 
 /**
  * Returns the sources with their counts, the smallest first. A count beyond `max` is not exact, and `max`
- * stands for the count of a source that is too large to be read beside the smallest.
+ * stands for the count of a source that is too large to be read beside the smallest. With `isEnough`
+ * no more is counted when it is enough that all sources have this many entries.
  */
 export function* countSources(
   sources: readonly IndexSource[],
   max: number,
+  isEnough?: (count: number) => boolean,
 ): Running<readonly CountedSource[]> {
-  let most = sources.length === 1 ? max : Math.min(firstCounted, max);
+  const isExact = sources.length === 1 && isEnough === undefined;
+  let most = isExact ? max : Math.min(firstCounted, max);
   let counted = yield* countUpTo(sources, most);
   while (most < max && counted.every(({ count }) => count >= most)) {
+    if (isEnough?.(most)) return counted;
     most = Math.min(most * countedMore, max);
     counted = yield* countUpTo(sources, most);
   }
   const smallest = Math.min(...counted.map(({ count }) => count));
-  const enough = Math.min(Math.ceil(smallest / entryCost) + 1, max);
+  const enough = Math.min(countedBeside(smallest), max);
   const exact = counted.filter(({ count }) => count < most || most === max);
   const others = counted.flatMap((each) => (exact.includes(each) ? [] : each.source));
   const recounted = enough > most ? yield* countUpTo(others, enough) : [];
@@ -57,6 +69,9 @@ export const decidesAll = ({ decided, isDistinct }: IndexSource, { conditions }:
 
 /** Reading the entry of another source costs this part of checking a resource. */
 const entryCost = 0.2;
+
+/** How many entries of a source are counted at most, when it is to be read beside so many resources. */
+export const countedBeside = (resources: number): number => Math.ceil(resources / entryCost) + 1;
 
 interface Narrowed {
   readonly seqs: readonly number[];

@@ -1,5 +1,6 @@
 // Chooses how a query is answered: in order of creation, with one index scan, by rank, or by checking resources.
 
+import { impliedBySome } from "../../model/query/implied-conditions.ts";
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import { isCondition, type Predicate } from "../../model/query/predicate.ts";
 import { isRanked, type Query } from "../../model/query/query.ts";
@@ -56,12 +57,11 @@ export function describePlan(plan: IndexPlan, query: Query): string {
   return ordered === undefined ? "checks all" : `checks all in the order of index ${ordered.index}`;
 }
 
-const usesFor = (plan: IndexPlan, query: Query) =>
+const usesFor = (plan: IndexPlan, query: Pick<Query, "conditions" | "sortings">) =>
   [...freeIndexes, ...plan.indexes].flatMap((index) => useOf(index, query) ?? []);
 
-function filterPlan(plan: IndexPlan, query: Query): FilterPlan {
-  const { conditions } = query;
-  const uses = usesFor(plan, query);
+function filterPlan(plan: IndexPlan, { conditions, sortings }: Query): FilterPlan {
+  const uses = usesFor(plan, { conditions: withImplied(conditions), sortings });
   return {
     kind: "filter",
     sources: [
@@ -106,14 +106,19 @@ function unionFor(plan: IndexPlan, predicate: Predicate): IndexSource | undefine
 const conjuncts = (predicate: Predicate): readonly Predicate[] =>
   "allOf" in predicate ? predicate.allOf : [predicate];
 
+/** Adds conditions that hold wherever these do, and that indexes of elements can answer. */
+const withImplied = (predicates: readonly Predicate[]): readonly Predicate[] => [
+  ...predicates,
+  ...predicates.flatMap((predicate) => ("some" in predicate ? impliedBySome(predicate) : [])),
+];
+
 /** Whether the stored words contain all resources. */
 export const hasWords = ({ searchable, isSearchIncomplete }: IndexPlan): boolean =>
   searchable.length > 0 && isSearchIncomplete !== true;
 
 /** Returns the index that decides most of a branch. */
 function sourceFor(plan: IndexPlan, branch: Predicate): IndexSource | undefined {
-  const conditions = conjuncts(branch);
-  const query = { conditions, sortings: [] };
+  const query = { conditions: withImplied(conjuncts(branch)), sortings: [] };
   return [...freeIndexes, ...plan.indexes]
     .flatMap((index) => useOf(index, query)?.source ?? [])
     .sort((one, other) => other.decided.length - one.decided.length)[0];

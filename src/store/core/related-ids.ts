@@ -49,6 +49,7 @@ export function* withRelatedIds(query: Query): Running<Query> {
 function indexable(predicate: Predicate): readonly Related[] {
   if ("related" in predicate) return [predicate];
   if ("allOf" in predicate) return predicate.allOf.flatMap(indexable);
+  if ("some" in predicate) return indexable(predicate.some);
   return "anyOf" in predicate ? predicate.anyOf.flatMap(indexable) : [];
 }
 

@@ -7,20 +7,22 @@ import type { Candidate, Query } from "../../model/query/query.ts";
 import { someValue } from "../../model/query/sort-key.ts";
 import { Aggregator } from "./aggregator.ts";
 import { Checker } from "./checker.ts";
-import { type CountedSource, countSources, decidesAll, narrowed } from "./counted-source.ts";
+import {
+  type CountedSource,
+  countedBeside,
+  countSources,
+  decidesAll,
+  fewResources,
+  maxSeqs,
+  narrowed,
+} from "./counted-source.ts";
 import { ask, type Running, readPage, visitAt } from "./filter-reads.ts";
 import { freeIndexes } from "./free-indexes.ts";
 import { type IndexScan, useOf } from "./index-use.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
 import { noValues, ResourceValues } from "./row-values.ts";
-import {
-  type Filtered,
-  type FilterResult,
-  fewResources,
-  maxSeqs,
-  runFilter,
-} from "./run-filter.ts";
+import { type Filtered, type FilterResult, runFilter } from "./run-filter.ts";
 import type { Ranks } from "./search.ts";
 import { canDecide, canRead } from "./sql-verdict.ts";
 
@@ -94,13 +96,14 @@ class AggregateRun {
       const ends = this.#ends();
       if (ends !== undefined) return yield* this.#addEnds(ends);
     }
-    const sources = yield* countSources(this.#filter.sources, total + 1);
     if (words.length > 0 && plan.hidden === undefined && hasWords(plan)) {
       const ranks: Ranks = yield* ask("ranks", { kind: "ranks", words });
       const ranked = { seqs: [...ranks.keys()], decided: [] };
-      const { seqs, rest } = yield* narrowed(this.#query, ranked, sources);
+      const beside = yield* countSources(this.#filter.sources, countedBeside(ranks.size));
+      const { seqs, rest } = yield* narrowed(this.#query, ranked, beside);
       return yield* this.#addAt(seqs, rest, ranks);
     }
+    const sources = yield* countSources(this.#filter.sources, total + 1);
     const exact = sources.find(({ source }) => decidesAll(source, this.#query));
     if (exact !== undefined && words.length === 0 && this.#aggregator.fields.length === 0)
       return this.#aggregator.add(noValues, exact.count);

@@ -5,7 +5,15 @@ import type { Predicate } from "../../model/query/predicate.ts";
 import { isRanked, type Query } from "../../model/query/query.ts";
 import type { QueryResult } from "../store.ts";
 import { Checker } from "./checker.ts";
-import { type CountedSource, countSources, decidesAll, narrowed } from "./counted-source.ts";
+import {
+  type CountedSource,
+  countedBeside,
+  countSources,
+  decidesAll,
+  fewResources,
+  maxSeqs,
+  narrowed,
+} from "./counted-source.ts";
 import { ask, type Running, readPage, visitAt } from "./filter-reads.ts";
 import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
 import { itemWork, runEachInTurns, takeSorted } from "./in-turns.ts";
@@ -32,13 +40,6 @@ const maxSkipped = 10_000;
 /** How many resources are read in that order before all are checked: this part of them, at least so many. */
 const readPart = 1 / 16;
 const minRead = 2_000;
-/**
- * So many are always read from their source. It makes little difference, and the time does not tell a
- * caller who sees these how many others there are.
- */
-export const fewResources = 200;
-/** How many seqs of a source are held in memory. */
-export const maxSeqs = 1_000_000;
 
 export function runFilter(
   filtered: Filtered,
@@ -96,7 +97,18 @@ class FilterRun {
   /** Returns the sources with their counts, the smallest first. A larger count than the limit is not exact. */
   *#count(): Running<readonly CountedSource[]> {
     const max = Math.max(maxSeqs, this.#filtered.maxCounted) + 1;
-    return yield* countSources(this.#filter.sources, max);
+    return yield* countSources(this.#filter.sources, max, this.#isEnough);
+  }
+
+  /** Returns whether sources of this size are not read; undefined when their sizes are needed. */
+  get #isEnough(): ((count: number) => boolean) | undefined {
+    if (this.#query.isCounted || this.#query.words.length > 0) return undefined;
+    return this.#hasOrder ? (count) => this.#isPageSmaller(count) : undefined;
+  }
+
+  /** Whether resources can be read in the order of the query. */
+  get #hasOrder(): boolean {
+    return this.#query.sortings.length === 0 || this.#filter.ordered !== undefined;
   }
 
   #decides(source: IndexSource): boolean {
@@ -110,10 +122,9 @@ class FilterRun {
   /** Whether it is cheaper to check resources in the order of the query until the page is full. */
   #prefersOrder(smallest: CountedSource | undefined): boolean {
     const { sortings, words } = this.#query;
-    const hasOrder = sortings.length === 0 || this.#filter.ordered !== undefined;
-    if (!hasOrder || words.length > 0) return false;
+    if (!this.#hasOrder || words.length > 0) return false;
     if (this.#isToCount) return smallest === undefined && sortings.length === 0;
-    return smallest === undefined || this.#isPageSmaller(smallest);
+    return smallest === undefined || this.#isPageSmaller(smallest.count);
   }
 
   /** Whether it is cheaper to check resources in the order of the first fields of the sort order. */
@@ -121,11 +132,11 @@ class FilterRun {
     const { start, words } = this.#query;
     if (words.length > 0 || this.#isToCount || (typeof start === "number" && start > maxSkipped))
       return false;
-    return smallest === undefined || this.#isPageSmaller(smallest);
+    return smallest === undefined || this.#isPageSmaller(smallest.count);
   }
 
   /** Whether fewer resources are checked for a page in order than in a source. */
-  #isPageSmaller({ count }: CountedSource): boolean {
+  #isPageSmaller(count: number): boolean {
     const { start, limit } = this.#query;
     const found = Math.max(1, this.#total ?? count);
     const offset = typeof start === "number" ? start : 0;
@@ -208,11 +219,9 @@ class FilterRun {
 
   *#amongRanked(ranks: Ranks): Running<FilterResult> {
     const { sortings, start, limit } = this.#query;
-    const { seqs, rest } = yield* narrowed(
-      this.#query,
-      { seqs: [...ranks.keys()], decided: [] },
-      yield* this.#count(),
-    );
+    const ranked = { seqs: [...ranks.keys()], decided: [] };
+    const beside = yield* countSources(this.#filter.sources, countedBeside(ranks.size));
+    const { seqs, rest } = yield* narrowed(this.#query, ranked, beside);
     if (rest.length + sortings.length > 0) return yield* this.#among(seqs, rest, ranks);
     const offset = typeof start === "number" ? start : 0;
     const top = new TopMatches(offset + limit + 1, this.#compare);
