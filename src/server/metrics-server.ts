@@ -13,8 +13,7 @@ export function metricsResponder(
 ): Pick<ServeOptions, "fetch" | "errorResponse"> {
   return {
     async fetch({ method, url }) {
-      if (!paths.has(new URL(url, "http://localhost").pathname))
-        return text(404, "The metrics are at /metrics.\n");
+      if (!paths.has(pathOf(url))) return text(404, "The metrics are at /metrics.\n");
       if (method !== "GET" && method !== "HEAD")
         return text(405, "Use GET.\n", { Allow: "GET, HEAD" });
       return text(200, writeMetrics(await collect()));
@@ -22,6 +21,9 @@ export function metricsResponder(
     errorResponse: (status, detail) => text(status, `${detail}\n`),
   };
 }
+
+/** Any host is served, also one that a URL cannot have, such as 999.1.1.1. */
+const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/]*/, "").replace(/\?.*$/, "");
 
 const text = (status: number, body: string, more: Record<string, string> = {}): Response =>
   responseOf(body, {
