@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import { addAdminCommands } from "./cli/admin-commands.ts";
+import { checkValues } from "./cli/check-values.ts";
 import { configOf, sourcesOf, withSettings } from "./cli/config-options.ts";
 import type { NewOptions } from "./cli/new.ts";
 import { addStoreCommands } from "./cli/store-commands.ts";
@@ -14,6 +15,7 @@ const program = new Command("restante")
   .description("A self-hosted resource server: POST it, GET it back.")
   .version(version)
   .exitOverride()
+  .hook("preAction", (_, command) => checkValues(command))
   .showHelpAfterError("Add --help to see what is allowed.")
   .configureHelp({
     // The parser gets optional values in square brackets. The help shows them as required, which they are.

@@ -124,11 +124,39 @@ describeOn("bun", "usage errors are reported with exit code 2", () => {
         {},
         [/^--expires "soon": must be/m],
       ],
+      ...["2030-02-31", "2030-01-31T12:00", "99999999d", "9999999d"].map(
+        (time): (typeof cases)[number] => [
+          `token create --name x --scope admin --expires ${time} --data missing`,
+          {},
+          [/^--expires ".*": must be/m],
+        ],
+      ),
+      ["restore --from x --at 5", {}, [/^--at "5": must be a time/m]],
+      ["restore --from x --at 2030-02-31T12:00:00Z", {}, [/^--at "2030-.*": must be a time/m]],
+      ['export --to ""', {}, [/^--to: needs a value$/m]],
+      ['copy --from= --to ""', {}, [/^--from: needs a value$/m, /^--to: needs a value$/m]],
+      ['restore --from x --collection a ""', {}, [/^--collection: needs a value$/m]],
+      ['erase /people/a ""', {}, [/^paths: needs a value$/m]],
+      ['new ""', {}, [/^folder: needs a value$/m]],
+      ['import "" --collection ""', {}, [/^--collection: needs a value$/m, /^path: needs/m]],
+      [
+        "import - --collection a --key b --format csv --types x --separator ;",
+        {},
+        [/^--types x: has another value/m, /^--separator ;: has another/m],
+      ],
+      [
+        "import - --collection a --key b --encoding latin1",
+        {},
+        [/^--encoding latin1: is for CSV/m],
+      ],
+      ["backup --to --json", {}, [/^--to: needs a value$/m]],
+      ["token create --scope admin --name --data", {}, [/^--name: needs a value$/m]],
     ];
   for (const [args, environment, reported] of cases)
     it(`restante ${args}`, async () => {
       const words = args.split(" ").filter((word) => word !== "");
-      const { code, stdout, stderr } = await run(words, { cwd, environment });
+      const values = words.map((word) => word.replace('""', ""));
+      const { code, stdout, stderr } = await run(values, { cwd, environment });
       for (const pattern of reported) assert.match(stderr, pattern);
       assert.deepEqual([code, stdout], [2, ""]);
       assert.doesNotMatch(stderr, /^\s+at .*:\d+|rst_wrong|hunter2/m);

@@ -2,7 +2,7 @@
 
 import type { LostFile } from "../backup/manifest.ts";
 import { CliError, usageError } from "../lib/cli-error.ts";
-import { readDuration } from "../lib/duration.ts";
+import { readDuration, readTime } from "../lib/duration.ts";
 import { describeStore } from "../server/app.ts";
 import { backUp, checkOnly, type RestoreRequest, restore } from "../server/backups.ts";
 import type { Config } from "../server/config.ts";
@@ -69,8 +69,8 @@ export interface RestoreOptions {
 }
 
 export async function runRestore(config: Config, options: RestoreOptions): Promise<void> {
-  const at = options.at === undefined ? undefined : Date.parse(options.at);
-  if (Number.isNaN(at))
+  const at = options.at === undefined ? undefined : readTime(options.at);
+  if (options.at !== undefined && at === undefined)
     throw usageError([
       {
         where: `--at ${JSON.stringify(options.at)}`,

@@ -6,7 +6,7 @@ import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
-import { chooseFormat } from "./data-format.ts";
+import { chooseFormat, type DataFormat } from "./data-format.ts";
 import { importFolder } from "./import-folder.ts";
 import { importLines } from "./import-lines.ts";
 import { ImportReport, type ImportResult } from "./import-report.ts";
@@ -35,7 +35,7 @@ export async function importData(
 ): Promise<void> {
   const isFolder = !isStdin(path) && isDirectory(path);
   const { collection, json: isJson } = options;
-  const wrong = isFolder ? wrongForFolder(options) : wrongForFile(options);
+  const wrong = isFolder ? wrongForFolder(options) : wrongForFile(path, options);
   if (wrong.length > 0) throw usageError(wrong);
   const progress = new Progress({ isJson });
   const report = new ImportReport(progress, isJson ?? false);
@@ -64,8 +64,29 @@ function isDirectory(path: string): boolean {
   }
 }
 
-const wrongForFile = ({ collection }: ImportOptions) =>
-  collection === undefined ? [{ where: "--collection", detail: "is needed for a file" }] : [];
+/** What a flag for CSV allows. */
+const csvFlags = {
+  types: /^(?:text|infer)$/,
+  separator: /^(?:comma|semicolon|tab)$/,
+  encoding: /^[\w-]+$/,
+} as const;
+
+/** It is known before the store is opened, and before a collection is created for the file. */
+function wrongForFile(path: string, options: ImportOptions) {
+  const { type } = formatOf(path, options);
+  const flags = Object.entries(csvFlags).flatMap(([name, form]) => {
+    const value = options[name as keyof typeof csvFlags];
+    if (value === undefined || (type === "csv" && form.test(value))) return [];
+    const detail = type === "csv" ? "has another value than --help shows" : "is for CSV";
+    return [{ where: `--${name} ${value}`, detail }];
+  });
+  return options.collection === undefined
+    ? [{ where: "--collection", detail: "is needed for a file" }, ...flags]
+    : flags;
+}
+
+const formatOf = (path: string, { format }: ImportOptions): DataFormat =>
+  chooseFormat(path, format, isStdin(path) ? "ndjson" : undefined);
 
 function wrongForFolder(options: ImportOptions) {
   const names = ["key", "dryRun", "format", "types", "separator", "encoding"] as const;
@@ -85,7 +106,7 @@ export async function importFile(
   report: ImportReport,
 ): Promise<ImportState | undefined> {
   const { collection, dryRun: isDryRun = false, types, separator, encoding } = options;
-  const format = chooseFormat(path, options.format, isStdin(path) ? "ndjson" : undefined);
+  const format = formatOf(path, options);
   const input = inputState(path);
   const { progress } = report;
   await checkInput(path, format, progress);

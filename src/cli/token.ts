@@ -1,12 +1,12 @@
 // The commands `token create`, `list` and `revoke`. The process that owns the data folder does the writes.
 
 import { CliError, usageError } from "../lib/cli-error.ts";
-import { readDuration } from "../lib/duration.ts";
+import { readDuration, readTime } from "../lib/duration.ts";
 import { own } from "../lib/own-property.ts";
 import { system } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
 import { timeText } from "../model/schemas/time.ts";
-import type { TokenRequest } from "../model/schemas/token.ts";
+import { readTokenRequest, type TokenRequest } from "../model/schemas/token.ts";
 import { isAlive, type Token } from "../model/token.ts";
 import type { Config } from "../server/config.ts";
 import { withStoreToRead, withStoreToWrite } from "./with-store.ts";
@@ -20,17 +20,11 @@ export interface CreateTokenOptions {
 }
 
 /** Prints only the secret to standard output, so that a script can read it. */
-export const createToken = (config: Config, options: CreateTokenOptions): Promise<void> =>
-  withStoreToWrite(
+export function createToken(config: Config, options: CreateTokenOptions): Promise<void> {
+  const request = requestOf(options, Date.now());
+  return withStoreToWrite(
     config,
     async ({ tokens }) => {
-      const expiresAt = readExpiry(options.expires, Date.now());
-      const [scopes, roles] = [namesIn(options.scope), namesIn(options.role)];
-      const { name, subject } = options;
-      const request = {
-        ...{ name, scopes, roles, expiresAt },
-        ...(subject !== undefined && { subject }),
-      } satisfies TokenRequest;
       const made = await tokens.create(system, request);
       if (made instanceof Problem) throw usageError((made.errors ?? []).map(atFlag));
       console.error(`Token ${made.token.id} has this secret. It is shown only once:`);
@@ -38,6 +32,20 @@ export const createToken = (config: Config, options: CreateTokenOptions): Promis
     },
     checkHint,
   );
+}
+
+function requestOf(options: CreateTokenOptions, now: number): TokenRequest {
+  const expiresAt = readExpiry(options.expires, now);
+  const [scopes, roles] = [namesIn(options.scope), namesIn(options.role)];
+  const { name, subject } = options;
+  const request = {
+    ...{ name, scopes, roles, expiresAt },
+    ...(subject !== undefined && { subject }),
+  };
+  const checked = readTokenRequest(request, now);
+  if ("name" in checked) return request;
+  throw usageError(checked.map(atFlag));
+}
 
 /** Several names may be in one argument, separated by spaces or commas. */
 const namesIn = (texts: readonly string[]): readonly string[] =>
@@ -84,18 +92,18 @@ function atFlag(error: FieldError | ParameterError): { where: string; detail: st
   return { where: own(flags, member) ?? pointer, detail: error.detail };
 }
 
-/** `30d`, `12h`, `90m`, or an ISO 8601 date; a date without a time is midnight UTC. */
+/** `30d`, `12h`, `90m`, or a date; one without a time is midnight UTC. */
 function readExpiry(text: string | undefined, now: number): string | null {
   if (text === undefined) return null;
   const duration = readDuration(text);
-  const time = duration === undefined ? readDate(text) : now + duration;
-  if (Number.isFinite(time)) return timeText(time);
+  const time = duration === undefined ? readTime(text) : now + duration;
+  if (time !== undefined && time < endOfTime) return timeText(time);
   const allowed = "must be a time from now such as 30d, 12h or 90m, or a date such as 2030-01-31";
   throw usageError([{ where: `--expires ${JSON.stringify(text)}`, detail: allowed }]);
 }
 
-const readDate = (text: string): number =>
-  /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+/** The first year with five digits, which no time of the API has. */
+const endOfTime = Date.UTC(10_000, 0);
 
 function row(token: Token, now: number): readonly string[] {
   const { id, name, subject, scopes, roles, createdAt, expiresAt, usedAt, revokedAt } = token;
