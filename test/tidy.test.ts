@@ -74,7 +74,7 @@ const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
 /** Where each dependency is imported. A dependency that is not listed is not used. */
 const packages: Readonly<Record<string, RegExp>> = {
   "@eslint-community/regexpp": /^src\/lib\/regex\/pattern\.ts$/,
-  commander: /^src\/(main|cli\/(config-options|admin-commands|store-commands))\.ts$/,
+  commander: /^src\/(main|cli\/(check-values|config-options|admin-commands|store-commands))\.ts$/,
   "content-type": /^src\/http\//,
   negotiator: /^src\/http\//,
   pino: /^src\/server\/log\.ts$/,

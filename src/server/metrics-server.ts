@@ -23,7 +23,7 @@ export function metricsResponder(
 }
 
 /** Any host is served, also one that a URL cannot have, such as 999.1.1.1. */
-const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/]*/, "").replace(/\?.*$/, "");
+const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/]*/, "").split("?", 1)[0] ?? "";
 
 const text = (status: number, body: string, more: Record<string, string> = {}): Response =>
   responseOf(body, {
