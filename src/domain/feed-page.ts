@@ -16,6 +16,8 @@ export interface FeedRequest {
   readonly since: SentPosition;
   /** Its filters, fields and limit. */
   readonly listRequest: ListRequest;
+  /** Aborted when the client has left. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface FeedPage {

@@ -25,11 +25,10 @@ import {
   isSealed,
   maxPageBytes,
   problemOf,
-  type SentPosition,
 } from "./feed-page.ts";
 import type { ListTarget } from "./lists.ts";
 import { masksOf } from "./mask.ts";
-import { collectionNotFound, positionGone, shownChanged } from "./problems.ts";
+import { clientLeft, collectionNotFound, positionGone, shownChanged } from "./problems.ts";
 import { PositionSeal } from "./sealed-position.ts";
 import { wholeView } from "./view.ts";
 import { ViewFeeds } from "./view-feeds.ts";
@@ -53,6 +52,8 @@ interface Reached {
   readonly position: FeedPosition;
   readonly isMore: boolean;
   readonly collection: Collection;
+  /** How many entries of the store were read. */
+  readonly read: number;
 }
 
 export class Feeds {
@@ -85,12 +86,12 @@ export class Feeds {
     const view = { conditions, owner, limit, shown, shownUnfiltered };
     const { name } = collection;
     if (owner !== undefined)
-      return then(this.#readOwned(target, request.since, owner, view), (page) =>
+      return then(this.#readOwned(target, request, owner, view), (page) =>
         page instanceof Problem ? page : withMasks(page, access),
       );
     if (isSealed(request.since)) return positionGone;
     const reading = hidesFields(target.rules)
-      ? this.#readOn(target, request.since, view)
+      ? this.#readOn(target, request.since, view, request.signal)
       : this.#read(name, request.since, view);
     return then(reading, (reached) =>
       reached instanceof Problem
@@ -101,55 +102,67 @@ export class Feeds {
 
   async #readOwned(
     target: ListTarget,
-    sent: SentPosition,
+    { since: sent, signal }: FeedRequest,
     owner: string,
     view: FeedView,
   ): Promise<FeedPage | Problem> {
     const seal = await this.#seal.of(target.collection.name, owner);
     const since = isSealed(sent) ? readFeedPosition(seal.open(sent) ?? "") : sent;
     if (since === undefined || (since !== 0 && !isSealed(sent))) return positionGone;
-    const reached = await this.#readOn(target, since, view);
+    const reached = await this.#readOn(target, since, view, signal);
     if (reached instanceof Problem) return reached;
     return { ...reached, next: seal.close(writeFeedPosition(reached.position)), isWhole: false };
   }
 
   /**
-   * Reads on to one entry more than the page has, so that neither `isMore` nor the size of the page
-   * shows the changes of others or hidden fields.
+   * Reads on while only hidden bytes end the page. For an owner it reads one entry more than the page has,
+   * so that `isMore` does not show the changes of others.
    */
   async #readOn(
     { collection: { name }, rules }: ListTarget,
     since: FeedPosition | 0,
     view: FeedView,
+    signal: AbortSignal | undefined,
   ): Promise<Reached | Problem> {
     const mask = masksOf(rules).whole;
     const entries: (Resource | Removal)[] = [];
+    const isOwned = view.owner !== undefined;
+    const wanted = isOwned ? view.limit + 1 : view.limit;
+    let left = isOwned ? Number.POSITIVE_INFINITY : countFor(view);
     for (let position: FeedPosition | 0 = since; ; ) {
-      const limit = view.limit + 1 - entries.length;
-      const reached: Reached | Problem = await this.#read(name, position, { ...view, limit });
+      const limit = wanted - entries.length;
+      const reached: Reached | Problem = await this.#read(name, position, { ...view, limit }, left);
       if (reached instanceof Problem) return reached;
+      left -= reached.read;
       await eachInTurns(reached.entries, entrySize, (entry) => {
         entries.push("kind" in entry ? entry : mask.shownOf(entry));
       });
       ({ position } = reached);
       const count = Math.min(view.limit, fittingIn(entries));
-      const isMore = entries.length > count;
-      if (isMore || !reached.isMore) {
+      const isCut = entries.length > count;
+      if (isCut || !reached.isMore || entries.length === wanted || left <= 0) {
         const page = entries.slice(0, count);
         const last = page.at(-1);
-        if (isMore && last) position = { ...position, revision: last.revision, time: timeOf(last) };
-        return { collection: reached.collection, entries: page, position, isMore };
+        if (isCut && last) position = { ...position, revision: last.revision, time: timeOf(last) };
+        return { ...reached, entries: page, position, isMore: isCut || reached.isMore };
       }
       // Other requests get a turn.
       await nextTurn();
+      if (signal?.aborted) return clientLeft;
     }
   }
 
-  #read(name: string, since: FeedPosition | 0, view: FeedView): MaybePromise<Reached | Problem> {
-    const { conditions, owner, limit, shown, shownUnfiltered } = view;
+  /** `most` is how many entries of the store are read at most. */
+  #read(
+    name: string,
+    since: FeedPosition | 0,
+    view: FeedView,
+    most = Number.POSITIVE_INFINITY,
+  ): MaybePromise<Reached | Problem> {
+    const { owner, shown, shownUnfiltered } = view;
     const isChanged = since !== 0 && since.shown !== shown && since.shown !== shownUnfiltered;
     if (isChanged) return shownChanged;
-    const count = conditions.length > 0 ? Math.max(limit, filteredEntries) : limit;
+    const count = Math.min(countFor(view), most);
     const maxBytes = count * this.#maxResourceBytes > maxPageBytes ? maxPageBytes : undefined;
     return then(this.#store.since(name, since, { limit: count, maxBytes, owner }), (feed) =>
       feed === undefined
@@ -160,6 +173,10 @@ export class Feeds {
     );
   }
 }
+
+/** How many entries of the store are read at once. */
+const countFor = ({ conditions, limit }: FeedView): number =>
+  conditions.length > 0 ? Math.max(limit, filteredEntries) : limit;
 
 /** The validators of an owner's resources do not show how much others write. */
 function withMasks(page: FeedPage, access: CollectionAccess): MaybePromise<FeedPage> {
@@ -183,8 +200,10 @@ function reachedIn(feed: Feed, since: FeedPosition | 0, view: FeedView, count: n
   const isWhole = conditions.length === 0 && owner === undefined;
   const entries: (Resource | Removal)[] = [];
   let last: Resource | Removal | undefined;
+  let read = 0;
   for (const entry of feed.entries) {
     if (entries.length === limit) break;
+    read++;
     last = entry;
     const seen = asSeen(entry, conditions);
     // A copy that has just been begun contains nothing to remove.
@@ -194,7 +213,7 @@ function reachedIn(feed: Feed, since: FeedPosition | 0, view: FeedView, count: n
   const isComplete = areAllTaken && !isCut && feed.entries.length < count;
   const revision = isComplete ? (end ?? collection.revision) : (last?.revision ?? start);
   const position = { ...positionAt(revision, epoch, last, since), start, shown };
-  return { entries, position, isMore: revision < collection.revision, collection };
+  return { entries, position, isMore: revision < collection.revision, collection, read };
 }
 
 /** An entry that does not match is removed from the copy: the client may have an earlier state of it. */

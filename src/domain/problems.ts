@@ -19,6 +19,9 @@ export const overloaded = new Problem(
   "The requests and responses in flight use all the memory that the server allows for them. Nothing was stored; try again later.",
 );
 
+/** Nobody reads it, but it is logged. */
+export const clientLeft = new Problem("unavailable", "The client has left before its query ended.");
+
 /** The text does not reveal the current position of the collection. */
 export const positionGone = new Problem(
   "gone",

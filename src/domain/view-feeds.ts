@@ -33,7 +33,7 @@ import {
 } from "./feed-page.ts";
 import type { ListTarget } from "./lists.ts";
 import type { Mask } from "./mask.ts";
-import { collectionNotFound, positionGone, rulesChanged } from "./problems.ts";
+import { clientLeft, collectionNotFound, positionGone, rulesChanged } from "./problems.ts";
 import type { PositionSeal } from "./sealed-position.ts";
 import { type BoundGrant, isNamed, type View } from "./view.ts";
 import {
@@ -73,7 +73,7 @@ export class ViewFeeds {
 
   async since(
     target: ListTarget,
-    { since, listRequest }: FeedRequest,
+    { since, listRequest, signal }: FeedRequest,
   ): Promise<FeedPage | Problem> {
     const { access, collection, rules } = target;
     const forbidden = access.require("read");
@@ -87,7 +87,7 @@ export class ViewFeeds {
     const opened = await this.#open(collection.name, since);
     if (opened instanceof Problem) return opened;
     const changed = opened && changedSince(opened, state, view);
-    return changed ?? this.#read(target, query, state, opened);
+    return changed ?? this.#read(target, query, state, opened, signal);
   }
 
   /** Returns undefined for the beginning. */
@@ -104,6 +104,7 @@ export class ViewFeeds {
     { conditions, limit }: Query,
     state: ViewState,
     since: ViewPosition | undefined,
+    signal: AbortSignal | undefined,
   ): Promise<FeedPage | Problem> {
     const { name } = collection;
     const view = access.view("read");
@@ -144,6 +145,7 @@ export class ViewFeeds {
       }
       // Other requests get a turn.
       await nextTurn();
+      if (signal?.aborted) return clientLeft;
     }
   }
 

@@ -463,3 +463,48 @@ describe("?since= after a new definition", () => {
     }
   });
 });
+
+describe("a feed of which little is shown", () => {
+  const count = 2_100;
+  const integer = { type: "integer" };
+  const definitions = {
+    plain: { schema: { properties: { n: integer } } },
+    hiding: { schema: { properties: { n: integer, pin: { type: "string", writeOnly: true } } } },
+    ruled: { access: { read: [{ name: "few", to: "token", where: { n: 1 } }] } },
+  };
+  before(async () => {
+    const lines = Array.from({ length: count }, (_, n) => JSON.stringify({ n })).join("\n");
+    for (const [name, definition] of Object.entries(definitions)) {
+      await client.put(`/-/collections/${name}`, definition);
+      const type = { "content-type": "application/x-ndjson" };
+      assert.equal((await client.post(`/${name}`, lines, type)).status, 200);
+    }
+  });
+
+  it("has the same pages with a filter, whether fields are hidden or not", async () => {
+    const walk = async (name: string) => {
+      const pages: number[] = [];
+      for (let [since, isMore] = ["0", true]; isMore; ) {
+        const read = await client.json<Feed>(`/${name}?since=${since}&n[gte]=${count - 5}&limit=3`);
+        pages.push(read.changes.length);
+        [since, isMore] = [read.next, read.more];
+      }
+      return pages;
+    };
+    assert.deepEqual(await walk("plain"), [0, 0, 3, 2]);
+    assert.deepEqual(await walk("hiding"), [0, 0, 3, 2]);
+  });
+
+  it("is read no further when its client has left", async () => {
+    const token = await app.token("ruled:read");
+    const reader = new AbortController();
+    const request = new Request("http://localhost/ruled?since=0", {
+      headers: { authorization: `Bearer ${token}`, host: "localhost" },
+      signal: reader.signal,
+    });
+    const answering = app.direct(request);
+    reader.abort();
+    const { status, headers } = await answering;
+    assert.deepEqual([status, headers.get("content-type")], [503, "application/problem+json"]);
+  });
+});

@@ -30,7 +30,8 @@ export function listChanges(
     access.view("read").isWhole &&
     conditionalResponse(context, collectionHead(context, collection, access));
   if (conditional) return conditional;
-  return then(services.feeds.since(target, feedRequest), (page) => {
+  const { signal } = context.readOptions;
+  return then(services.feeds.since(target, { ...feedRequest, signal }), (page) => {
     if (page instanceof Problem) return page;
     const rules = rulesOf(page.collection, target.rules);
     const shown = { rules, isForAdmin: access.isForAdmin };

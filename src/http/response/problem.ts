@@ -1,5 +1,6 @@
 // Turns problems and thrown errors into responses (RFC 9457).
 
+import { clientLeft } from "../../domain/problems.ts";
 import {
   canBePlain,
   PlainHeaders,
@@ -175,7 +176,7 @@ export function problemFromError(thrown: unknown): Problem {
         "Too many queries are waiting. Try again later, or send fewer queries at a time.",
       );
     case "cancelled":
-      return new Problem("unavailable", "The client has left before its query ended.");
+      return clientLeft;
     case "damaged":
       return new Problem("damaged", `${capitalized(thrown.message)}.`);
     case "unavailable":

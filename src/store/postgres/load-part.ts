@@ -161,9 +161,8 @@ async function readHolders(
 function seqsByName(
   holders: readonly (readonly [name: string, seq: number])[],
 ): ReadonlyMap<string, readonly number[]> {
-  const seqs = new Map<string, number[]>();
-  for (const [name, seq] of holders) seqs.set(name, [...(seqs.get(name) ?? []), seq]);
-  return seqs;
+  const byName = Map.groupBy(holders, ([name]) => name);
+  return new Map([...byName].map(([name, found]) => [name, found.map(([, seq]) => seq)]));
 }
 
 async function readKeys(
