@@ -92,8 +92,10 @@ export class BackupScheduler {
     if (this.#isStopped) return;
     const { backupEvery } = this.#options.config;
     const pause = run.state === "done" ? backupEvery : Math.min(backupEvery, retryMs);
-    this.#add(run, startedAt + pause);
-    this.#schedule(startedAt + pause);
+    // The clock may have been set back meanwhile.
+    const due = Math.min(startedAt, Date.now()) + pause;
+    this.#add(run, due);
+    this.#schedule(due);
   }
 
   async #run(startedAt: number): Promise<BackupRun> {

@@ -6,6 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { BackupScheduler } from "../../src/server/backup-schedule.ts";
+import { defaultConfig } from "../../src/server/config.ts";
+import { createLog } from "../../src/server/log.ts";
 import { startApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { firstToken, run, type ServerProcess, start } from "../process.ts";
@@ -114,6 +117,30 @@ describe("a server with --backup-to", () => {
       },
       token,
     );
+  });
+
+  it("makes the next one in time when the clock is set back meanwhile", async (context) => {
+    const to = join(folder, "set-back");
+    await writeFile(to, "no folder");
+    const config = { ...defaultConfig, data: join(folder, "none"), backupEvery: 60 * 60_000 };
+    const clock = Date.now;
+    context.after(() => {
+      Date.now = clock;
+    });
+    Date.now = () => clock() + 10 * 24 * 60 * 60_000;
+    const nextAt = await new Promise<number | undefined>((resolve) => {
+      const scheduler = new BackupScheduler({
+        ...{ config, to, log: createLog("silent") },
+        onChange({ schedule, runs: [last] }) {
+          if (last?.state === "running") Date.now = clock;
+          if (last?.state !== "failed") return;
+          scheduler.stop();
+          resolve(schedule?.nextAt);
+        },
+      });
+      void scheduler.start();
+    });
+    assert.ok((nextAt ?? Number.POSITIVE_INFINITY) <= clock() + config.backupEvery);
   });
 
   it("shows why one failed, also with workers", async () => {
