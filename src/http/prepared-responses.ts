@@ -7,7 +7,6 @@ import { RecentMap } from "../lib/recent-map.ts";
 import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
 import type { Scope } from "../model/token.ts";
-import { readBearer } from "./request/authorize.ts";
 import type { RequestContext, RouteName, Services, SharedResponse } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
 import { sendShared } from "./response/shared-response.ts";
@@ -183,8 +182,9 @@ export class PreparedResponses {
     const last = this.#lastCaller;
     if (last?.authorization === authorization && last.version === version)
       return access.use(last.principal, context.startTime) ? last.principal : undefined;
-    const secret = readBearer(authorization);
-    const principal = typeof secret === "string" ? access.identify(secret) : undefined;
+    // What is spelled in another way is read by `authorize`.
+    const isBearer = authorization.startsWith("Bearer ");
+    const principal = isBearer ? access.identify(authorization.slice(7)) : undefined;
     if (principal === undefined || principal instanceof Promise) return undefined;
     this.#lastCaller = { authorization, principal, version };
     return principal;

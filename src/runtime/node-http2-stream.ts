@@ -2,10 +2,9 @@
 
 import type { ServerHttp2Stream } from "node:http2";
 import type { InterimFields } from "../lib/client.ts";
-import { failed, type HttpError } from "./http1/http-errors.ts";
+import { failed, type HttpError, isError } from "./http1/http-errors.ts";
 import { IncomingRequest } from "./http1/incoming-request.ts";
 import { RequestBody } from "./http1/request-body.ts";
-import { isError } from "./http1/request-head.ts";
 import { type Http2Head, readHead } from "./node-http2-head.ts";
 import { resetStream, respond, type Sender } from "./node-http2-response.ts";
 import type { ServeOptions } from "./runtime.ts";

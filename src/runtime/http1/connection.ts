@@ -2,8 +2,8 @@
 
 import { plainBody, responseOf } from "../../lib/plain-response.ts";
 import { ActiveRequest, type ConnectionControls, type Serving } from "./active-request.ts";
-import { endedEarly, type HttpError, requestTimedOut } from "./http-errors.ts";
-import { findEarlyError, isError, parseHead, type RequestHead } from "./request-head.ts";
+import { endedEarly, type HttpError, isError, requestTimedOut } from "./http-errors.ts";
+import { findEarlyError, parseHead, type RequestHead } from "./request-head.ts";
 import { sendResponse } from "./response-sender.ts";
 import { Output, type Socket } from "./socket.ts";
 import { findTimeout } from "./timeouts.ts";

@@ -8,6 +8,8 @@ export interface HttpError {
 
 export const malformed = (detail: string): HttpError => ({ status: 400, detail });
 
+export const isError = (value: object): value is HttpError => "detail" in value;
+
 export const versionNotSupported: HttpError = {
   status: 505,
   detail: "Only HTTP/1.1 and HTTP/1.0 are supported.",
@@ -75,5 +77,15 @@ export const sectionTooLarge = (maxBytes: number): HttpError => ({
   status: 431,
   detail: `The header section is over ${maxBytes} bytes.`,
 });
+
+export const badFieldLine = malformed(
+  "A header line is not a name, a colon and a value, without a space before the colon (RFC 9112 §5).",
+);
+
+export const forbiddenCharacter = malformed(
+  "A header field contains a control character or a single CR or LF.",
+);
+
+export const badLength = malformed("Content-Length is not one number (RFC 9110 §8.6).");
 
 export const repeatedHost = malformed("Host was sent more than once (RFC 9112 §3.2).");

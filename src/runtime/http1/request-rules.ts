@@ -5,6 +5,8 @@ import { type HttpError, malformed } from "./http-errors.ts";
 /** `uri-host [ ":" port ]` of RFC 3986 §3.2; anything else in Host is invalid (RFC 9112 §3.2). */
 const authorityForm = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::(\d*))?$/i;
 
+export const token = /^[!#$%&'*+\-.^_`|~\w]+$/;
+
 const absoluteForm = /^https?:\/\/([^/?#]*)((?:[/?][^#]*)?)$/i;
 
 export function isAuthority(text: string): boolean {

@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from "node:http";
 import { fieldLines } from "../../lib/field-lines.ts";
-import type { ConnectionOption } from "./request-head.ts";
+import type { ConnectionOption } from "./field-section.ts";
 
 /** What is sent after the header fields of the application. */
 export interface Framing {

@@ -2,7 +2,7 @@
 
 import { isAscii } from "../../lib/field-lines.ts";
 import { type PlainBody, PlainResponse, plainBody } from "../../lib/plain-response.ts";
-import type { ConnectionOption } from "./request-head.ts";
+import type { ConnectionOption } from "./field-section.ts";
 import { dateLine, framingLines, statusLine, writeHead } from "./response-head.ts";
 import type { Output } from "./socket.ts";
 
