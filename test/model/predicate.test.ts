@@ -125,7 +125,13 @@ describe("a predicate", () => {
       const given = contentOf(fields);
       const expected = matches(fields, where);
       assert.equal(holds({ allOf: predicates }, given), expected);
-      assert.equal(holds({ allOf: simplified(predicates) }, given), expected);
+      const simple = simplified(predicates);
+      assert.equal(holds({ allOf: simple }, given), expected);
+      // What must hold is not hidden from indexes.
+      for (const each of simple) {
+        assert.ok(!("allOf" in each), JSON.stringify(where));
+        assert.ok(!("anyOf" in each) || each.anyOf.length !== 1, JSON.stringify(where));
+      }
     });
     fc.assert(check, { numRuns: runs(120, 100_000) });
   });
@@ -174,6 +180,13 @@ describe("simplified conditions", () => {
     assert.deepEqual(simplified(elements), elements);
     const [negated] = simplified([test("tags", "ne", 1)]);
     assert.ok(negated && isCondition(negated) && negated.isNegated);
+  });
+
+  it("of one alternative are those that must hold", () => {
+    const both = [number("eq", 1), test("name", "eq", "a")];
+    assert.deepEqual(simplified([{ anyOf: [{ allOf: both }] }]), simplified(both));
+    const negated = both.map((each) => ({ not: each }));
+    assert.deepEqual(simplified([{ not: { allOf: [{ anyOf: negated }] } }]), simplified(both));
   });
 
   it("are nothing when every resource matches", () => {

@@ -55,6 +55,8 @@ function conjunction(predicates: readonly Predicate[]): readonly Predicate[] {
 
 /** Joins the alternatives for each field. */
 function disjunction(parts: readonly (readonly Predicate[])[]): readonly Predicate[] {
+  const [only, ...more] = parts;
+  if (only && more.length === 0) return only;
   if (parts.some((part) => part.length === 0)) return [];
   const all = parts.map(allOf).flatMap((part) => ("anyOf" in part ? part.anyOf : [part]));
   const anyOf = joined(all, (one, other) =>
