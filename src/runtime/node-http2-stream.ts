@@ -66,9 +66,20 @@ class ActiveStream {
     this.#serving = serving;
     this.#head = head;
     this.#owesContinue = expectsContinue;
-    if (!stream.endAfterHeaders) this.#body = new RequestBody(() => this.#want());
+    if (!stream.endAfterHeaders) this.#body = this.#receive();
     this.#request = new IncomingRequest(method, `https://${authority}${path}`, headers, this.#body);
     stream.once("close", () => this.#close());
+  }
+
+  /** The end of an empty body is reported when it arrives, before the application has read anything. */
+  #receive(): RequestBody {
+    const stream = this.#stream;
+    const body = new RequestBody(() => this.#want());
+    // A stream that was reset ends, too.
+    stream.on("end", () => {
+      if (!stream.closed) body.end();
+    });
+    return body;
   }
 
   /** The application waits for more of the body, or drops it. */
@@ -87,10 +98,6 @@ class ActiveStream {
     stream.on("data", (bytes: Buffer) => {
       body.push(bytes);
       if (body.waitingBytes > maxWaitingBytes) stream.pause();
-    });
-    // A stream that was reset ends, too.
-    stream.on("end", () => {
-      if (!stream.closed) body.end();
     });
   }
 

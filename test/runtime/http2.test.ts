@@ -182,6 +182,7 @@ describe("HTTP/2", () => {
 });
 
 describe("answers over HTTP/2", () => {
+  const reading = Promise.withResolvers<void>();
   const answers: Readonly<Record<string, (request: Request) => Response | Promise<Response>>> = {
     "/throws": () => {
       throw new Error("a bug");
@@ -195,6 +196,14 @@ describe("answers over HTTP/2", () => {
       await reader?.read();
       await reader?.cancel();
       return responseOf("too large", { status: 413 });
+    },
+    "/late": async (request) => {
+      await reading.promise;
+      return responseOf(`read ${(await request.bytes()).length}`, {});
+    },
+    "/read": () => {
+      reading.resolve();
+      return responseOf("", {});
     },
     "/breaks": () =>
       new Response(
@@ -247,6 +256,18 @@ describe("answers over HTTP/2", () => {
       assert.equal(text, "too large");
       assert.equal((await client.request("/")).body, "hello");
     });
+
+  it("a body that has ended before it is read is complete", patience, async () => {
+    const texts = ["", "body"].map((body) => {
+      const stream = client.session.request({ ":method": "POST", ":path": "/late" });
+      stream.setEncoding("utf8").end(body);
+      return Array.fromAsync(stream);
+    });
+    // The ends have arrived when a later request is answered.
+    await client.request("/");
+    await client.request("/read");
+    assert.deepEqual(await Promise.all(texts), [["read 0"], ["read 4"]]);
+  });
 
   it("a body that breaks never looks complete", patience, async () => {
     const stream = client.session.request({ ":path": "/breaks" });
