@@ -11,6 +11,8 @@ export interface ByteRange {
 
 /** Clients that ask for more get the whole file. */
 const maxRanges = 10;
+/** Empty ones are ignored (§5.6.1.2). */
+const maxPieces = 2 * maxRanges;
 const field = /^bytes=(.*)$/i;
 const single = /^(?:(\d+)-(\d*)|-(\d+))$/;
 
@@ -23,9 +25,10 @@ export function readRanges(
   size: number,
 ): readonly ByteRange[] | "unsatisfiable" | undefined {
   const [, list] = field.exec(headers.get("range") ?? "") ?? [];
-  const pieces = list?.split(",", maxRanges + 1) ?? [];
-  if (pieces.length === 0 || pieces.length > maxRanges) return undefined;
-  const ranges = pieces.map((piece) => readRange(trimField(piece), size));
+  const all = list?.split(",", maxPieces + 1) ?? [];
+  const pieces = all.map(trimField).filter((piece) => piece !== "");
+  if (pieces.length === 0 || pieces.length > maxRanges || all.length > maxPieces) return undefined;
+  const ranges = pieces.map((piece) => readRange(piece, size));
   if (ranges.includes(undefined)) return undefined;
   const satisfiable = ranges.filter((range) => typeof range === "object");
   return satisfiable.length === 0 ? "unsatisfiable" : coalesced(satisfiable);
@@ -40,7 +43,7 @@ function readRange(text: string, size: number): ByteRange | "unsatisfiable" | un
   if (first === undefined) return undefined;
   const start = Number(first);
   const end = last ? Number(last) + 1 : size;
-  if (end <= start && last) return undefined;
+  if (last && Number(last) < start) return undefined;
   return start >= size ? "unsatisfiable" : { start, end: Math.min(end, size) };
 }
 
