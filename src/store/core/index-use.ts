@@ -69,7 +69,10 @@ export function useOf(
     ...(range?.isDecided && isExact ? [range.condition] : []),
   ];
   const isDistinct = !fields.some(isMultiple) || rest.length === 0;
-  const fixed = new Set(prefix.map(({ condition }) => condition.field));
+  // A resource with several keys has another place in the order than one with only this key.
+  const fixed = new Set(
+    prefix.flatMap(({ condition }) => (isMultiple(condition) ? [] : condition.field)),
+  );
   const isFree = sortings.map(({ field }) => !fixed.has(field));
   const free = sortings.filter((_, at) => isFree[at]);
   const isPartial = rest.length > 0 && rest.length < free.length;
@@ -144,7 +147,8 @@ const conditionsOn = (
   );
 
 /** Whether a resource can have several keys. */
-const isMultiple = ({ field, kind }: IndexField): boolean => kind === "any" || isOfElements(field);
+const isMultiple = ({ field, kind }: Pick<IndexField, "field" | "kind">): boolean =>
+  kind === "any" || isOfElements(field);
 
 const isSimple = ({ fields: [first, ...more] }: Index): boolean =>
   first !== undefined && more.length === 0 && !first.isDescending;

@@ -60,6 +60,8 @@ const rows: readonly (readonly [ids: string, Partial<Query>])[] = [
   ["d b a", { sortings: [by("name", "text", true)], conditions: [is("tag", "any", "t")] }],
   // An array and what is not there come first, then numbers, then texts.
   ["b c e f a d", { sortings: [by("tag", "any")] }],
+  ["b a d", { sortings: [by("tag", "any")], conditions: [is("tag", "any", "t")] }],
+  ["a d b", { sortings: [by("tag", "any", true)], conditions: [is("tag", "any", "t")] }],
 ];
 
 /** More than are looked at one by one, with many ties. */
