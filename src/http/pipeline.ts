@@ -141,12 +141,21 @@ export function routeRequest(context: RequestContext): MaybePromise<Response | P
   const route = endpoint.routes[method === "HEAD" ? "GET" : method];
   if (route === undefined) return methodProblem(method, endpoint);
   context.route = route;
+  if (!isSafe(route) && context.request.headers.has("early-data")) return tooEarly;
   const authorized =
     context.trace === undefined
       ? authorize(context, route.permission)
       : context.trace.measure("authorize", () => authorize(context, route.permission));
   return then(authorized, (rejected) => rejected ?? run(context, route));
 }
+
+const isSafe = ({ method }: Route): boolean => method === "GET" || method === "QUERY";
+
+/** Any value of Early-Data counts (RFC 8470 §5.1). */
+const tooEarly = new Problem(
+  "too-early",
+  "The request may be a replay, because it was sent before the handshake of TLS was complete. Send it again.",
+);
 
 /** DELETE ignores its body, but reads a chunked one first to find errors in it. */
 function run(context: RequestContext, route: Route): MaybePromise<Response | Problem> {

@@ -171,9 +171,15 @@ export const problemKinds = {
     about:
       "The server does not serve the host in the Host field (RFC 9110 §7.4). Use the public address of the server. The operator can allow more hosts with `--allowed-hosts`. A proxy must forward the Host field.",
   },
+  "too-early": {
+    title: "The request may be a replay",
+    about:
+      "A proxy has sent the request with Early-Data (RFC 8470): it arrived before the handshake of TLS was complete, so that someone else may have sent it again. Nothing was done. A request that changes something is accepted after the handshake; clients send it again by themselves.",
+  },
   "version-not-supported": {
     title: "The HTTP version is not supported",
-    about: "The server supports HTTP/1.1 and HTTP/1.0. Use a proxy for HTTP/2 and HTTP/3.",
+    about:
+      "The server supports HTTP/1.1 and HTTP/1.0, and HTTP/2 with TLS and `--http2 on`. Use a proxy for HTTP/3.",
   },
   "internal-error": {
     title: "Internal server error",

@@ -143,6 +143,8 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
     await request("/busy", init);
     return request("/busy", init);
   },
+  "too-early": () =>
+    request("/people", { method: "POST", headers: { ...json, "early-data": "1" }, body: "{}" }),
   misdirected: () => raw(broken.port, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
   // In resumable-uploads.test.ts.
   "mismatching-upload-offset": undefined,

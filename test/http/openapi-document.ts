@@ -167,7 +167,7 @@ const takesIfMatch = (document: Document, { parameters = [] }: Operation): boole
   parameters.some((parameter) => resolve(document, parameter).name === "If-Match");
 
 /** Described in the text of the document, not in the operations. */
-const everywhere = [308, 405, 408, 417, 431, 501, 505];
+const everywhere = [308, 405, 408, 417, 425, 431, 501, 505];
 
 /** Checks every response of an app against its document. */
 export class ResponseChecker {

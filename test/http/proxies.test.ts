@@ -142,3 +142,36 @@ describe("without trusted proxies", () => {
     }
   });
 });
+
+describe("early data", () => {
+  let app: TestApp;
+  before(async () => {
+    app = await startApp();
+    await app.post("people", { name: "Ada" });
+  });
+  after(() => app.stop());
+
+  const send = (method: string, path: string, value: string) => {
+    const headers = { "content-type": "application/json", "early-data": value };
+    const hasBody = !["GET", "HEAD", "DELETE"].includes(method);
+    return rawRequest(app, path, { method, headers, ...(hasBody && { body: "{}" }) });
+  };
+
+  it("changes nothing, whatever the value of the field", async () => {
+    const before = await send("GET", "/people", "1");
+    assert.equal(before.status, 200);
+    for (const value of ["1", "0", "1, 1", "x", ""])
+      for (const line of ["POST /people", "PUT /people/a", "PATCH /people/a", "DELETE /people/a"]) {
+        const [method = "", path = ""] = line.split(" ");
+        assertProblem(await send(method, path, value), "too-early");
+      }
+    assertProblem(await send("POST", "/-/settings", "1"), "too-early");
+    assert.equal((await send("GET", "/people", "1")).body, before.body);
+  });
+
+  it("is served to requests that change nothing", async () => {
+    assert.equal((await send("HEAD", "/people", "1")).status, 200);
+    assert.equal((await send("QUERY", "/people", "1")).status, 200);
+    assert.equal((await send("OPTIONS", "/people", "1")).status, 204);
+  });
+});

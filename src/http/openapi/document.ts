@@ -212,6 +212,6 @@ function keyOf(collections: readonly UsableCollection[], actions: ReadonlySet<Ac
 
 const about = `Every GET also supports HEAD, with the same header fields and no body. Every address supports OPTIONS without a token, for \`Allow\` and for CORS preflights.
 
-Every error is a problem (RFC 9457) whose \`type\` is the URL of a page about it; a browser that posts a form and prefers HTML gets a page. Besides the statuses listed with an operation, any address may respond with 408, 417, 431, 501 or 505 to a request that cannot be parsed. An unsupported method is 405 with \`Allow\`, and a path with a trailing slash is 308. \`If-Match\` with a tag is 412 where there is no \`ETag\`. Unknown and repeated query parameters are rejected.
+Every error is a problem (RFC 9457) whose \`type\` is the URL of a page about it; a browser that posts a form and prefers HTML gets a page. Besides the statuses listed with an operation, any address may respond with 408, 417, 431, 501 or 505 to a request that cannot be parsed. A change that a proxy sends with \`Early-Data\` is 425. An unsupported method is 405 with \`Allow\`, and a path with a trailing slash is 308. \`If-Match\` with a tag is 412 where there is no \`ETag\`. Unknown and repeated query parameters are rejected.
 
 Every request can be retried safely: GET, PUT and DELETE as they are, POST with an \`Idempotency-Key\`, PATCH with \`If-Match\`.`;

@@ -47,6 +47,7 @@ export const problemStatus: Readonly<Record<ProblemKind, number>> = {
   misdirected: 421,
   "key-reused": 422,
   "unprocessable-picture": 422,
+  "too-early": 425,
   "precondition-required": 428,
   "too-many-requests": 429,
   "header-too-large": 431,
