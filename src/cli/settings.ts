@@ -1,6 +1,7 @@
 // The command `settings`: prints the settings that a server would have, or the JSON Schema of the config file.
 
 import type { SettingValue } from "../domain/settings.ts";
+import { checkTlsSettings } from "../server/certificate.ts";
 import type { Config } from "../server/config.ts";
 import { describeSettings } from "../server/describe-settings.ts";
 import { settingsSchema } from "../server/settings-schema.ts";
@@ -11,9 +12,10 @@ export interface SettingsOptions {
 }
 
 export function printSettings(config: Config, { schema, json }: SettingsOptions): void {
+  if (schema) return print(settingsSchema());
+  checkTlsSettings(config);
   const data = describeSettings(config);
-  if (schema) print(settingsSchema());
-  else if (json) print({ data });
+  if (json) print({ data });
   else process.stdout.write(data.map(lineOf).join(""));
 }
 

@@ -21,13 +21,18 @@ export type CertificateTexts = { readonly [Name in keyof Certificate]: string | 
 export const certificateFiles = ({ tlsCert, tlsKey }: Config): CertificateFiles | undefined =>
   tlsCert === undefined || tlsKey === undefined ? undefined : { cert: tlsCert, key: tlsKey };
 
-/** Returns undefined without TLS. Throws all errors at once. */
-export function readCertificate(config: Config): CheckedCertificate | undefined {
+/** Throws when settings of TLS are there without those that they need. */
+export function checkTlsSettings(config: Config): void {
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined))
     throw usageError([{ where: "--tls-cert, --tls-key", detail: "set both or none" }]);
-  const files = certificateFiles(config);
-  if (files === undefined && config.http2 === "on")
+  if (config.tlsCert === undefined && config.http2 === "on")
     throw usageError([{ where: "--http2", detail: "needs TLS: set --tls-cert and --tls-key" }]);
+}
+
+/** Returns undefined without TLS. Throws all errors at once. */
+export function readCertificate(config: Config): CheckedCertificate | undefined {
+  checkTlsSettings(config);
+  const files = certificateFiles(config);
   if (files === undefined) return undefined;
   const errors: ConfigError[] = [];
   const read = (name: keyof CertificateFiles): string | undefined => {
