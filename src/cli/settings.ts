@@ -12,10 +12,10 @@ export interface SettingsOptions {
 }
 
 export function printSettings(config: Config, { schema, json }: SettingsOptions): void {
-  if (schema) return print(settingsSchema());
-  checkTlsSettings(config);
+  if (!schema) checkTlsSettings(config);
   const data = describeSettings(config);
-  if (json) print({ data });
+  if (schema) print(settingsSchema());
+  else if (json) print({ data });
   else process.stdout.write(data.map(lineOf).join(""));
 }
 
