@@ -10,7 +10,13 @@ import { hasDatabase } from "../store/sqlite/open-loader.ts";
 import { hasReplica, openSqliteReplica } from "../store/sqlite/replica.ts";
 import { CannotLoad, type Replica } from "../store/transfer/transfer.ts";
 import { openFiles } from "./open-files.ts";
-import { giveName, ignoredNames, lockFolders, type StorePlace } from "./open-transfer.ts";
+import {
+  giveName,
+  ignoredNames,
+  lockFolders,
+  requireNone,
+  type StorePlace,
+} from "./open-transfer.ts";
 
 /** Returns an Outage when a database caused the error. SQLite marks its errors; for Postgres many count as lost connections. */
 export const outageIn = (error: unknown): unknown =>
@@ -70,12 +76,15 @@ async function openReplicaFolder(to: StorePlace, storeId: string): Promise<OpenR
   const locks = await lockFolders(to, folder);
   const release = () => locks.forEach((lock) => void lock.release());
   try {
+    // Another process may have filled the folder while this one waited for the lock.
+    if (isNew) requireNone(data);
+    else await requireEmpty(data);
     const replica = openSqliteReplica(folder, storeId);
     return {
       ...{ replica, folder },
       async finish() {
+        if (isNew) await giveName(folder, data, locks);
         release();
-        if (isNew) await giveName(folder, data);
       },
       async close() {
         await replica.close();

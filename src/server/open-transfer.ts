@@ -109,6 +109,9 @@ async function openWholeFolder(config: Config, options: TargetOptions): Promise<
   const locks = await lockFolders(config, folder);
   const release = () => locks.forEach((lock) => void lock.release());
   try {
+    // Another process may have filled the folder while this one waited for the lock.
+    await requireRoom(config, options);
+    if (isNew) requireNone(data);
     if (isNew) await removeLeftovers(folder);
     const loader = openNewDatabase(folder);
     const files = openFiles({ ...config, data: folder }, options);
@@ -116,20 +119,28 @@ async function openWholeFolder(config: Config, options: TargetOptions): Promise<
       ...{ loader, files },
       async finish() {
         writeVersionFile(folder);
+        if (isNew) await giveName(folder, data, locks);
         release();
-        if (isNew) await giveName(folder, data);
       },
       async abandon() {
         await loader.close();
+        if (isNew) await removeLocked(folder, locks);
         release();
-        if (isNew) await rm(folder, { recursive: true, force: true });
       },
     };
   } catch (error) {
+    if (isNew) await removeLocked(folder, locks);
     release();
-    if (isNew) await rm(folder, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** Under another name, because a process that waits for the lock may begin in the folder when it is released. */
+async function removeLocked(folder: string, locks: readonly FolderLock[]): Promise<void> {
+  await removeLeftovers(folder);
+  const aside = `${folder}-${process.pid}`;
+  await giveName(folder, aside, locks);
+  await rm(aside, { recursive: true, force: true });
 }
 
 /** Of a process that was killed. */
@@ -138,7 +149,21 @@ async function removeLeftovers(folder: string): Promise<void> {
     if (!ignoredNames.has(name)) await rm(join(folder, name), { recursive: true, force: true });
 }
 
-export async function giveName(folder: string, name: string): Promise<void> {
+/** Rejects when another process has made the folder while this one waited for a lock. */
+export function requireNone(folder: string): void {
+  if (existsSync(folder))
+    throw new CannotLoad(`another process has made ${folder} meanwhile: choose another folder`);
+}
+
+/** The locks are held until then: a process that waits for them must not begin in a complete folder. */
+export async function giveName(
+  folder: string,
+  name: string,
+  locks: readonly FolderLock[],
+): Promise<void> {
+  for (const lock of locks) lock.removeRecord();
+  // Windows gives no name to a folder with open files.
+  if (process.platform === "win32") for (const lock of locks) lock.release();
   await rename(folder, name);
   const parent = await open(dirname(name), "r");
   await parent.sync().finally(() => parent.close());

@@ -89,9 +89,14 @@ export class FolderLock {
     this.#describe("running", address);
   }
 
+  /** Before the folder gets another name, which has no effect on the lock. */
+  removeRecord(): void {
+    rmSync(this.#recordPath, { force: true });
+  }
+
   release(): void {
     if (!heldLocks.delete(this.#database)) return;
-    rmSync(this.#recordPath, { force: true });
+    this.removeRecord();
     this.#database.close();
   }
 
