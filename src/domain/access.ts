@@ -1,6 +1,7 @@
 // Finds the principal of a secret, and decides what it may do: with a collection, with an action, as an admin.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { ownText } from "../lib/own-text.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import { hasRules } from "../model/access/grant.ts";
 import { isActionName } from "../model/action-schema.ts";
@@ -113,7 +114,7 @@ export class Access {
       if (isSame) return caller.principal;
       const principal = principalOf(token, document, version);
       // Only the callers with valid tokens are cached, so that guesses do not fill the cache.
-      this.#callers.set(secret, { principal, document, usedAt: now });
+      this.#callers.set(ownText(secret), { principal, document, usedAt: now });
       return principal;
     };
     return hasRoles ? then(this.#store.rules(accessName), remember) : remember(undefined);

@@ -3,6 +3,7 @@
 import type { CollectionAccess } from "../domain/collection-access.ts";
 import { isByCollection } from "../domain/lists.ts";
 import type { Mask } from "../domain/mask.ts";
+import { ownText } from "../lib/own-text.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
@@ -14,7 +15,7 @@ import { sendShared } from "./response/shared-response.ts";
 /** The limit for all responses, whose bodies the store's own cache holds in part. */
 const maxBytes = 24 * 1024 * 1024;
 /** The approximate size of a response without its body. */
-const overheadBytes = 512;
+const overheadBytes = 2_048;
 /** One address has few variants: by Accept, by coding, with the ETag or without it, and by the fields that are shown. */
 const maxVariants = 4;
 const maxRecentFields = 8;
@@ -25,6 +26,8 @@ interface RequestFields {
   readonly accept: string | null;
   readonly acceptEncoding: string | null;
   readonly ifNoneMatch: string | null;
+  /** Their size. */
+  readonly bytes: number;
 }
 
 interface PreparedResponse extends SharedResponse {
@@ -61,7 +64,7 @@ interface Opened {
 function weigh(first: PreparedResponse, key: string): number {
   let sum = key.length;
   for (let one: PreparedResponse | undefined = first; one; one = one.next)
-    sum += overheadBytes + (one.body?.length ?? 0);
+    sum += overheadBytes + one.requestFields.bytes + (one.body?.length ?? 0);
   return sum;
 }
 
@@ -204,12 +207,15 @@ export function readForwarded(context: RequestContext): void {
   context.inClearText = proxies.isClearText(peer, headers.get("x-forwarded-proto"));
 }
 
-const fieldsIn = (headers: Headers): RequestFields => ({
-  host: headers.get("host"),
-  accept: headers.get("accept"),
-  acceptEncoding: headers.get("accept-encoding"),
-  ifNoneMatch: headers.get("if-none-match"),
-});
+function fieldsIn(headers: Headers): RequestFields {
+  const names = ["host", "accept", "accept-encoding", "if-none-match"] as const;
+  const values = names.map((name) => headers.get(name));
+  const [host = null, accept = null, acceptEncoding = null, ifNoneMatch = null] = values.map(
+    (value) => value && ownText(value),
+  );
+  const bytes = values.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+  return { host, accept, acceptEncoding, ifNoneMatch, bytes };
+}
 
 const areIn = (headers: Headers, fields: RequestFields): boolean =>
   fields.ifNoneMatch === headers.get("if-none-match") &&

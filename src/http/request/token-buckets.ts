@@ -1,5 +1,7 @@
 // Implements token buckets: each limits the rate of one key and refills over time.
 
+import { ownText } from "../../lib/own-text.ts";
+
 /** More than a busy form needs at once; the least recently used bucket is removed. */
 const maxBuckets = 10_000;
 const minuteMs = 60_000;
@@ -55,7 +57,7 @@ export class TokenBuckets {
   /** Moves the bucket to the end, because a Map keeps insertion order. */
   #store(key: string, bucket: Bucket): void {
     this.#buckets.delete(key);
-    this.#buckets.set(key, bucket);
+    this.#buckets.set(ownText(key), bucket);
     const [first] = this.#buckets.size > maxBuckets ? this.#buckets.keys() : [];
     if (first !== undefined) this.#buckets.delete(first);
   }

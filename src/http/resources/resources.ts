@@ -1,6 +1,7 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
 import type { CollectionAccess } from "../../domain/collection-access.ts";
+import type { Resources, ShownResource } from "../../domain/resources.ts";
 import { patchOperation, type WriteCondition, type Written } from "../../domain/write/operation.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Draft } from "../../model/draft.ts";
@@ -35,7 +36,7 @@ import {
   replaceTypes,
   typeOf,
 } from "../headers/media-type.ts";
-import type { RequestContext } from "../request/context.ts";
+import type { RequestContext, ResponseSource } from "../request/context.ts";
 import { limitAnonymous } from "../request/rate-limit.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { renderResource, sendPage } from "../response/representation.ts";
@@ -65,17 +66,20 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     const rendererFor = factoryOf(context, fields, collection);
     if (rendererFor instanceof Problem) return rendererFor;
     if (expand.length > 0) return sendExpanded(context, shown, rendererFor(shown.mask), asked);
-    if (collection.bound?.isTimed !== true) {
-      const isCurrentFor = (access: CollectionAccess) =>
-        services.resources.isCurrentFor(access, shown);
-      context.source = { isCurrentFor, isOfOneCollection: true, mask: shown.mask };
-    }
+    if (collection.bound?.isTimed !== true) context.source = sourceOf(services.resources, shown);
     const whole = renderResource(context, shown);
     if (fields.length === 0) return sendPage(context, whole);
     const body = rendererFor(shown.mask)(shown.resource, context.collectionUrl);
     return sendPage(context, { ...whole, body });
   });
 }
+
+/** A function of its own: one inside of another function would keep the request in memory. */
+const sourceOf = (resources: Resources, shown: ShownResource): ResponseSource => ({
+  isCurrentFor: (access) => resources.isCurrentFor(access, shown),
+  isOfOneCollection: true,
+  mask: shown.mask,
+});
 
 export async function createResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, collection } = context;

@@ -1,5 +1,6 @@
 // Parses the header fields of an HTTP/1.1 request strictly (RFC 9112 §5), and reads what decides about its framing.
 
+import { ownText } from "../../lib/own-text.ts";
 import {
   badFieldLine,
   badLength,
@@ -152,8 +153,7 @@ export function lowerCased(name: string): string | undefined {
   if (known !== undefined) return known;
   if (!token.test(name)) return undefined;
   if (knownNames.size >= maxKnownNames) knownNames.clear();
-  // A copy, because a part of a text keeps all of it in memory.
-  const copy = Buffer.from(name, "latin1").toString("latin1");
+  const copy = ownText(name);
   const lower = copy.toLowerCase();
   if (name.length <= maxKnownBytes) knownNames.set(copy, lower);
   return lower;
