@@ -63,11 +63,18 @@ describe("conditions on other collections", () => {
     assert.equal(resolved(queryOf(pen, saw), ["a"]).reads.length, 2);
   });
 
+  it("are asked within one element", () => {
+    const within = (some: Predicate): Predicate => ({ field: "lines", some });
+    const { query, reads } = resolved(queryOf(within(related("product", is("kind", "pen")))), [
+      "a",
+    ]);
+    assert.equal(reads.length, 1);
+    const spans = [equalTo(keyOf("text", "a"))];
+    assert.deepEqual(query.conditions, [within({ field: "product", kind: "text", spans })]);
+  });
+
   it("are not asked where no index helps", () => {
-    const conditions: readonly Predicate[] = [
-      { not: german },
-      { field: "lines", some: related("product", is("kind", "pen")) },
-    ];
+    const conditions: readonly Predicate[] = [{ not: german }];
     const { query, reads } = resolved(queryOf(...conditions), ["a"]);
     assert.equal(reads.length, 0);
     assert.deepEqual(query.conditions, conditions);
