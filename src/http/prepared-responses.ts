@@ -13,7 +13,7 @@ import { limitAddress, limitToken } from "./request/rate-limit.ts";
 import { sendShared } from "./response/shared-response.ts";
 
 /** The limit for all responses, whose bodies the store's own cache holds in part. */
-const maxBytes = 24 * 1024 * 1024;
+const maxBytes = 40 * 1024 * 1024;
 /** The approximate size of a response without its body. */
 const overheadBytes = 2_048;
 /** One address has few variants: by Accept, by coding, with the ETag or without it, and by the fields that are shown. */
