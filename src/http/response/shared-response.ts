@@ -54,5 +54,5 @@ export function sendShared(response: SharedResponse, context: RequestContext): R
   const sent = canBePlain(context.request)
     ? plainResponse(status, own, body)
     : responseOf(body, { status, headers: [...own] });
-  return withDate(sent, updatedAt);
+  return withDate(sent, updatedAt, context.startTime);
 }

@@ -28,12 +28,19 @@ export interface FieldSection {
   /** Those that the next request may repeat. */
   readonly lines: readonly FieldLine[];
   readonly headers: ReceivedHeaders;
+  /** Where the value of Authorization is in the text, if the next request may have another one there. */
+  readonly credentials: TextRange | undefined;
   readonly host: string | undefined;
   readonly hostError: HttpError | undefined;
   /** The length of the body; -1 if it is chunked. */
   readonly bodyBytes: number;
   readonly connection: ConnectionOption | undefined;
   readonly expectsContinue: boolean;
+}
+
+export interface TextRange {
+  readonly start: number;
+  readonly end: number;
 }
 
 /** A valid line. */
@@ -102,6 +109,22 @@ function parseLine(section: string, start: number, maxBytes: number): FieldLine 
   return { text, name, value: trimmed(text, colon + 1) };
 }
 
+/** Undefined also where the field is repeated, because its values are joined. */
+function findCredentials(lines: readonly FieldLine[]): TextRange | undefined {
+  let start = 0;
+  let found: TextRange | undefined;
+  for (const { text, name, value } of lines) {
+    if (name === "authorization") {
+      if (found !== undefined) return undefined;
+      // Only spaces and tabs follow the value.
+      const valueStart = start + text.lastIndexOf(value);
+      found = { start: valueStart, end: valueStart + value.length };
+    }
+    start += text.length + 2;
+  }
+  return found;
+}
+
 function describe(
   text: string,
   lines: readonly FieldLine[],
@@ -119,6 +142,7 @@ function describe(
     text,
     lines,
     headers: new ReceivedHeaders(values),
+    credentials: findCredentials(lines),
     host,
     hostError: hostErrorOf(host),
     bodyBytes: isChunked ? -1 : Number(length ?? 0),

@@ -16,6 +16,11 @@ export class ReceivedHeaders implements Iterable<[string, string]> {
     return this.#values.has(name) || this.#values.has(name.toLowerCase());
   }
 
+  /** Returns a copy with another value of a field. */
+  with(name: string, value: string): ReceivedHeaders {
+    return new ReceivedHeaders(new Map(this.#values).set(name, value));
+  }
+
   forEach(call: (value: string, name: string, all: ReceivedHeaders) => void): void {
     for (const [name, value] of this.#values) call(value, name, this);
   }
