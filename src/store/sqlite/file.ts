@@ -88,13 +88,13 @@ export function acceptCopy({ path, copy, fresh }: DatabaseFile): void {
 
 /**
  * Replaces the database by the verified copy, if one exists, and returns the file with its new identity.
- * The old WAL is deleted first, because SQLite would apply it to the copy. After a crash in between, the
- * next start continues here. Only the process that writes may call it.
+ * The old journal and WAL are deleted first, because SQLite would apply them to the copy. After a crash in
+ * between, the next start continues here. Only the process that writes may call it.
  */
 export function finishSwap(file: DatabaseFile): DatabaseFile {
   const { path, fresh, mark } = file;
   if (!existsSync(fresh)) return file;
-  for (const suffix of walSuffixes) rmSync(path + suffix, { force: true });
+  for (const suffix of ["-journal", ...walSuffixes]) rmSync(path + suffix, { force: true });
   syncDirectory(dirname(path));
   renameSync(fresh, path);
   syncDirectory(dirname(path));

@@ -6,6 +6,7 @@ import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
 import { measureFile } from "./file-metrics.ts";
 import { migrate } from "./migrate.ts";
 import type { SqliteOptions } from "./options.ts";
+import { finishChange } from "./unfinished.ts";
 import { WriterClient } from "./writer-client.ts";
 
 /** The script of the writer thread, as source or built. */
@@ -31,9 +32,13 @@ export async function openFile({
 }: SqliteOptions): Promise<DatabaseFile> {
   const file = prepareFile(path);
   try {
-    if (!committer) return await migrate(finishSwap(file), report);
-    requireNewestTables(file);
-    return file;
+    if (committer) {
+      requireNewestTables(file);
+      return file;
+    }
+    const current = finishSwap(file);
+    finishChange(current.path);
+    return await migrate(current, report);
   } catch (error) {
     throw cannotOpen(file, error);
   }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
@@ -24,6 +24,13 @@ import {
 } from "./test-directory.ts";
 
 const open = async (path: string): Promise<void> => (await openSqlite({ path })).close();
+
+/** A look at a database finishes what a killed process has left, so the next start gets another copy. */
+const inCopy = (path: string, look: (copy: string) => void): Promise<void> =>
+  inDirectory(async (copy) => {
+    await cp(path, copy, { recursive: true });
+    look(copy);
+  });
 
 const versionIn = (path: string): number => contentOf(join(path, "restante.db"))[0];
 
@@ -147,10 +154,12 @@ describe("a migration whose system calls fail", {
             await makeOld(path, version);
             const before = contentOf(join(path, "restante.db"));
             isDone = await openWith(path, changes, `signal=KILL:when=${call}`);
-            const isMigrated = versionIn(path) === schemaVersion;
-            states[isMigrated ? "migrated" : "old"]++;
-            const kept = join(path, isMigrated ? `restante.former-${version}.db` : "restante.db");
-            assert.deepEqual(contentOf(kept), before, `killed at call ${call}`);
+            await inCopy(path, (copy) => {
+              const isMigrated = versionIn(copy) === schemaVersion;
+              states[isMigrated ? "migrated" : "old"]++;
+              const kept = join(copy, isMigrated ? `restante.former-${version}.db` : "restante.db");
+              assert.deepEqual(contentOf(kept), before, `killed at call ${call}`);
+            });
             await open(path);
             assert.deepEqual(contentOf(join(path, `restante.former-${version}.db`)), before);
             assert.ok(!existsSync(join(path, "restante.copy")));
@@ -160,6 +169,22 @@ describe("a migration whose system calls fail", {
         assert.ok(states.old > 0 && states.migrated > 0);
       },
     );
+
+  for (const [end, calls] of [
+    ["before the copy", 1],
+    ["after the copy", 2],
+  ] as const)
+    it(`and that is killed while it changes the journal mode ${end} is finished by the next start`, () =>
+      inDirectory(async (path) => {
+        await makeOld(path, 7);
+        const before = contentOf(join(path, "restante.db"));
+        const journal = join(path, "restante.db-journal");
+        await openWith(path, "unlink,unlinkat", `signal=KILL:when=${calls}`, journal);
+        assert.ok(existsSync(journal));
+        await open(path);
+        assert.equal(versionIn(path), schemaVersion);
+        assert.deepEqual(contentOf(join(path, "restante.former-7.db")), before);
+      }));
 
   it("because the disk is full leaves the former database, and the next start succeeds", () =>
     inDirectory(async (path) => {
