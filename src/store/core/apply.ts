@@ -10,12 +10,7 @@ import { OpenCollection } from "./open-collection.ts";
 import { OpenTokens } from "./open-tokens.ts";
 import type { KeyRow } from "./rows.ts";
 import type { StateBefore, StoredKey } from "./state.ts";
-import {
-  decodeOutcomes,
-  encodeOutcomes,
-  isAnyDeleted,
-  storedResources,
-} from "./stored-outcomes.ts";
+import { decodeOutcomes, encodeOutcomes, isAnyDeleted } from "./stored-outcomes.ts";
 import type { DeletedCollection, EngineWrites, PartWrites } from "./writes.ts";
 
 export interface AppliedChanges {
@@ -252,7 +247,7 @@ class Batch {
     const stored = this.#storedKey(owner, once);
     if (stored && stored.expiresAt > clock.now) {
       if (stored.fingerprint !== once.fingerprint) return { kind: "reused" };
-      if (this.#isAnyDeleted(stored.outcomes, atomic)) return { kind: "gone" };
+      if (this.#isAnyDeleted(stored.outcomes)) return { kind: "gone" };
       const { outcomes = [] } = decodeOutcomes(stored.outcomes) ?? {};
       return { kind: "all", outcomes, isReplay: true };
     }
@@ -280,8 +275,8 @@ class Batch {
     return this.#newKeys.get(nameOf(owner, once))?.row ?? this.#state.key(owner.part, once);
   }
 
-  #isAnyDeleted(outcomes: string, { changes }: AtomicChange): boolean {
-    return isAnyDeleted(storedResources(outcomes, changes), (collection, id) =>
+  #isAnyDeleted(outcomes: string): boolean {
+    return isAnyDeleted(decodeOutcomes(outcomes)?.resources, (collection, id) =>
       this.#collection(collection)?.createdAtOf(id),
     );
   }

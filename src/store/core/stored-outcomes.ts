@@ -5,7 +5,7 @@ import type { Outcome, ResourceChange } from "../store.ts";
 
 /** A resource whose content is part of the stored text. */
 export interface OutcomeResource {
-  /** Undefined in texts written by version 0.1.0. */
+  /** Undefined in texts written by version 0.1.0, until a migration adds it (see old-outcomes.ts). */
   readonly collection: string | undefined;
   readonly id: string;
   readonly createdAt: number;
@@ -52,18 +52,6 @@ function withFiles(outcome: Outcome): Outcome {
   if (!("resource" in outcome)) return outcome;
   const { parts, ...resource } = outcome.resource as Resource & { readonly parts?: string };
   return parts === undefined ? outcome : { ...outcome, resource: { ...resource, files: parts } };
-}
-
-/** Returns the resources in a text. Where the text has no collection, it is that of the retried change. */
-export function storedResources(
-  text: string,
-  changes: Changes,
-): readonly OutcomeResource[] | undefined {
-  return decodeOutcomes(text)?.resources.map((resource, index) => {
-    const change = changes[index];
-    const retried = change?.kind === "put" ? change.collection : undefined;
-    return { ...resource, collection: resource.collection ?? retried };
-  });
 }
 
 /** Whether one of the resources was deleted. A newer resource with the same id has another creation time. */

@@ -80,10 +80,8 @@ export async function lockAll(
   await allOrFirstError(found.map((row) => loadPart(sql, row, noneReferenced())));
 }
 
-function addOutcomes(references: References, { row, keys }: Part): boolean {
-  return [...keys.values()]
-    .map(({ outcomes }) => references.addOutcomes(row.name, outcomes))
-    .includes(true);
+function addOutcomes(references: References, { keys }: Part): boolean {
+  return [...keys.values()].map(({ outcomes }) => references.addOutcomes(outcomes)).includes(true);
 }
 
 /** Returns the rows of the collections that exist, in order of their parts. */

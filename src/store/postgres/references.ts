@@ -101,10 +101,10 @@ export class References {
   }
 
   /** Adds the resources in stored outcomes, and returns whether some of them are new. */
-  addOutcomes(collection: string, outcomes: string): boolean {
+  addOutcomes(outcomes: string): boolean {
     let isNew = false;
-    for (const { collection: name = collection, id } of decodeOutcomes(outcomes)?.resources ?? []) {
-      if (this.#addId(name, id)) isNew = true;
+    for (const { collection, id } of decodeOutcomes(outcomes)?.resources ?? []) {
+      if (collection !== undefined && this.#addId(collection, id)) isNew = true;
     }
     return isNew;
   }

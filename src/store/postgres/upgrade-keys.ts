@@ -1,7 +1,8 @@
 // Moves the Idempotency-Keys of databases up to version 6 to the collections that they belong to.
 
-import { decodeOutcomes, erasedText } from "../core/stored-outcomes.ts";
-import { rows, type Sql } from "./connection.ts";
+import { placeOldKey, type ResourceOwner } from "../core/old-outcomes.ts";
+import { decodeOutcomes, type OutcomeResource } from "../core/stored-outcomes.ts";
+import { column, rows, type Sql } from "./connection.ts";
 
 const keysPerTransaction = 500;
 
@@ -13,12 +14,16 @@ export async function moveKeys(sql: Sql): Promise<boolean> {
     SELECT name, fingerprint, outcomes, until FROM kept ORDER BY name
     LIMIT ${keysPerTransaction}::bigint`);
   if (found.length === 0) return true;
-  const collections = new Map(
-    await rows<readonly [string, number]>(sql`SELECT name, part FROM collections`),
+  const named = await rows<readonly [name: string, part: number]>(
+    sql`SELECT name, part FROM collections`,
   );
+  const collections = named.map(([name, part]) => ({ name, part }));
+  const everywhere = collections.map(({ part }) => part);
   for (const [name, fingerprint, outcomes, expires] of found) {
     const [owner = "", key = ""]: readonly string[] = JSON.parse(name);
-    const { parts, text } = await ownersOf(sql, outcomes, collections);
+    const stored = decodeOutcomes(outcomes);
+    const owners = await ownersOf(sql, stored?.resources ?? [], collections);
+    const { parts, outcomes: text } = placeOldKey(outcomes, stored, owners, everywhere);
     await rows(sql`
       INSERT INTO idempotency_keys (part, owner, key, fingerprint, outcomes, expires)
       SELECT part, ${owner}, ${key}, ${fingerprint}, ${text}, ${expires}::bigint
@@ -29,47 +34,33 @@ export async function moveKeys(sql: Sql): Promise<boolean> {
   return false;
 }
 
-interface KeyOwners {
-  readonly parts: readonly number[];
-  readonly text: string;
-}
-
 /** Outcomes written by 0.1.0 do not contain the collection, so the resource is searched in each. */
 async function ownersOf(
   sql: Sql,
-  outcomes: string,
-  collections: ReadonlyMap<string, number>,
-): Promise<KeyOwners> {
-  const everywhere = [...collections.values()];
-  const stored = decodeOutcomes(outcomes);
-  if (!stored) return { parts: everywhere, text: outcomes };
-  const { resources } = stored;
-  const parts: number[] = [];
-  for (const { collection, id, createdAt } of resources) {
-    const found =
-      collection === undefined
-        ? (await partsWith(sql, everywhere, id, createdAt))[0]
-        : collections.get(collection);
-    // Without its collection, the resource is deleted.
-    if (found === undefined) return { parts: everywhere, text: erasedText };
-    parts.push(found);
+  resources: readonly OutcomeResource[],
+  collections: readonly ResourceOwner[],
+): Promise<readonly (ResourceOwner | undefined)[]> {
+  const owners: (ResourceOwner | undefined)[] = [];
+  for (const { collection: name, id, createdAt } of resources) {
+    const part = name === undefined ? await partWith(sql, collections, id, createdAt) : undefined;
+    owners.push(collections.find((each) => each.name === name || each.part === part));
   }
-  const isKnown = resources.length > 0 && resources.length === stored.outcomes.length;
-  return { parts: isKnown ? [Math.min(...parts)] : everywhere, text: outcomes };
+  return owners;
 }
 
-async function partsWith(
+async function partWith(
   sql: Sql,
-  parts: readonly number[],
+  collections: readonly ResourceOwner[],
   id: string,
   createdAt: number,
-): Promise<readonly number[]> {
+): Promise<number | undefined> {
   const found = await rows<readonly [number]>(sql`
-    SELECT parts.part FROM unnest(${parts}::bigint[]) AS parts (part)
+    SELECT parts.part FROM unnest(${column(collections, "part")}::bigint[]) AS parts (part)
     CROSS JOIN LATERAL (
       SELECT seq FROM resources
       WHERE resources.part = parts.part AND id = ${id} AND created = ${createdAt}::bigint
       LIMIT 1
-    ) AS resource WHERE seq IS NOT NULL`);
-  return found.map(([part]) => part);
+    ) AS resource WHERE seq IS NOT NULL
+    ORDER BY parts.part LIMIT 1`);
+  return found[0]?.[0];
 }

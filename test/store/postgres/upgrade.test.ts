@@ -15,6 +15,7 @@ import type { Outcome, Store } from "../../../src/store/store.ts";
 import { runs, within } from "../../seeds.ts";
 import { all, doneIn, kinds, once, put } from "../contract/change-helpers.ts";
 import { assertFinds, idsFor, is, wordsLike } from "../contract/query-helpers.ts";
+import { assertRepeatable, oldKeysOf } from "../old-keys.ts";
 import { type TestDatabase, TestDatabases } from "./test-databases.ts";
 
 const databases = new TestDatabases();
@@ -143,6 +144,25 @@ for (const version of [4, 6])
       }),
     );
   });
+
+describe("a database of schema version 4", () => {
+  it("repeats no batch over several collections, whatever else it did", within(60_000), () =>
+    databases.inEmpty(async (testDatabase) => {
+      await restore(testDatabase, 4);
+      const resources = [
+        { collection: "notes", id: "keyed", createdAt: 3_000 },
+        { collection: "books", id: "book-1", createdAt: 1_000 },
+      ];
+      await testDatabase.admin(async (sql) => {
+        for (const { key, outcomes } of oldKeysOf(resources)) {
+          const name = JSON.stringify(["batches", key]);
+          await sql`INSERT INTO kept VALUES (${name}, 'f', ${outcomes}, 100000)`;
+        }
+      });
+      await assertRepeatable(await testDatabase.open(), resources);
+    }),
+  );
+});
 
 function startNode({ url, schema }: TestDatabase): ChildProcess {
   return spawn(process.execPath, [pathOf("./children/open.ts"), url, schema], {

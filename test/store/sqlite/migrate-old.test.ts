@@ -15,6 +15,7 @@ import type { Change, Outcome, Put, Remove, Store } from "../../../src/store/sto
 import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
 import { all, doneIn, feedSince, kinds, once, put } from "../contract/change-helpers.ts";
 import { ask, by, is, wordsLike } from "../contract/query-helpers.ts";
+import { assertRepeatable, oldKeysOf } from "../old-keys.ts";
 import { inDirectory, mountSmall, startChild } from "./test-directory.ts";
 
 async function inOldFolder(version: number, test: (path: string) => Promise<void>): Promise<void> {
@@ -160,6 +161,23 @@ for (const version of [4, 6])
         assert.equal((await store.find("plain", "id-0"))?.createdAt, 1_700_000_100_000);
       }));
   });
+
+describe("a database of version 4", () => {
+  it("repeats no batch over several collections, whatever else it did", () =>
+    inOldFolder(4, async (path) => {
+      const database = new DatabaseSync(join(path, "restante.db"));
+      const insert = database.prepare("INSERT INTO once VALUES ('batches', ?, 'f', ?, ?)");
+      const resources = [
+        { collection: "plain", id: "id-3", createdAt: 1_700_000_002_100 },
+        { collection: "books", id: "book-3", createdAt: 1_700_000_000_000 },
+      ];
+      for (const { key, outcomes } of oldKeysOf(resources)) insert.run(key, at, outcomes);
+      database.close();
+      const store = await openSqlite({ path });
+      await assertRepeatable(store, resources);
+      await store.close();
+    }));
+});
 
 describe("a database of version 6", () => {
   it("keeps the positions that clients have", () =>
