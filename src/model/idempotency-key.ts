@@ -11,3 +11,6 @@ export interface IdempotencyKey {
   /** The outcomes are stored for the time from `at` until then, by a clock that never jumps. */
   readonly expiresAt: number;
 }
+
+/** Callers without a token are told apart by what they send, so that none can block or probe another's key. */
+export const anonymousOwner = (fingerprint: string): string => `anonymous:${fingerprint}`;

@@ -1,7 +1,7 @@
 // Reads Idempotency-Key (draft-ietf-httpapi-idempotency-key-header) and fingerprints the request.
 
 import { createHash } from "node:crypto";
-import type { IdempotencyKey } from "../../model/idempotency-key.ts";
+import { anonymousOwner, type IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 
@@ -36,10 +36,7 @@ interface KeyedRequest {
   readonly services: { readonly keyLifetimeMs: number };
 }
 
-/**
- * Binds a key to the caller, the method, the target and the bytes of the body. Callers without a token
- * are told apart by the fingerprint, so that one cannot block or probe the key of another.
- */
+/** Binds a key to the caller, the method, the target and the bytes of the body. */
 export function idempotencyKeyOf(
   context: KeyedRequest,
   key: string,
@@ -50,7 +47,7 @@ export function idempotencyKeyOf(
     .update(`${context.request.method} ${context.path}?${context.query}\n`)
     .update(body)
     .digest("base64url");
-  const owner = keyOwnerOf(context) ?? `anonymous:${fingerprint}`;
+  const owner = keyOwnerOf(context) ?? anonymousOwner(fingerprint);
   return { owner, key, fingerprint, at, expiresAt: at + context.services.keyLifetimeMs };
 }
 

@@ -1,5 +1,6 @@
-// Decides where an Idempotency-Key belongs that version 0.1.0 has stored for all collections together.
+// Decides whose an Idempotency-Key is, and where it belongs, that 0.1.0 has stored for all collections together.
 
+import { anonymousOwner } from "../../model/idempotency-key.ts";
 import { erasedText, type StoredOutcomes } from "./stored-outcomes.ts";
 
 /** The collection of a resource in stored outcomes. */
@@ -13,6 +14,10 @@ export interface KeyPlace {
   /** With the name of each collection, which version 0.1.0 did not store. */
   readonly outcomes: string;
 }
+
+/** In 0.1.0 all callers without a token shared their keys. */
+export const oldKeyOwner = (owner: string, fingerprint: string): string =>
+  owner === "" ? anonymousOwner(fingerprint) : owner;
 
 /**
  * A key belongs to the lowest part that its request changed. Where that is not known, because the

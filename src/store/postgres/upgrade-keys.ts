@@ -1,6 +1,6 @@
 // Moves the Idempotency-Keys of databases up to version 6 to the collections that they belong to.
 
-import { placeOldKey, type ResourceOwner } from "../core/old-outcomes.ts";
+import { oldKeyOwner, placeOldKey, type ResourceOwner } from "../core/old-outcomes.ts";
 import { decodeOutcomes, type OutcomeResource } from "../core/stored-outcomes.ts";
 import { column, rows, type Sql } from "./connection.ts";
 
@@ -26,7 +26,7 @@ export async function moveKeys(sql: Sql): Promise<boolean> {
     const { parts, outcomes: text } = placeOldKey(outcomes, stored, owners, everywhere);
     await rows(sql`
       INSERT INTO idempotency_keys (part, owner, key, fingerprint, outcomes, expires)
-      SELECT part, ${owner}, ${key}, ${fingerprint}, ${text}, ${expires}::bigint
+      SELECT part, ${oldKeyOwner(owner, fingerprint)}, ${key}, ${fingerprint}, ${text}, ${expires}::bigint
       FROM unnest(${parts}::bigint[]) AS part`);
   }
   await rows(sql`

@@ -1,6 +1,6 @@
 // Copies Idempotency-Keys of the former layout, which had one table for all collections.
 
-import { placeOldKey } from "../core/old-outcomes.ts";
+import { oldKeyOwner, placeOldKey } from "../core/old-outcomes.ts";
 import type { KeyRow } from "../core/rows.ts";
 import { decodeOutcomes, type OutcomeResource } from "../core/stored-outcomes.ts";
 import type { Connection } from "./connection.ts";
@@ -28,12 +28,13 @@ export function copyOldKeys(
   for (let last = 0; ; ) {
     const found = next.all(last);
     if (found.length === 0) return;
-    for (const [rowid, owner, key, fingerprint, expiresAt, text] of found) {
+    for (const [rowid, oldOwner, key, fingerprint, expiresAt, text] of found) {
       last = rowid;
       if (expiresAt <= now) continue;
       const stored = decodeOutcomes(text);
       const owners = stored?.resources.map((each) => ownerOf(source, collections, each)) ?? [];
       const { parts, outcomes } = placeOldKey(text, stored, owners, everywhere);
+      const owner = oldKeyOwner(oldOwner, fingerprint);
       const row: KeyRow = { owner, key, fingerprint, outcomes, expiresAt };
       for (const part of parts) rows.saveKey(part, row);
     }

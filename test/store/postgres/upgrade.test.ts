@@ -146,21 +146,24 @@ for (const version of [4, 6])
   });
 
 describe("a database of schema version 4", () => {
-  it("repeats no batch over several collections, whatever else it did", within(60_000), () =>
-    databases.inEmpty(async (testDatabase) => {
-      await restore(testDatabase, 4);
-      const resources = [
-        { collection: "notes", id: "keyed", createdAt: 3_000 },
-        { collection: "books", id: "book-1", createdAt: 1_000 },
-      ];
-      await testDatabase.admin(async (sql) => {
-        for (const { key, outcomes } of oldKeysOf(resources)) {
-          const name = JSON.stringify(["batches", key]);
-          await sql`INSERT INTO kept VALUES (${name}, 'f', ${outcomes}, 100000)`;
-        }
-      });
-      await assertRepeatable(await testDatabase.open(), resources);
-    }),
+  it(
+    "repeats no batch over several collections, whatever else it did, and whoever sent it",
+    within(60_000),
+    () =>
+      databases.inEmpty(async (testDatabase) => {
+        await restore(testDatabase, 4);
+        const resources = [
+          { collection: "notes", id: "keyed", createdAt: 3_000 },
+          { collection: "books", id: "book-1", createdAt: 1_000 },
+        ];
+        await testDatabase.admin(async (sql) => {
+          for (const { owner, key, fingerprint, outcomes } of oldKeysOf(resources)) {
+            const name = JSON.stringify([owner, key]);
+            await sql`INSERT INTO kept VALUES (${name}, ${fingerprint}, ${outcomes}, 100000)`;
+          }
+        });
+        await assertRepeatable(await testDatabase.open(), resources);
+      }),
   );
 });
 

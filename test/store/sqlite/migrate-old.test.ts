@@ -163,15 +163,16 @@ for (const version of [4, 6])
   });
 
 describe("a database of version 4", () => {
-  it("repeats no batch over several collections, whatever else it did", () =>
+  it("repeats no batch over several collections, whatever else it did, and whoever sent it", () =>
     inOldFolder(4, async (path) => {
       const database = new DatabaseSync(join(path, "restante.db"));
-      const insert = database.prepare("INSERT INTO once VALUES ('batches', ?, 'f', ?, ?)");
+      const insert = database.prepare("INSERT INTO once VALUES (?, ?, ?, ?, ?)");
       const resources = [
         { collection: "plain", id: "id-3", createdAt: 1_700_000_002_100 },
         { collection: "books", id: "book-3", createdAt: 1_700_000_000_000 },
       ];
-      for (const { key, outcomes } of oldKeysOf(resources)) insert.run(key, at, outcomes);
+      for (const { owner, key, fingerprint, outcomes } of oldKeysOf(resources))
+        insert.run(owner, key, fingerprint, at, outcomes);
       database.close();
       const store = await openSqlite({ path });
       await assertRepeatable(store, resources);
