@@ -75,13 +75,25 @@ export class CommitCounter {
   }
 }
 
-/** Calls back after the commits of any process. Returns a function that ends it. */
+/** Bun leaves out a second event within the same millisecond. */
+const settleMs = 10;
+
+/** Calls back after the commits of any process, and once more soon after the last. Returns a function that ends it. */
 export function followCommits(path: string, onCommit: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  const onEvent = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(onCommit, settleMs).unref();
+    onCommit();
+  };
   try {
-    const watcher = watch(path, { persistent: false }, onCommit);
+    const watcher = watch(path, { persistent: false }, onEvent);
     // Listeners are also called once a second, so a system that cannot watch files only makes it slower.
     watcher.on("error", () => watcher.close());
-    return () => watcher.close();
+    return () => {
+      clearTimeout(timer);
+      watcher.close();
+    };
   } catch {
     return () => undefined;
   }
