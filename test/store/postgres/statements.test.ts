@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { tables } from "../../../src/store/postgres/tables.ts";
+import { createTables, tables } from "../../../src/store/postgres/tables.ts";
 
 const folder = fileURLToPath(new URL("../../../src/store/postgres", import.meta.url));
 
@@ -24,6 +24,15 @@ const exceptions: readonly string[] = [
   "SELECT part FROM deleted_parts ORDER BY part",
   `SELECT coalesce(sum(bytes), 0)::bigint FROM files WHERE part NOT IN (SELECT part FROM deleted_parts) \${nested}`,
 ];
+
+/** Migrations, and commands that copy a store, run while nothing else writes. */
+const isTool = (file: string): boolean => /^(?:schema|loader|replica)\.ts$/.test(file);
+
+const undistributed =
+  /\b(?:CREATE|ALTER|DROP|TRUNCATE|LOCK TABLE|nextval|currval|lastval|pg_(?:try_)?advisory\w*)\b/i;
+
+/** Shows whether a full disk has room again, and is rolled back. */
+const probe = "CREATE TABLE room AS";
 
 const partTables = Object.keys(tables).filter((name) => !withoutParts.includes(name));
 
@@ -99,6 +108,21 @@ describe("every SQL statement of the Postgres engine", () => {
   it("looks up rows so that one index will do", () => {
     const found = statements.filter(({ text }) => ambiguous.some((way) => way.test(text)));
     assert.deepEqual(found, []);
+  });
+
+  it("needs nothing that a distributed database lacks, and no DDL", () => {
+    const found = statements.filter(
+      ({ file, text }) => !isTool(file) && undistributed.test(text) && !text.includes(probe),
+    );
+    assert.deepEqual(found, []);
+    assert.doesNotMatch(createTables, /SERIAL|IDENTITY|GENERATED|SEQUENCE|REFERENCES|TRIGGER/i);
+    const keys = partTables.flatMap((name) => [
+      ...tables[name as keyof typeof tables].matchAll(
+        /(?:PRIMARY KEY|UNIQUE) ?\((\w+)|(\w+) \w+ PRIMARY KEY/g,
+      ),
+    ]);
+    assert.ok(keys.length > partTables.length);
+    for (const [text, first, own] of keys) assert.equal(first ?? own, "part", text);
   });
 
   it("is found when it does not", () => {

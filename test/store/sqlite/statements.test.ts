@@ -11,9 +11,10 @@ import { Reader } from "../../../src/store/sqlite/reader.ts";
 import { openRebuilder } from "../../../src/store/sqlite/rebuild-part.ts";
 import { createTables } from "../../../src/store/sqlite/schema.ts";
 import { sqliteSource } from "../../../src/store/sqlite/snapshot.ts";
+import { finishChange } from "../../../src/store/sqlite/unfinished.ts";
 import type { Change } from "../../../src/store/store.ts";
 import { all, create, define, once, put, remove, token } from "../contract/change-helpers.ts";
-import { ask, is } from "../contract/query-helpers.ts";
+import { ask, by, is } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
 const sources = new URL("../../../src/store/sqlite/", import.meta.url);
@@ -23,7 +24,7 @@ const exceptions =
   /^(old-.*|copy-old.*|migrate.*|former|schema|free-space|repair|connection|loader|replica|snapshot|examine)\.ts$/;
 
 /** Tables that are no data of a part. `deleted_parts` is the list of parts to delete, one by one. */
-const shared = ["collections", "deleted_parts", "store", "token_uses", "tokens"];
+const shared = [...["collections", "deleted_parts", "store", "token_uses", "tokens", "written_by"]];
 
 const definition =
   '{"unique":["n"],"indexed":["m"],"searchable":["text"],"access":{"read":"owner"}}';
@@ -67,6 +68,7 @@ after(() => {
 /** Runs the writer and the reader in this thread. */
 async function useAll(path: string): Promise<void> {
   const file = prepareFile(path);
+  finishChange(file.path);
   const database = new Database(file, {
     eraseAfterMs: 0,
     retention: { removalsMs: 0 },
@@ -78,6 +80,8 @@ async function useAll(path: string): Promise<void> {
   const reader = new Reader(new Connection(file.path, "read"), undefined);
   // The statement that tests rows depends on the conditions.
   reader.query("things", ask({ conditions: [is("n", "number", 1)] }), () => undefined);
+  for (const field of ["id", "createdAt", "updatedAt"])
+    reader.query("things", ask({ sortings: [by(field, "text")] }), () => undefined);
   reader.close();
   database.close();
   const snapshot = await sqliteSource(file.path).snapshot();
@@ -98,24 +102,37 @@ function violations(connection: Connection, sql: string): readonly string[] {
   const wrong = steps.filter((step) => {
     const [, how, table = ""] = /^(SCAN|SEARCH) (\w+)/.exec(step) ?? [];
     if (how === undefined || shared.includes(table) || !tables.includes(table)) return false;
-    // The part of a head is its row id.
-    return !step.includes(table === "heads" ? "(rowid=?)" : "(part=?");
+    // The part of a head, and of a build, is its row id.
+    return !step.includes(["heads", "builds"].includes(table) ? "(rowid=?)" : "(part=?");
   });
   return [...comparisons, ...wrong];
 }
 
 const tables = [
   ...["heads", "resources", "tombstones", "positions", "entries", "words", "files"],
-  ...["idempotency_keys", "epochs", "former_states", ...shared],
+  ...["idempotency_keys", "epochs", "former_owners", "former_states", "builds", ...shared],
 ];
 
-/** A quota of files counts those of all parts. */
-const isOfAllParts = (sql: string): boolean => sql.includes("INDEXED BY files_by_owner");
+/** A quota of files counts those of all parts, and the builds are gone through one by one. */
+const isOfAllParts = (sql: string): boolean =>
+  sql.includes("INDEXED BY files_by_owner") || sql === "SELECT part FROM builds ORDER BY part";
 
 const isOnData = (sql: string): boolean =>
   !isOfAllParts(sql) && /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/i.test(sql);
 
 describe("the statements of the SQLite engine", () => {
+  it("are those of all tables", () =>
+    inDirectory(async (path) => {
+      const connection = new Connection(prepareFile(path).path, "write");
+      createTables(connection);
+      const found = connection
+        .query<readonly [string]>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        .all()
+        .map(([name]) => name);
+      assert.deepEqual(found.sort(), [...tables].sort());
+      connection.close();
+    }));
+
   it("compare part with a parameter wherever they use a table of data", () =>
     inDirectory(async (path) => {
       await useAll(path);
