@@ -10,6 +10,11 @@ export interface IdempotencyKey {
   readonly at: number;
   /** The outcomes are stored for the time from `at` until then, by a clock that never jumps. */
   readonly expiresAt: number;
+  /**
+   * How many of the first changes are those of the request; all, if left out. The others follow from the
+   * state, so that a retry does not have them, and the key does not depend on them.
+   */
+  readonly ownChanges?: number;
 }
 
 /** Callers without a token are told apart by what they send, so that none can block or probe another's key. */

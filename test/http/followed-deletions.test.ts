@@ -202,11 +202,19 @@ for (const store of ["sqlite", "postgres"]) {
           randomOperation(random, links, state),
         );
         const expected = afterBatch(state, links, operations);
-        const { status, body } = await client.batch(operations);
+        const key = { "idempotency-key": `"${seed + run}"` };
+        const { status, body } = await client.batch(operations, key);
         const words = `seed ${seed + run}: ${JSON.stringify({ links, operations, body })}`;
         assert.ok(expected ? status === 200 : [400, 404, 409].includes(status), words);
         assert.deepEqual(sorted(await stored()), sorted(expected ?? state), words);
-        if (expected) done++;
+        if (!expected) continue;
+        done++;
+        const again = await client.batch(operations, key);
+        // Gone: what the batch wrote, it deleted.
+        const isReplay =
+          again.status === 410 || again.headers.get("idempotency-replayed") === "true";
+        assert.ok(isReplay, `${words} again: ${again.body}`);
+        assert.deepEqual(sorted(await stored()), sorted(expected), words);
       }
       assert.ok(done > 0);
     });

@@ -47,7 +47,8 @@ export class PlanCommitter {
   ): Promise<AllDone | readonly Refused[] | Problem | undefined> {
     const own = changesIn(planned);
     const refused = own.length === planned.length ? none : refusedIn(planned);
-    const changes = plan.states.following.length === 0 ? own : [...own, ...plan.states.following];
+    const isFollowed = refused.length === 0 && plan.states.following.length > 0;
+    const changes = isFollowed ? [...own, ...plan.states.following] : own;
     if (refused.length > 0) {
       if (refused.some(({ problem }) => problem === overloaded)) return overloaded;
       if (once === undefined) return refused;
@@ -63,7 +64,10 @@ export class PlanCommitter {
     // A single change without a key needs no atomic group.
     const outcome = access
       ? asGroup(await this.each(access, sent))
-      : await this.#commitGroup(sent, once);
+      : await this.#commitGroup(
+          sent,
+          isFollowed ? once && { ...once, ownChanges: own.length } : once,
+        );
     switch (outcome.kind) {
       case "all":
         return allDone(operations, outcome);

@@ -239,9 +239,9 @@ class Batch {
     return undefined;
   }
 
-  /** The key belongs to the collection with the lowest part, and commits with it. */
+  /** The key belongs to the collection of the request with the lowest part, and commits with it. */
   #applyOnce(atomic: AtomicChange, once: IdempotencyKey): Outcome {
-    const owner = this.#keyOwner(atomic);
+    const owner = this.#keyOwner(atomic.changes.slice(0, once.ownChanges));
     if (!owner) return this.#applyAll(atomic);
     const clock = advanceClock(owner.keyClock, once.at);
     const stored = this.#storedKey(owner, once);
@@ -262,7 +262,7 @@ class Batch {
     return outcome;
   }
 
-  #keyOwner({ changes }: AtomicChange): OpenCollection | undefined {
+  #keyOwner(changes: readonly ResourceChange[]): OpenCollection | undefined {
     return changes
       .flatMap(({ collection }) => this.#collection(collection) ?? [])
       .reduce<OpenCollection | undefined>(

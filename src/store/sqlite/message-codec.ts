@@ -116,6 +116,8 @@ type NewCells = readonly [
 ];
 const newWidth = 6;
 type OperateRest = Pick<Operate, "isAdmin" | "address" | "maxBytes" | "bytes">;
+/** All changes of the group are those of the request. */
+const allChanges = -1;
 /** The change does not name a version of the rules. */
 const anyRules = -1;
 /** Precedes the changes of an atomic change; its Idempotency-Key comes before, if it has one. */
@@ -129,7 +131,7 @@ type OnceCells = readonly [
   at: number,
   expiresAt: number,
   fingerprint: string,
-  0,
+  ownChanges: number,
   "",
   "",
 ];
@@ -204,7 +206,8 @@ function packOperate(cells: (string | number)[], change: Operate): void {
 }
 
 function packOnce(cells: (string | number)[], once: IdempotencyKey): void {
-  cells.push("once", once.owner, once.key, once.at, once.expiresAt, once.fingerprint, 0, "", "");
+  const { owner, key, at, expiresAt, fingerprint, ownChanges = allChanges } = once;
+  cells.push("once", owner, key, at, expiresAt, fingerprint, ownChanges, "", "");
 }
 
 export function unpackChanges(cells: Cells): readonly Change[] {
@@ -219,8 +222,9 @@ function unpack(rows: Rows<MessageRow>): Change {
   const row = rows.take() as Exclude<MessageRow, NewCells>;
   if (row[0] === "all") return unpackAtomic(row, rows);
   if (row[0] !== "once") return unpackOne(row, rows);
-  const [, owner, key, at, expiresAt, fingerprint] = row;
-  const once = { owner, key, at, expiresAt, fingerprint };
+  const [, owner, key, at, expiresAt, fingerprint, own] = row;
+  const ownChanges = own === allChanges ? undefined : { ownChanges: own };
+  const once = { owner, key, at, expiresAt, fingerprint, ...ownChanges };
   return { ...unpackAtomic(rows.take() as AtomicCells, rows), once };
 }
 

@@ -94,6 +94,22 @@ export function idempotencyKeys(contractTest: ContractTest): void {
     assert.deepEqual(doneIn(again, true), doneIn(first));
   });
 
+  contractTest("a key does not depend on changes that follow from the state", async ({ store }) => {
+    for (let number = 0; number < 10; number++) {
+      const [one, other] = [`one-${number}`, `other-${number}`];
+      const [own, following] = [one, other].map((collection) => ({ ...remove("a"), collection }));
+      assert.ok(own && following);
+      await store.commit([
+        ...[create(one), create(other)],
+        ...[one, other].map((collection) => ({ ...put("a"), collection })),
+      ]);
+      const [first] = await store.commit([all([own, following], once("k", { ownChanges: 1 }))]);
+      assert.deepEqual(kinds(doneIn(first)), ["removed", "removed"]);
+      const [again] = await store.commit([all([own], once("k"))]);
+      assert.deepEqual(kinds(doneIn(again, true)), ["removed", "removed"], one);
+    }
+  });
+
   contractTest("another request with the same key is rejected", async ({ store }) => {
     await store.commit([create(), all([put("a")], once("k"))]);
     const before = await lookAt(store);
