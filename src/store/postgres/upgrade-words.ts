@@ -1,18 +1,29 @@
-// Replaces the table of words of databases up to version 11, in steps.
+// Replaces the table of words of databases up to version 11, in steps, and the entries of array elements.
 
-import { indexPlanOf } from "../../model/query/index-plan.ts";
-import { collectIndexRows, noIndexWrites } from "../core/index-rows.ts";
+import { isOfElements } from "../../model/field-kind.ts";
+import { type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
+import type { Candidate } from "../../model/query/query.ts";
+import {
+  collectIndexRows,
+  hasNoIndexes,
+  type IndexWrites,
+  noIndexWrites,
+} from "../core/index-rows.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { readChunk } from "./rebuild.ts";
 import type { ReportProgress } from "./step.ts";
 import { planSetting, tables } from "./tables.ts";
 import { writeIndexes } from "./writes.ts";
 
-/** `upgrade` contains the parts that are not done, and the last seq whose words are stored. */
+/**
+ * `upgrade` contains the parts that are not done, and the last seq whose words are stored. In 0.1.0 an
+ * index of `tags[]` was that of a field with this name.
+ */
 const begin = `
   DROP TABLE words;
   ${tables.words}
   ${planSetting("words")}
+  DELETE FROM entries WHERE field LIKE '%[]' OR field LIKE '%[].%';
   CREATE TABLE upgrade (part bigint PRIMARY KEY, after bigint NOT NULL);
   INSERT INTO upgrade SELECT part, 0 FROM heads;
 `;
@@ -38,16 +49,26 @@ export async function upgradeWords(sql: Sql, report: ReportProgress): Promise<bo
 }
 
 async function storeWords(sql: Sql, [part, after, definition]: PartRow): Promise<void> {
-  const plan = { ...indexPlanOf(definition ?? "{}"), indexes: [] };
-  const chunk = plan.searchable.length > 0 ? await readChunk(sql, part, after, chunkRows) : [];
+  const whole = indexPlanOf(definition ?? "{}");
+  const plan = { ...whole, indexes: whole.indexes.filter(({ name }) => isOfElements(name)) };
+  const chunk = hasNoIndexes(plan) ? [] : await readChunk(sql, part, after, chunkRows);
   const writes = noIndexWrites();
-  for (const candidate of chunk) collectIndexRows(writes, plan, undefined, candidate);
+  for (const candidate of chunk) collectRows(writes, plan, candidate);
   await allOrFirstError(writeIndexes(sql, part, writes).map(rows));
   const last = chunk.at(-1);
   if (last)
     await rows(sql`
       UPDATE upgrade SET after = ${last.seq}::bigint WHERE part = ${part}::bigint`);
   else await rows(sql`DELETE FROM upgrade WHERE part = ${part}::bigint`);
+}
+
+/** A damaged resource gets no rows; readers report it. */
+function collectRows(writes: IndexWrites, plan: IndexPlan, candidate: Candidate): void {
+  try {
+    collectIndexRows(writes, plan, undefined, candidate);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
 }
 
 async function reportProgress(sql: Sql, report: ReportProgress): Promise<void> {

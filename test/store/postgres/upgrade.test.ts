@@ -146,6 +146,29 @@ for (const version of [4, 6])
   });
 
 describe("a database of schema version 4", () => {
+  it("gets indexes of elements, also beside a damaged resource", within(60_000), () =>
+    databases.inEmpty(async (testDatabase) => {
+      await restore(testDatabase, 4);
+      await testDatabase.admin((sql) =>
+        sql
+          .unsafe(
+            `UPDATE collections SET definition = '{"indexed":["a[]"],"searchable":["t"]}'
+               WHERE name = 'notes';
+             UPDATE resources SET fields = '{"a":[1,2],"t":"hello"}' WHERE id = 'keyed';
+             UPDATE resources SET fields = '{"a":[' WHERE id = 'with-file';
+             INSERT INTO entries VALUES (3, 'a[]', 'sof 0.1.0', 153)`,
+          )
+          .simple(),
+      );
+      const store = await testDatabase.open();
+      const found = (query: Parameters<typeof idsFor>[1]) => idsFor(store, query, "notes");
+      assert.equal(await found({ conditions: [is("a[]", "any", 2)] }), "keyed");
+      assert.equal(await found({ conditions: [is("a[]", "any", "of 0.1.0")] }), "");
+      assert.equal(await found({ words: wordsLike("hello") }), "keyed");
+      assert.equal((await store.find("notes", "with-file"))?.fields, '{"a":[');
+    }),
+  );
+
   it(
     "repeats no batch over several collections, whatever else it did, and whoever sent it",
     within(60_000),
