@@ -204,7 +204,7 @@ export const problemKinds = {
   "storage-full": {
     title: "The storage is full",
     about:
-      "The disk has no space for this write, it would exceed a quota of files, or unfinished uploads use all the bytes that they may have; the detail says which. Nothing was stored. Reads still work, and writes resume when there is space again.",
+      "The disk has no space for this write, it would exceed a quota of files, or unfinished uploads use all the bytes that they may have; the detail says which. Nothing was stored. Reads and deletions still work, and writes resume when there is space again.",
   },
 } as const satisfies Record<string, { title: string; about: string }>;
 

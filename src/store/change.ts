@@ -157,6 +157,21 @@ export type Outcome =
   | { readonly kind: "gone" }
   | { readonly kind: "done" };
 
+/**
+ * Whether a change only deletes, so that a full disk allows it. What follows from a deletion, such as
+ * references that become null, changes resources that exist.
+ */
+export function isDeletion(change: Change): boolean {
+  if (change.kind !== "all") return deletingKinds.has(change.kind);
+  const others = change.changes.filter(({ kind }) => kind !== "remove");
+  return (
+    others.length < change.changes.length &&
+    others.every((other) => other.kind === "put" && typeof other.expect === "number")
+  );
+}
+
+const deletingKinds: ReadonlySet<Change["kind"]> = new Set(["remove", "drop", "revoke-token"]);
+
 /** Returns the outcome of the change that failed inside `all`, otherwise the outcome itself. */
 export const failureOf = (outcome: Outcome): Outcome =>
   outcome.kind === "none" ? outcome.outcome : outcome;

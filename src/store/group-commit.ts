@@ -2,6 +2,7 @@
 
 import { type Metrics, secondsBounds } from "../lib/metrics.ts";
 import { Outage } from "../model/outage.ts";
+import { isDeletion } from "./change.ts";
 import type { Change, Outcome, Store } from "./store.ts";
 
 export interface GroupOptions {
@@ -186,7 +187,7 @@ class CommitQueue {
     settle();
   }
 
-  /** Returns a function that settles the calls. */
+  /** Returns a function that settles the calls. On a full disk, what only deletes is committed without the rest. */
   async #commitSome(calls: readonly CommitCall[]): Promise<() => void> {
     try {
       const startedAt = performance.now();
@@ -201,8 +202,13 @@ class CommitQueue {
         }
       };
     } catch (error) {
+      const deletions = calls.filter(({ changes }) => changes.every(isDeletion));
+      const isFull = error instanceof Outage && error.reason === "full";
+      const again = isFull && deletions.length < calls.length ? deletions : [];
+      const settle = again.length > 0 ? await this.#commitSome(again) : undefined;
       return () => {
-        for (const { reject } of calls) reject(error);
+        settle?.();
+        for (const call of calls) if (!again.includes(call)) call.reject(error);
       };
     }
   }

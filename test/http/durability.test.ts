@@ -228,3 +228,58 @@ for (const [title, { possible, prepare, starve, feed, cleanUp }] of Object.entri
     );
   });
 }
+
+describe("a disk that uploads have filled", () => {
+  const { possible, prepare, cleanUp } = starvations["a disk without room"] ?? {};
+  if (!possible) return it.skip("this machine does not let us make one");
+  beforeEach(() => prepare?.());
+  afterEach(async () => {
+    await daemon?.end("SIGKILL");
+    await cleanUp?.();
+  });
+
+  it("deletes resources, files and unfinished uploads, which makes room", patience, async () => {
+    let server = await startServerProcess(folder);
+    daemon = server;
+    const send = (bytes: number, fields: Record<string, string> = {}) => {
+      const headers = { "content-type": "application/octet-stream", ...fields };
+      const body = new Uint8Array(bytes);
+      return answerOf(server.request("/files", { method: "POST", headers, body }));
+    };
+    const upload = (bytes: number) => send(bytes);
+    const begin = (bytes: number) => send(bytes, { "upload-complete": "?0" });
+    const remove = async (path: string) => {
+      const { status, body } = await answerOf(server.request(path, { method: "DELETE" }));
+      assert.equal(status, 204, body);
+    };
+    const fill = async () => {
+      const locations: string[] = [];
+      for (let bytes = 400_000; bytes >= 1_000; bytes /= 2)
+        for (const fillBy of [upload, begin])
+          for (let count = 0; count < 10 || fillBy === begin; count++) {
+            const { status, headers, body } = await fillBy(bytes);
+            if (status === 507) break;
+            assert.equal(status, 201, body);
+            locations.push(new URL(headers.get("location") ?? "", "http://localhost").pathname);
+          }
+      return locations;
+    };
+    for (const round of [1, 2]) {
+      const locations = await fill();
+      // Its end makes the WAL empty, and uploads take that room, too.
+      await server.end("SIGTERM");
+      server = await startServerProcess(folder);
+      daemon = server;
+      locations.push(...(await fill()));
+      assert.ok(locations.length > 10, `round ${round}`);
+      // Resources first, because an unfinished upload is removed without a write.
+      locations.sort((a, b) => Number(b.startsWith("/files/")) - Number(a.startsWith("/files/")));
+      for (const location of locations) await remove(location);
+      // The bytes of files are removed a moment later.
+      while ((await upload(3_000_000)).status === 507) await sleep(50);
+      const page = (await (await server.request("/files?limit=1000")).json()) as { data: Item[] };
+      for (const { id } of page.data) await remove(`/files/${id}`);
+      while ((await upload(3_000_000)).status === 507) await sleep(50);
+    }
+  });
+});

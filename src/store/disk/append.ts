@@ -7,6 +7,7 @@ import type { NotAppended, UploadEnd } from "../files.ts";
 import { codeOf, ignoreMissing, mapDiskError } from "./errors.ts";
 import { piecesOf, writeAll } from "./handle.ts";
 import { endName, openName, piecesIn, sealedName } from "./pieces.ts";
+import type { Room } from "./room.ts";
 
 /** After so many bytes an append looks whether a later request has ended it. */
 const lookBytes = 1024 * 1024;
@@ -15,12 +16,14 @@ export class Append {
   readonly #directory: string;
   readonly #number: number;
   readonly #path: string;
+  readonly #room: Room;
   #size = 0;
 
-  constructor(directory: string, number: number) {
+  constructor(directory: string, number: number, room: Room) {
     this.#directory = directory;
     this.#number = number;
     this.#path = join(directory, openName(number));
+    this.#room = room;
   }
 
   /** Returns how many bytes were appended. */
@@ -81,6 +84,7 @@ export class Append {
     let looked = 0;
     for await (const chunk of bytes)
       for (const piece of piecesOf(chunk)) {
+        await this.#room.take(piece.byteLength);
         await mapDiskError(writeAll(handle, piece));
         this.#size += piece.byteLength;
         if (this.#size - looked < lookBytes) continue;

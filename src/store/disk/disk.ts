@@ -16,6 +16,7 @@ import { canHold, holdOpen } from "./held-files.ts";
 import { DiskPartialUploads } from "./partial.ts";
 import { FilePaths } from "./paths.ts";
 import { RangeSource, tooShort } from "./range.ts";
+import { Room } from "./room.ts";
 import { orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
 
 /** Creates the folder when the first file is saved. Several processes can use the same folder. */
@@ -27,14 +28,16 @@ type RangeStream = ReadableStream<Uint8Array>;
 class Disk implements Files {
   readonly #paths: FilePaths;
   readonly #directories = new Directories();
+  readonly #room: Room;
   readonly send?: NonNullable<Files["send"]>;
   readonly partial: PartialUploads;
 
   constructor(folder: string, sendFile: SendFile | undefined) {
     this.#paths = new FilePaths(folder);
+    this.#room = new Room(folder);
     // A path by which a removed file is not found would make its download an error.
     if (sendFile && canHold) this.send = (...range) => this.#send(sendFile, ...range);
-    this.partial = new DiskPartialUploads(this.#paths, this.#directories);
+    this.partial = new DiskPartialUploads(this.#paths, this.#directories, this.#room);
   }
 
   save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {
@@ -79,6 +82,7 @@ class Disk implements Files {
         await this.#watch(this.#create(incomingPath)),
         bytes,
         maxBytes,
+        this.#room,
       );
       if (received === "too-large") await mapDiskError(unlink(incomingPath));
       else await this.#watch(this.#publish(incomingPath, path));
@@ -219,6 +223,7 @@ async function receive(
   handle: FileHandle,
   bytes: AsyncIterable<Uint8Array>,
   maxBytes: number,
+  room: Room,
 ): Promise<Omit<SavedFile, "key"> | "too-large"> {
   try {
     const hash = createHash("sha256");
@@ -227,6 +232,7 @@ async function receive(
       size += chunk.byteLength;
       if (size > maxBytes) return "too-large";
       for (const piece of piecesOf(chunk)) {
+        await room.take(piece.byteLength);
         const written = writeAll(handle, piece);
         hash.update(piece);
         await mapDiskError(written);

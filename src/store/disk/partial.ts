@@ -20,6 +20,7 @@ import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { bytesIn } from "./handle.ts";
 import type { FilePaths } from "./paths.ts";
 import { endOf, nextNumber, piecesIn, sealSynced, sizeOf, type UploadPiece } from "./pieces.ts";
+import type { Room } from "./room.ts";
 import { batchesOf, isOlder, removeIfOlder } from "./sweep.ts";
 
 const description = "description";
@@ -28,10 +29,12 @@ const removed = ".removed";
 export class DiskPartialUploads implements PartialUploads {
   readonly #paths: FilePaths;
   readonly #directories: Directories;
+  readonly #room: Room;
 
-  constructor(paths: FilePaths, directories: Directories) {
+  constructor(paths: FilePaths, directories: Directories, room: Room) {
     this.#paths = paths;
     this.#directories = directories;
+    this.#room = room;
   }
 
   async create(id: string, text: string): Promise<void> {
@@ -84,7 +87,7 @@ export class DiskPartialUploads implements PartialUploads {
   }
 
   #nextAppend(id: string, pieces: readonly UploadPiece[]): Append {
-    return new Append(this.#directoryOf(id), nextNumber(pieces));
+    return new Append(this.#directoryOf(id), nextNumber(pieces), this.#room);
   }
 
   async end(id: string, how: UploadEnd, size?: number): Promise<boolean> {

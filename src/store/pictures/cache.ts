@@ -6,6 +6,7 @@ import { mkdir, readdir, readFile, rename, stat, unlink, utimes } from "node:fs/
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ignoreMissing, mapDiskError } from "../disk/errors.ts";
+import { Room } from "../disk/room.ts";
 import { digestBytes } from "./job.ts";
 
 export interface CachedPicture {
@@ -21,12 +22,15 @@ export type HasRoom = (bytes: number) => boolean;
 const incoming = "incoming";
 /** Uses are noted to the hour, so that few reads write. */
 const useResolutionMs = 60 * 60 * 1000;
+/** More than most pictures have; the size of one is not known before. */
+const largeBytes = 1024 * 1024;
 /** What is removed at once, as a part of the limit. */
 const slack = 0.1;
 
 /** A name begins with the key of its file. Several processes can use the same folder. */
 export class PictureCache {
   readonly #folder: string;
+  readonly #room: Room;
   maxBytes: number;
   /** The bytes that were added since the folder was last measured. */
   #added = Number.POSITIVE_INFINITY;
@@ -34,6 +38,7 @@ export class PictureCache {
 
   constructor(folder: string, maxBytes: number) {
     this.#folder = folder;
+    this.#room = new Room(folder);
     this.maxBytes = maxBytes;
   }
 
@@ -76,6 +81,7 @@ export class PictureCache {
   /** Returns a path for a temporary file. */
   async newPath(): Promise<string> {
     await mapDiskError(mkdir(this.#incoming, { recursive: true, mode: 0o700 }));
+    await this.#room.take(largeBytes);
     return join(this.#incoming, randomBytes(16).toString("hex"));
   }
 

@@ -4,6 +4,7 @@ import { type Connection, outageOf, type PreparedQuery } from "./connection.ts";
 
 type CheckpointRow = readonly [busy: number, walFrames: number, copiedFrames: number];
 
+const pageBytes = 4_096;
 /** 16 MiB: rare enough to cost little, small enough for a fast recovery. */
 const dueFrames = 4_096;
 /** 4 MiB: work in the background changes many pages, and commits wait for the checkpoint. */
@@ -26,21 +27,30 @@ export class Checkpoints {
     this.#truncate = connection.query("PRAGMA wal_checkpoint(TRUNCATE)");
   }
 
-  /**
-   * Runs a checkpoint when the WAL is large enough, and returns whether it did. A full disk delays it;
-   * other errors are thrown.
-   */
+  /** Runs a checkpoint when the WAL is large enough, and returns whether it did. */
   runIfDue(isInBackground: boolean): boolean {
     const [, frames, copied] = this.#state.one() ?? [0, 0, 0];
     const due = isInBackground ? dueFramesInBackground : dueFrames;
     if (frames < due || frames - copied < dueUncopiedFrames) return false;
+    this.#run();
+    return true;
+  }
+
+  /** Runs a checkpoint when the database can grow by so many bytes. */
+  runIfLarger(bytes: number): void {
+    if (bytes > dueFrames * pageBytes) return;
+    const [, frames, copied] = this.#state.one() ?? [0, 0, 0];
+    if (frames > copied && (frames - copied) * pageBytes >= bytes) this.#run();
+  }
+
+  /** A full disk delays the checkpoint; other errors are thrown. */
+  #run(): void {
     if (this.#count !== undefined) Atomics.add(this.#count, 0, 1);
     try {
       this.#passive.one();
     } catch (error) {
       if (outageOf(error)?.reason !== "full") throw error;
     }
-    return true;
   }
 
   /** Copies and truncates the WAL, and waits so long for readers. Returns whether the WAL is empty. */

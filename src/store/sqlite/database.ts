@@ -1,8 +1,11 @@
 // Holds the database open for the writer: connections, checkpoints, and checks of the files.
 
+import { dirname } from "node:path";
 import { Outage } from "../../model/outage.ts";
+import { isDeletion } from "../change.ts";
 import type { FileQuotas } from "../core/file-use.ts";
 import type { Retention } from "../core/retention.ts";
+import { roomForRows } from "../disk-reserve.ts";
 import type { Erased, Erasure, ScrubOptions, ScrubState } from "../erasure.ts";
 import type { Change, Outcome } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
@@ -11,7 +14,7 @@ import { CommitCounterWriter } from "./commit-counter.ts";
 import { Connection, isMissingTable } from "./connection.ts";
 import { Eraser } from "./erase.ts";
 import { assertStillThere, type DatabaseFile, removeOtherCopies, watchWalFiles } from "./file.ts";
-import { assertFreeSpace } from "./free-space.ts";
+import { assertFreeSpace, unusedBytes } from "./free-space.ts";
 import { movedCommit } from "./moved.ts";
 import { Purger } from "./purge.ts";
 import { createTables } from "./schema.ts";
@@ -86,6 +89,7 @@ export class Database {
   }
 
   commit(changes: readonly Change[]): readonly Outcome[] {
+    this.#assertRoom(changes);
     const outcomes = this.#acknowledge((batches) => batches.commit(changes));
     if (outcomes.some(leavesContent)) this.#eraser.schedule();
     return outcomes;
@@ -116,7 +120,7 @@ export class Database {
     if (this.#batches === undefined) return false;
     // A step of its own, so that commits run before and after it.
     if (this.#checkpoints.runIfDue(true)) return true;
-    if (this.#batches.build()) {
+    if (this.#hasRoom && this.#batches.build()) {
       // It can have deleted the rows of an index.
       this.#eraser.schedule();
       return true;
@@ -131,6 +135,24 @@ export class Database {
 
   runCheckpointIfDue(): void {
     this.#checkpoints.runIfDue(false);
+  }
+
+  /** Before the WAL could not be copied into the database, it is, so that it can be written again. */
+  #assertRoom(changes: readonly Change[]): void {
+    this.#checkpoints.runIfLarger(this.#diskRoom);
+    const isDeleting = changes.length > 0 && changes.every(isDeletion);
+    if (!isDeleting && !this.#hasRoom)
+      throw new Outage("full", "the disk is full: the rest is reserved for deletions");
+  }
+
+  /** Pages that deletions have left are written again. */
+  get #hasRoom(): boolean {
+    const room = this.#diskRoom;
+    return room > 0 || room + unusedBytes(this.#connection) > 0;
+  }
+
+  get #diskRoom(): number {
+    return roomForRows(dirname(this.#file.path));
   }
 
   /** Throws when the database, its WAL or its shared memory was replaced by another file. */

@@ -8,9 +8,11 @@ import type { DatabaseFile } from "./file.ts";
 
 export function sizeOf(source: Connection): number {
   const [pages = 0] = source.query<readonly [number]>("PRAGMA page_count").one() ?? [];
-  const [pageBytes = 0] = source.query<readonly [number]>("PRAGMA page_size").one() ?? [];
-  return pages * pageBytes;
+  return pages * pageBytes(source);
 }
+
+const pageBytes = (source: Connection): number =>
+  source.query<readonly [number]>("PRAGMA page_size").one()?.[0] ?? 0;
 
 /** A migrated copy has new indexes, and rows for the words and prefixes of a searchable resource. */
 const copyToSource = 1.5;
@@ -23,6 +25,11 @@ export const migratedSize = (source: Connection, searchedBytes: number): number 
 /** Said of a migration. */
 export const untouched =
   ", or move the folder to a larger disk. The database is unchanged, and the version that wrote it opens it";
+
+export function unusedBytes(source: Connection): number {
+  const [pages = 0] = source.query<readonly [number]>("PRAGMA freelist_count").one() ?? [];
+  return pages * pageBytes(source);
+}
 
 /** The part of the pages that is not in use. */
 export function unusedPart(source: Connection): number {

@@ -6,6 +6,7 @@ import { rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { Outage } from "../../../src/model/outage.ts";
+import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { WriterClient } from "../../../src/store/sqlite/writer-client.ts";
@@ -23,6 +24,9 @@ const put = (id: string, fields = "{}", at = 10): Change => ({
   at,
   expect: "nothing",
 });
+
+/** Larger than the disk of a test. */
+const large = `{"x":"${"x".repeat(5_000_000)}"}`;
 
 const outageOf =
   (reason: Outage["reason"]) =>
@@ -64,6 +68,47 @@ describe("a full disk", () => {
         assert.equal((await again.collection("things"))?.total, kept.length + 1);
         await again.close();
       } finally {
+        execFileSync("umount", [path]);
+      }
+    }));
+});
+
+describe("a disk that resources have filled", () => {
+  it("deletes all of them, also in one commit with what has no room", (context) =>
+    inDirectory(async (path) => {
+      const reason = mountSmall(path);
+      if (reason) return context.skip(reason);
+      const store = withGroupCommit(await openSqlite({ path }));
+      try {
+        await store.commit([create]);
+        const kept: string[] = [];
+        const fill = async () => {
+          for (let bytes = 50_000; bytes >= 100; bytes /= 2)
+            for (;;) {
+              const id = `id-${kept.length}`;
+              const [result] = await Promise.allSettled([
+                store.commit([put(id, `{"x":"${"x".repeat(bytes)}"}`)]),
+              ]);
+              if (result.status === "rejected") break;
+              kept.push(id);
+            }
+        };
+        for (const round of [1, 2, 3]) {
+          await fill();
+          assert.ok(kept.length > 10, `round ${round}`);
+          const removals = kept.splice(0).map(async (id, index) => {
+            const change = { collection: "things", id, at: 20, expect: "anything" } as const;
+            const tooLarge = index % 5 === 0 ? [store.commit([put(`new-${id}`, large)])] : [];
+            const refused = tooLarge.map((commit) => assert.rejects(commit, outageOf("full")));
+            const [outcome] = await store.commit([{ kind: "remove", ...change }]);
+            assert.equal(outcome?.kind, "removed");
+            await Promise.all(refused);
+          });
+          await Promise.all(removals);
+          assert.equal((await store.collection("things"))?.total, 0);
+        }
+      } finally {
+        await store.close();
         execFileSync("umount", [path]);
       }
     }));
