@@ -3,8 +3,8 @@
 /** One collection, as `restante types` writes it. */
 export interface CollectionTypes {
   readonly resource: Identified;
-  /** What can be sent. */
-  readonly draft: object;
+  /** What can be sent: of a schema that allows no object, nothing is an object. */
+  readonly draft: unknown;
 }
 
 export interface Identified {

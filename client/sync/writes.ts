@@ -47,7 +47,7 @@ export class Writes<C extends { readonly [K in keyof C]: CollectionTypes } = Any
   }
 
   create<N extends keyof C & string>(collection: N, draft: C[N]["draft"]): C[N]["resource"] {
-    const change = { kind: "create", collection, id: newId(), body: draft } as const;
+    const change = { kind: "create", collection, id: newId(), body: Object(draft) } as const;
     return this.#add(change) as C[N]["resource"];
   }
 
@@ -66,7 +66,7 @@ export class Writes<C extends { readonly [K in keyof C]: CollectionTypes } = Any
     draft: C[N]["draft"],
   ): C[N]["resource"] {
     const place = this.#find(collection, target);
-    return this.#add({ ...place, kind: "replace", body: draft }) as C[N]["resource"];
+    return this.#add({ ...place, kind: "replace", body: Object(draft) }) as C[N]["resource"];
   }
 
   remove<N extends keyof C & string>(collection: N, target: C[N]["resource"] | string): void {

@@ -79,6 +79,7 @@ interface Type {
 
 const atom = (text: string): Type => ({ text, form: "atom" });
 const unknown = atom("unknown");
+const never = atom("never");
 const literal = (value: unknown): Type => atom(JSON.stringify(value));
 const bracketed = ({ text, form }: Type): string => (form === "compound" ? `(${text})` : text);
 
@@ -88,8 +89,10 @@ function joined(types: readonly Type[], operator: "|" | "&"): Type {
   return texts.length < 2 ? first : { text: texts.join(` ${operator} `), form: "compound" };
 }
 
-const union = (types: readonly Type[]): Type =>
-  types.some(({ text }) => text === "unknown") ? unknown : joined(types, "|");
+function union(types: readonly Type[]): Type {
+  if (types.length === 0) return never;
+  return types.some(({ text }) => text === "unknown") ? unknown : joined(types, "|");
+}
 
 /** Leaves out `unknown`. */
 const intersection = (types: readonly Type[]): Type =>
@@ -100,7 +103,7 @@ const intersection = (types: readonly Type[]): Type =>
 
 /** The intersection of everything that a schema requires. */
 function typeOf(schema: Schema, indent: string): Type {
-  if (typeof schema === "boolean") return schema ? unknown : atom("never");
+  if (typeof schema === "boolean") return schema ? unknown : never;
   const { $ref, const: only, enum: values, allOf, anyOf, oneOf } = schema;
   if (only !== undefined) return literal(only);
   if (Array.isArray(values)) return union(values.map(literal));
@@ -196,7 +199,7 @@ function othersOf(schema: ObjectSchema, hasMembers: boolean, indent: string): Ty
   if (hasMembers) return isOpen ? unknown : undefined;
   const rest = (additionalProperties as Schema | undefined) ?? true;
   const types = [...patterned, ...(isClosed ? [] : [rest])].map((one) => typeOf(one, indent));
-  return types.length === 0 ? atom("never") : union(types);
+  return union(types);
 }
 
 const keyOf = (name: string): string =>

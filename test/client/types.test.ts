@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { collectionComponents } from "../../src/model/collection-components.ts";
+import { reservedNames, writeTypes } from "../../src/model/typescript.ts";
 import { bundleOf, examplesOf, makePrograms, root, startShop } from "./programs.ts";
 
 const programs = makePrograms();
@@ -93,6 +95,51 @@ describe("the types of the client", () => {
   it("catch each wrong one", async () => {
     const program = head + wrong.map((line) => `// @ts-expect-error\n{ ${line} }`).join("\n");
     assert.equal(await programs.compile("wrong.ts", program), "");
+  });
+});
+
+/** Roots that allow few objects or none, and each inside the keywords that combine schemas. */
+const roots: readonly Readonly<Record<string, unknown>>[] = [
+  ...["string", "array", "null", ["object", "string"]].map((type) => ({ type })),
+  ...[{ const: 3 }, { enum: [1, "a"] }, { enum: [{ a: 1 }, null] }, { enum: [] }, { not: {} }],
+  ...[{ items: {} }, { type: "object", maxProperties: 0 }, { propertyNames: false }],
+  { properties: { id: false, a: false }, required: ["id", "a"] },
+  { properties: { id: { type: "number" }, createdAt: { type: "boolean" } } },
+].flatMap((root) => [
+  root,
+  ...["allOf", "anyOf", "oneOf"].flatMap((keyword) => [
+    { [keyword]: [root] },
+    { [keyword]: [root, { type: "object", properties: { a: { type: "string" } } }, false] },
+    { type: "object", [keyword]: [{ $ref: "#/$defs/root" }], $defs: { root } },
+  ]),
+  { $ref: "#/$defs/root", $defs: { root } },
+]);
+const none = { $ref: "#/$defs/none", $defs: { none: false } };
+
+describe("a collection whose schema allows no object", () => {
+  it("leaves the types of the others as they are", async () => {
+    const schemas = [...roots, none, { type: "object", allOf: [false] }];
+    const good = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
+    const collections = [
+      ...schemas.map((schema, index) => ({ name: `odd-${index}`, schema })),
+      { name: "good", schema: good },
+    ];
+    await programs.write(
+      "odd-collections.ts",
+      writeTypes(collectionComponents(collections, reservedNames)),
+    );
+    const uses = collections.map(({ name }) => `await client.collection("${name}").get("1");`);
+    const program = `
+import { Client } from "restante/client";
+import type { Collections } from "./odd-collections.ts";
+const client = new Client<Collections>("http://localhost:8080");
+const created = await client.collection("good").create({ name: "a" });
+created.name satisfies string;
+// @ts-expect-error
+await client.collection("good").create({ name: 1 });
+${uses.join("\n")}
+`;
+    assert.equal(await programs.compile("odd.ts", program), "");
   });
 });
 
