@@ -1,7 +1,7 @@
 // Numbers that this page would change when it reads them: it keeps or reports them, as the server does.
 
 import { isExact } from "../../src/lib/json/number.ts";
-import type { Json } from "./json.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
 
 export { isExact };
 
@@ -25,6 +25,17 @@ export const parseStrictly = (text: string): Json =>
     if (!isExact(source)) throw new Error(`${source}: ${inexactHint}`);
     return value;
   });
+
+/** The object that a text stands for, or why it cannot be used yet. */
+export function readObject(text: string): { value: JsonObject } | { error: string } {
+  try {
+    const value = parseStrictly(text);
+    if (isObject(value)) return { value };
+  } catch (error) {
+    if (error instanceof Error && !(error instanceof SyntaxError)) return { error: error.message };
+  }
+  return { error: "This is no JSON object yet." };
+}
 
 /** To send it on: such a number stays as it is written, so that the server names it. */
 export const parseToSend = (text: string): Json =>

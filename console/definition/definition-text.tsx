@@ -9,8 +9,8 @@ import { readHints } from "./definition-api.ts";
 
 interface DefinitionTextProps {
   readonly text: string;
-  /** Whether the text is a JSON object. */
-  readonly isObject: boolean;
+  /** Why the text is no definition that can be sent. */
+  readonly error: string | undefined;
   readonly errors: readonly ProblemDetail[] | undefined;
   readonly onChange: (text: string) => void;
 }
@@ -23,13 +23,13 @@ function remember(isWanted: boolean): void {
   localStorage.setItem(key, isWanted ? "open" : "closed");
 }
 
-export function DefinitionText({ text, isObject, errors, onChange }: DefinitionTextProps) {
+export function DefinitionText({ text, error, errors, onChange }: DefinitionTextProps) {
   const hints = useLoad("hints for definitions", readHints);
   const isKnown = hints.value !== undefined || hints.problem !== undefined;
   return (
     <details
       class="definition-text"
-      open={isOpen.value || !isObject}
+      open={isOpen.value || error !== undefined}
       onToggle={({ currentTarget }) => remember(currentTarget.open)}
     >
       <summary>As JSON</summary>
@@ -44,10 +44,9 @@ export function DefinitionText({ text, isObject, errors, onChange }: DefinitionT
           <Loading what="the editor" />
         )}
       </div>
-      <p class={isObject ? "faint" : "errors"} role="status">
-        {isObject
-          ? "The same as above, and everything else: limits, caching, pictures, who sees what. Ctrl+Space shows what it can have."
-          : "This is no JSON object yet."}
+      <p class={error === undefined ? "faint" : "errors"} role="status">
+        {error ??
+          "The same as above, and everything else: limits, caching, pictures, who sees what. Ctrl+Space shows what it can have."}
       </p>
     </details>
   );

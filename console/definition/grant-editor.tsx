@@ -1,6 +1,7 @@
 // One grant: its name, for whom it is, when it holds, for which fields, and the values that it sets.
 
 import { useId, useState } from "preact/hooks";
+import { readObject } from "../api/exact.ts";
 import { isObject, type JsonObject, parseObject } from "../api/json.ts";
 import { FilterBar } from "../grid/filter-bar.tsx";
 import type { FilterField } from "../grid/operators.ts";
@@ -176,13 +177,13 @@ interface GrantValuesProps {
 function Values({ grant, onValues }: GrantValuesProps) {
   const given = isObject(grant.set) ? JSON.stringify(grant.set) : "";
   const [text, setText] = useState(given);
-  const parsed = text.trim() === "" ? {} : parseObject(text);
-  const isOther = parsed !== undefined && JSON.stringify(parsed) !== (given || "{}");
+  const read = text.trim() === "" ? { value: {} } : readObject(text);
+  const isOther = "value" in read && JSON.stringify(read.value) !== (given || "{}");
   return (
     <Field
       label="Sets"
       help={'Values that a write gets, such as {"author": "$me"}.'}
-      errors={parsed === undefined ? ["This is no JSON object yet."] : []}
+      errors={"error" in read ? [read.error] : []}
     >
       {(attributes) => (
         <input
@@ -194,8 +195,9 @@ function Values({ grant, onValues }: GrantValuesProps) {
           value={isOther ? given : text}
           onInput={({ currentTarget }) => {
             setText(currentTarget.value);
-            const next = parseObject(currentTarget.value);
-            if (next !== undefined || currentTarget.value.trim() === "") onValues(next);
+            if (currentTarget.value.trim() === "") return onValues(undefined);
+            const next = readObject(currentTarget.value);
+            if ("value" in next) onValues(next.value);
           }}
         />
       )}

@@ -2,7 +2,8 @@
 
 import { useRef, useState } from "preact/hooks";
 import { fetchJson, get, type Tagged } from "../api/client.ts";
-import { isEqual, type JsonObject, parseObject } from "../api/json.ts";
+import { readObject } from "../api/exact.ts";
+import { isEqual, type JsonObject } from "../api/json.ts";
 import { asProblem, type Problem } from "../api/problem.ts";
 import type { Definition, Page } from "../api/types.ts";
 import { AccessChoices } from "../definition/access-choices.tsx";
@@ -60,7 +61,8 @@ function Designer({ name, saved }: { name: string; saved: Tagged<JsonObject> }) 
   const [problem, setProblem] = useState<Problem>();
   const [clash, setClash] = useState<Clash>();
   const [isBusy, setBusy] = useState(false);
-  const draft = parseObject(text);
+  const parsed = readObject(text);
+  const draft = "value" in parsed ? parsed.value : undefined;
   const isShown = draft !== undefined && isReadable(draft);
   const isChanged = draft === undefined || !isEqual(draft, base.body);
   useCurrentRequest(saveRequest(name, draft ?? {}, base.etag));
@@ -128,7 +130,7 @@ function Designer({ name, saved }: { name: string; saved: Tagged<JsonObject> }) 
       {isShown && <AccessChoices collection={name} {...design} />}
       <DefinitionText
         text={text}
-        isObject={draft !== undefined}
+        error={"error" in parsed ? parsed.error : undefined}
         errors={problem?.errors}
         onChange={change}
       />

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { fetchJson } from "../api/client.ts";
+import { parseToSend } from "../api/exact.ts";
 import { type Json, type JsonObject, parseObject } from "../api/json.ts";
 import type { ProblemDetail } from "../api/problem.ts";
 import { useCurrentRequest } from "../state/current-request.ts";
@@ -77,7 +78,7 @@ function questionOf(collection: string, params: URLSearchParams): JsonObject {
     roles: list(params.get("roles")),
     scopes: list(params.get("scopes")),
     id: params.get("id") || undefined,
-    change: parseObject(params.get("change") ?? ""),
+    change: parseObject(params.get("change") ?? "", parseToSend),
   };
   const known = Object.entries(members).filter((member) => member[1] !== undefined);
   return Object.fromEntries(known) as JsonObject;

@@ -131,6 +131,22 @@ describe("the designer", { skip }, () => {
     await page.context().close();
   });
 
+  it("sends no number whose digits it would lose", async () => {
+    const page = await test.open("#/c/digits/-/definition");
+    await page.getByText("As JSON").click();
+    const schema = (maximum: string) =>
+      `{"schema":{"type":"object","properties":{"n":{"type":"integer","maximum":${maximum}}}}}`;
+    await write(page, schema("9007199254740993"));
+    await page.getByText("9007199254740993: It has more digits than a number keeps.").waitFor();
+    assert.equal(await save(page).isDisabled(), true);
+    await page.keyboard.press("Control+s");
+    await write(page, schema("9007199254740992"));
+    await save(page).click();
+    await page.getByText("Saved the definition of digits.").waitFor();
+    const stored = await test.app.request("/-/collections/digits/definition");
+    assert.equal(await stored.text(), schema("9007199254740992"));
+  });
+
   it("writes rules: for whom, when, for which fields, and what they set", async () => {
     await define("posts", {
       schema: { properties: { title: {}, status: { enum: ["draft", "published"] } } },
