@@ -4,7 +4,7 @@
 export const maxFormatChars = 8192;
 
 export const formats: Readonly<Record<string, string>> = {
-  "date-time": "a date and time such as 2026-03-01T09:30:00Z",
+  "date-time": "a date and time such as 2026-03-01T09:30:00Z, with seconds up to 59",
   date: "a date such as 2026-03-01",
   time: "a time with its zone, such as 09:30:00Z",
   duration: "a duration such as P1DT2H",

@@ -167,10 +167,9 @@ function withSeconds(given: unknown): unknown {
   return { ...given, expiresAt: given.expiresAt.replace(/(T\d\d:\d\d)(?=[Z+-])/, "$1:00") };
 }
 
-/** Returns null for what is not a time. A leap second counts as the second before it. */
+/** Returns null for what is not a time. */
 function expiryOf(text: unknown): number | null {
-  const at =
-    typeof text === "string" ? Date.parse(text.replace(/:60(?=[.Z+-])/i, ":59")) : Number.NaN;
+  const at = typeof text === "string" ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? null : at;
 }
 
