@@ -10,11 +10,16 @@ export interface Pruned {
   readonly bytes: number;
 }
 
-/** The newest backup stays, however old it is. The caller has locked the place. */
+/**
+ * The newest backup stays, however old it is. At most half of the old ones and one more go at once,
+ * the oldest first: a clock that is ahead for one backup must not delete all others. The caller has locked
+ * the place.
+ */
 export async function prune(place: BackupPlace, before: number): Promise<Pruned> {
   const reader = await place.open();
   const records = await reader.records();
-  const old = records.slice(0, -1).filter(({ createdAt }) => Date.parse(createdAt) < before);
+  const allOld = records.slice(0, -1).filter(({ createdAt }) => Date.parse(createdAt) < before);
+  const old = allOld.slice(0, Math.floor(allOld.length / 2) + 1);
   if (old.length === 0) return { backups: 0, bytes: 0 };
   // Records go first: a backup without its objects would not be one.
   await place.removeRecords(old);
