@@ -6,7 +6,7 @@ import { Problem } from "../model/problem.ts";
 import type { NotAppended, PartialUpload, PartialUploads } from "../store/files.ts";
 import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
 import { UploadBytes } from "./upload-bytes.ts";
-import { UploadTally } from "./upload-tally.ts";
+import { type UploadsFree, UploadTally } from "./upload-tally.ts";
 
 /** The request that an upload is the body of. */
 export interface UploadRequest {
@@ -122,7 +122,10 @@ export class ResumableUploads {
 
   /** Stores the length when the client names it. */
   async setLength(upload: ResumableUpload, length: number): Promise<ResumableUpload | Problem> {
-    const known = await this.#tally.reserve(length - Math.max(upload.length ?? 0, upload.size));
+    const known = await this.#tally.reserve(
+      upload.caller,
+      length - Math.max(upload.length ?? 0, upload.size),
+    );
     if (known !== undefined) return known;
     const { id, size: _, isFinished: __, expiresAt: ___, ...description } = { ...upload, length };
     await this.#partial.describe(id, JSON.stringify(description));
@@ -130,11 +133,11 @@ export class ResumableUploads {
   }
 
   /** How many bytes may still be appended, and why no more. */
-  async room({ maxBytes, length, size }: ResumableUpload): Promise<UploadRoom> {
+  async room({ caller, maxBytes, length, size }: ResumableUpload): Promise<UploadRoom> {
     if (length !== null) return { bytes: length - size, reason: "length" };
-    const free = await this.#tally.free();
+    const free = await this.#tally.free(caller);
     const left = maxBytes - size;
-    return free < left ? { bytes: free, reason: "budget" } : { bytes: left, reason: "maxBytes" };
+    return free.bytes < left ? free : { bytes: left, reason: "maxBytes" };
   }
 
   /** `open` gets the signal of the transfer's end: a later request aborts it. */
@@ -248,7 +251,7 @@ interface FoundUpload extends Pick<PartialUpload, "size" | "changedAt" | "isFini
 
 export interface UploadRoom {
   readonly bytes: number;
-  readonly reason: "length" | "maxBytes" | "budget";
+  readonly reason: "length" | "maxBytes" | UploadsFree["reason"];
 }
 
 type DescribedUpload = Pick<PartialUpload, "description">;

@@ -34,7 +34,7 @@ export const limitSettings = {
     type: "number",
     placeholder: "bytes",
     about:
-      "The maximum size of all resumable uploads that are not complete, each counted with its whole length; a new one beyond it is rejected with 507.",
+      "The maximum size of all resumable uploads that are not complete, each counted with its whole length; a new one beyond it is rejected with 507. A caller with several may have half of it.",
     allowed: "a whole number from 1048576 (1 MiB) to 1125899906842624 (1 PiB)",
     fallback: "10737418240",
     isReloadable: true,

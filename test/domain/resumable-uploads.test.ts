@@ -26,7 +26,7 @@ interface Setting {
   readonly clock: { now: number };
   readonly folder: string;
   begin(length?: number, caller?: string): Promise<ResumableUpload | Problem>;
-  begun(length?: number): Promise<ResumableUpload>;
+  begun(length?: number, caller?: string): Promise<ResumableUpload>;
   /** Opens the same storage again, as another process does. */
   second(): ResumableUploads;
 }
@@ -43,8 +43,8 @@ async function withUploads(maxBytes: number, test: (setting: Setting) => Promise
     uploads.create(access, "create", {
       ...{ request, caller, maxBytes: 100 * mebi, length: length ?? null },
     });
-  const begun = async (length?: number) => {
-    const upload = await begin(length);
+  const begun: Setting["begun"] = async (length, caller) => {
+    const upload = await begin(length, caller);
     assert.ok(!(upload instanceof Problem));
     return upload;
   };
@@ -98,7 +98,7 @@ describe("an unfinished upload", () => {
       const other = second();
       const wanted = { request, caller: "bob", maxBytes: 100 * mebi, length: 4 * mebi };
       assert.equal(kindOf(await other.create(access, "create", wanted)), "storage-full");
-      const small = await begun();
+      const small = await begun(undefined, "bob");
       assert.equal(kindOf(await uploads.setLength(small, 5 * mebi)), "storage-full");
       const { bytes, reason } = await uploads.room(small);
       assert.deepEqual([bytes, reason], [2 * mebi, "budget"]);
@@ -106,6 +106,21 @@ describe("an unfinished upload", () => {
       assert.equal(await uploads.complete(large, async () => done, String), "done");
       await uploads.discard(small);
       assert.equal(kindOf(await begin(10 * mebi)), "none");
+    }));
+
+  it("leaves half of the bytes to others when its caller has several", () =>
+    withUploads(10 * mebi, async ({ uploads, begin, begun, second }) => {
+      const unknown = await begun();
+      assert.equal((await uploads.room(unknown)).bytes, 9 * mebi);
+      await begun(3 * mebi);
+      for (const all of [uploads, second()]) {
+        assert.deepEqual(await all.room(unknown), { bytes: mebi, reason: "share" });
+        assert.equal(kindOf(await all.setLength(unknown, 3 * mebi)), "storage-full");
+      }
+      assert.equal(kindOf(await begin(2 * mebi)), "storage-full");
+      assert.equal(kindOf(await begin(mebi)), "none");
+      assert.equal(kindOf(await begin(5 * mebi, "bob")), "none");
+      assert.equal(kindOf(await begin(mebi, "cy")), "storage-full");
     }));
 });
 

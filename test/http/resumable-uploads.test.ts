@@ -487,16 +487,26 @@ describe("limits", () => {
 
   it("of all unfinished uploads hold for their announced lengths", async () => {
     const long = { ...png, "upload-length": String(maxUploadBytes) };
-    const paths: string[] = [];
-    for (let left = maxUnfinishedBytes; left >= maxUploadBytes; left -= maxUploadBytes)
-      paths.push(await uploads.begin("/scans", long));
-    const problem = assertProblem(
-      await uploads.send("POST", "/scans", { ...long, ...more }),
-      "storage-full",
-    );
-    assert.match(problem.detail, /50000000 bytes/);
+    const newCaller = async () => new UploadClient(app, await app.token("scans:create"));
+    const [one, two] = [uploads, await newCaller()];
+    const [three, four] = [await newCaller(), await newCaller()];
+    const paths: (readonly [UploadClient, string])[] = [];
+    const begin = async (caller: UploadClient, headers: Record<string, string>) =>
+      paths.push([caller, await caller.begin("/scans", headers)]);
+    const rejected = async (caller: UploadClient) =>
+      assertProblem(await caller.send("POST", "/scans", { ...long, ...more }), "storage-full")
+        .detail;
+    const perCaller = Math.floor(maxUnfinishedBytes / 2 / maxUploadBytes);
+    for (const caller of [one, two]) {
+      for (let count = 0; count < perCaller; count++) await begin(caller, long);
+      assert.match(await rejected(caller), /one caller may have 25000000 bytes/);
+    }
+    const left = maxUnfinishedBytes - 2 * perCaller * maxUploadBytes;
+    await begin(three, { ...png, "upload-length": String(left) });
+    assert.match(await rejected(four), /50000000 bytes/);
     assert.equal((await uploads.send("POST", "/scans", png, "abc")).status, 201);
-    for (const path of paths) assert.equal((await uploads.send("DELETE", path)).status, 204);
+    for (const [caller, path] of paths)
+      assert.equal((await caller.send("DELETE", path)).status, 204);
     await uploads.send("DELETE", await uploads.begin("/scans", long));
     assert.deepEqual(await namesIn("partial"), []);
   });

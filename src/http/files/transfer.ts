@@ -1,7 +1,7 @@
 // Receives one request of a resumable upload, and carries out the original request when all have arrived.
 
 import type { Performed, ResumableUpload, UploadRoom } from "../../domain/resumable-uploads.ts";
-import { uploadsFull } from "../../domain/upload-tally.ts";
+import { type UploadsFree, uploadsFull } from "../../domain/upload-tally.ts";
 import { pulledStream } from "../../lib/pulled-stream.ts";
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
@@ -61,7 +61,7 @@ export async function receive(
     return typeof size === "number" ? { ...upload, size } : (mismatch ?? superseded);
   } catch (thrown) {
     if (!(thrown instanceof BodyError)) throw thrown;
-    const isLost = thrown.problem === limit.problem && room.reason !== "budget";
+    const isLost = thrown.problem === limit.problem && !isOfUploads(room);
     if (isLost) await services.resumableUploads.discard(upload);
     return thrown.problem.kind === "timeout" ? stalled : thrown.problem;
   }
@@ -163,11 +163,15 @@ const retried: ReadonlySet<number> = new Set([
 function overflow(
   { services }: RequestContext,
   { length, size, maxBytes }: ResumableUpload,
-  { bytes, reason }: UploadRoom,
+  room: UploadRoom,
 ): Problem {
-  if (reason === "budget") return uploadsFull(services.maxUnfinishedBytes);
-  return length === null ? tooLarge(maxBytes) : inconsistent(length, size + bytes + 1);
+  if (isOfUploads(room)) return uploadsFull(services.maxUnfinishedBytes, room.reason);
+  return length === null ? tooLarge(maxBytes) : inconsistent(length, size + room.bytes + 1);
 }
+
+/** Whether unfinished uploads leave no more room. */
+const isOfUploads = (room: UploadRoom): room is UploadsFree =>
+  room.reason === "budget" || room.reason === "share";
 
 export const tooLarge = (maxBytes: number): Problem =>
   new HttpProblem(
