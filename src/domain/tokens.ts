@@ -38,11 +38,11 @@ export class Tokens {
     this.#uses = uses;
   }
 
-  /** Returns a part of the tokens in the order of their ids, and how many there are. */
+  /** Returns a part of the tokens, or of those of one subject, in the order of their ids, and how many there are. */
   async list(principal: Principal, range: TokenRange): Promise<TokenList | Problem> {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
-    const total = await this.#store.countTokens();
+    const total = await this.#store.countTokens(range.subject);
     const tokens = await this.#store.tokens(range);
     return { tokens: tokens.map((each) => this.#uses.latest(each)), total };
   }

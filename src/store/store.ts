@@ -76,9 +76,9 @@ export interface Store extends Erasing {
   /** Returns the token with this hash, even if it is expired or revoked. */
   token(hash: string): MaybePromise<Token | undefined>;
   findToken(id: string): MaybePromise<Token | undefined>;
-  /** Returns tokens in the order of their ids; without a range all of them. */
+  /** Returns tokens in the order of their ids; without a range all of them. With a subject only its own. */
   tokens(range?: TokenRange): MaybePromise<readonly Token[]>;
-  countTokens(): MaybePromise<number>;
+  countTokens(subject?: string): MaybePromise<number>;
 
   /**
    * Applies all changes in one transaction, in order; each succeeds or fails on its own. Resolves with
@@ -112,6 +112,7 @@ export interface BuildProgress {
 }
 
 export interface TokenRange {
+  readonly subject?: string | undefined;
   readonly offset: number;
   readonly limit: number;
 }

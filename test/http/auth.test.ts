@@ -351,6 +351,7 @@ interface TokenPage {
   readonly page: number;
   readonly limit: number;
   readonly pages: number;
+  readonly total: number;
 }
 
 async function tokenPage(path: string) {
@@ -516,8 +517,35 @@ describe("tokens over HTTP", () => {
     assert.deepEqual([beyond.body.data, beyond.links.prev], [[], "/-/tokens?page=1&limit=1000"]);
   });
 
+  it("are listed by their subject", async () => {
+    const subject = "ann & bob/#+%";
+    for (let made = 0; made < 3; made++)
+      await makeToken({ name: "hers", scopes: ["*:read"], subject });
+    await makeToken({ name: "another", scopes: ["*:read"], subject: "ann" });
+    const path = `/-/tokens?subject=${encodeURIComponent(subject)}`;
+    const { body, links } = await tokenPage(`${path}&limit=2`);
+    assert.deepEqual([body.total, body.pages, body.data.length], [3, 2, 2]);
+    const { body: rest } = await tokenPage(links.next ?? "");
+    const subjects = [...body.data, ...rest.data].map((token) =>
+      Reflect.get(Object(token), "subject"),
+    );
+    assert.deepEqual(subjects, [subject, subject, subject]);
+    assert.equal((await tokenPage("/-/tokens?subject=nobody")).body.total, 0);
+  });
+
   it("reject parameters that are wrong", async () => {
-    for (const query of ["limit=0", "limit=1001", "limit=x", "page=0", "page=-1", "page=1e3", "a"])
+    for (const query of [
+      "subject=",
+      "subject=%00",
+      "subject=a&subject=a",
+      "limit=0",
+      "limit=1001",
+      "limit=x",
+      "page=0",
+      "page=-1",
+      "page=1e3",
+      "a",
+    ])
       await expectProblem(app.request(`/-/tokens?${query}`), "invalid-parameter");
     await expectProblem(app.request("/-/tokens/x?a", { method: "DELETE" }), "invalid-parameter");
   });

@@ -55,7 +55,7 @@ class Gate {
       token: (hash) => store.token(hash),
       findToken: (id) => store.findToken(id),
       tokens: (range) => store.tokens(range),
-      countTokens: () => store.countTokens(),
+      countTokens: (subject) => store.countTokens(subject),
       erase: (erasure) => store.erase(erasure),
       scrub: (options) => store.scrub(options),
       setQueryDeadline: (ms) => store.setQueryDeadline(ms),

@@ -115,7 +115,7 @@ export const adminRoutes: Routes = {
   listTokens: route("GET /-/tokens", "admin", listTokens, {
     summary: "List tokens, revoked and expired ones included",
     description: `In the order of their ids. A page has up to ${pageLimits.maxLimit}, which is also the default.`,
-    parameters: [parameters.page, parameters.tokenLimit],
+    parameters: [parameters.page, parameters.tokenLimit, parameters.tokenSubject],
     responses: {
       200: json("Without their secrets.", tokenListSchema, { Link: headers.link }),
     },

@@ -6,6 +6,7 @@ import { listRequestLimits, pageLimits } from "../../model/query/list-request.ts
 import { maxSubjects } from "../../model/schemas/collection.ts";
 import { entityTagSchema, entityTagsSchema } from "../../model/schemas/entity-tags.ts";
 import { collectionNameSchema } from "../../model/schemas/resource.ts";
+import { subjectPattern } from "../../model/token.ts";
 
 const text = { type: "string" };
 const matching = (pattern: string) => ({ type: "string", pattern });
@@ -57,6 +58,10 @@ export const parameters = {
     format: "int64",
     minimum: 1,
     maximum: pageLimits.maxLimit,
+  }),
+  tokenSubject: inQuery("subject", "Only the tokens of this subject.", {
+    type: "string",
+    pattern: subjectPattern.source,
   }),
   sort: inQuery(
     "sort",

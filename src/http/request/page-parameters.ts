@@ -2,10 +2,13 @@
 
 import { type ParameterError, Problem } from "../../model/problem.ts";
 import { pageCount, pageLimits } from "../../model/query/list-request.ts";
+import { subjectMessage, subjectPattern } from "../../model/token.ts";
 import type { RequestContext } from "./context.ts";
 import { invalid, readParameters } from "./request-target.ts";
 
 export interface PageParameters {
+  /** Whose members the list has; without it those of all. */
+  readonly subject: string | undefined;
   readonly page: number;
   readonly limit: number;
   /** How many come before the page. */
@@ -14,19 +17,21 @@ export interface PageParameters {
 
 /** Without a limit it is the largest one, because such a list is short as a rule. */
 export function readPageParameters(context: RequestContext): PageParameters | Problem {
-  const parameters = readParameters(context.searchParams, ["page", "limit"]);
+  const parameters = readParameters(context.searchParams, ["page", "limit", "subject"]);
   if (parameters instanceof Problem) return parameters;
   const { maxLimit } = pageLimits;
-  const { page = "1", limit = `${maxLimit}` } = parameters;
+  const { page = "1", limit = `${maxLimit}`, subject } = parameters;
   const errors: ParameterError[] = [];
   if (!wholeNumber.test(page))
     errors.push({ parameter: "page", detail: "page is a whole number from 1." });
   if (!wholeNumber.test(limit) || Number(limit) > maxLimit)
     errors.push({ parameter: "limit", detail: `limit is a whole number from 1 to ${maxLimit}.` });
+  if (subject !== undefined && !subjectPattern.test(subject))
+    errors.push({ parameter: "subject", detail: `subject ${subjectMessage}.` });
   if (errors.length > 0) return invalid(errors);
   const before = (Number(page) - 1) * Number(limit);
   const offset = Math.min(before, Number.MAX_SAFE_INTEGER);
-  return { page: Number(page), limit: Number(limit), offset };
+  return { page: Number(page), limit: Number(limit), offset, subject };
 }
 
 const wholeNumber = /^[1-9]\d{0,14}$/;
@@ -34,12 +39,16 @@ const wholeNumber = /^[1-9]\d{0,14}$/;
 /** Returns the members beside `data`, and the Link header (RFC 8288). */
 export function describePage(
   { services, path }: RequestContext,
-  { page, limit }: PageParameters,
+  { page, limit, subject }: PageParameters,
   total: number,
 ) {
   const pages = pageCount(total, limit);
+  const rest = new URLSearchParams({
+    limit: `${limit}`,
+    ...(subject !== undefined && { subject }),
+  });
   const link = pageLinks({ page, limit, total, hasMore: page < pages })
-    .map(([rel, place]) => `<${services.base}${path}?${place}&limit=${limit}>; rel="${rel}"`)
+    .map(([rel, place]) => `<${services.base}${path}?${place}&${rest}>; rel="${rel}"`)
     .join(", ");
   return { members: { page, limit, total, pages }, link };
 }

@@ -180,7 +180,7 @@ class PostgresStore implements Store {
 
   findToken = (id: string) => this.#pool.read((sql) => findToken(sql, id));
   tokens = (range?: TokenRange) => this.#pool.read((sql) => listTokens(sql, range));
-  countTokens = () => this.#pool.read(countTokens);
+  countTokens = (subject?: string) => this.#pool.read((sql) => countTokens(sql, subject));
 
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (this.#isClosed) throw new Outage("unavailable", closed);

@@ -48,18 +48,23 @@ export async function findToken(sql: Sql, id: string): Promise<Token | undefined
 
 /** The tokens before a page are counted in the index alone. */
 export async function listTokens(sql: Sql, range?: TokenRange): Promise<readonly Token[]> {
-  const { offset = 0, limit = null } = range ?? {};
+  const { offset = 0, limit = null, subject } = range ?? {};
   const found = await rows<TokenRow>(sql`
     SELECT ${tokenColumns(sql)} WHERE tokens.id IN (
-      SELECT id FROM tokens ORDER BY id LIMIT ${limit}::bigint OFFSET ${offset}::bigint
+      SELECT id FROM tokens ${ofSubject(sql, subject)} ORDER BY id LIMIT ${limit}::bigint OFFSET ${offset}::bigint
     ) ORDER BY tokens.id`);
   return found.map(toToken);
 }
 
-export async function countTokens(sql: Sql): Promise<number> {
-  const [row] = await rows<readonly [number]>(sql`SELECT count(*) FROM tokens`);
+export async function countTokens(sql: Sql, subject?: string): Promise<number> {
+  const [row] = await rows<readonly [number]>(
+    sql`SELECT count(*) FROM tokens ${ofSubject(sql, subject)}`,
+  );
   return row?.[0] ?? 0;
 }
+
+const ofSubject = (sql: Sql, subject: string | undefined): Statement =>
+  subject === undefined ? sql`` : sql`WHERE subject = ${subject}`;
 
 /** When another node has created the same token in the meantime, the conflict restarts the whole batch. */
 export const insertTokens = (sql: Sql, tokens: readonly Token[]): Statement => sql`

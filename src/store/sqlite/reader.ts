@@ -174,9 +174,9 @@ export class Reader {
     return range === undefined ? this.#tokenReader.all() : this.#tokenReader.page(range);
   }
 
-  countTokens(): number {
+  countTokens(subject?: string): number {
     this.#commits.refresh();
-    return this.#tokenReader.count();
+    return this.#tokenReader.count(subject);
   }
 
   close(): void {

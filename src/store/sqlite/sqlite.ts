@@ -162,7 +162,7 @@ class SqliteStore implements Store {
 
   findToken = (id: string) => this.#read((reader) => reader.findToken(id));
   tokens = (range?: TokenRange) => this.#read((reader) => reader.tokens(range));
-  countTokens = () => this.#read((reader) => reader.countTokens());
+  countTokens = (subject?: string) => this.#read((reader) => reader.countTokens(subject));
 
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (this.#isClosed) throw closed();

@@ -49,6 +49,8 @@ export class TokenReader {
   readonly #byId: PreparedQuery<TokenRow>;
   readonly #page: PreparedQuery<TokenRow>;
   readonly #count: PreparedQuery<readonly [number]>;
+  readonly #pageOf: PreparedQuery<TokenRow>;
+  readonly #countOf: PreparedQuery<readonly [number]>;
 
   constructor(connection: Connection) {
     this.#byHash = connection.query(`${select} WHERE hash = ?`);
@@ -58,6 +60,8 @@ export class TokenReader {
       `${select} WHERE id IN (SELECT id FROM tokens ORDER BY id LIMIT ? OFFSET ?) ORDER BY id`,
     );
     this.#count = connection.query("SELECT count(*) FROM tokens");
+    this.#pageOf = connection.query(`${select} WHERE subject = ? ORDER BY id LIMIT ? OFFSET ?`);
+    this.#countOf = connection.query("SELECT count(*) FROM tokens WHERE subject = ?");
   }
 
   find(hash: string): Token | undefined {
@@ -70,16 +74,21 @@ export class TokenReader {
     return row && toToken(row);
   }
 
-  page({ offset, limit }: TokenRange): readonly Token[] {
-    return this.#page.all(limit, offset).map(toToken);
+  page({ offset, limit, subject }: TokenRange): readonly Token[] {
+    const rows =
+      subject === undefined
+        ? this.#page.all(limit, offset)
+        : this.#pageOf.all(subject, limit, offset);
+    return rows.map(toToken);
   }
 
   all(): readonly Token[] {
     return this.page({ offset: 0, limit: -1 });
   }
 
-  count(): number {
-    return this.#count.one()?.[0] ?? 0;
+  count(subject?: string): number {
+    const row = subject === undefined ? this.#count.one() : this.#countOf.one(subject);
+    return row?.[0] ?? 0;
   }
 }
 

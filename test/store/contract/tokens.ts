@@ -48,6 +48,21 @@ export function tokens(contractTest: ContractTest): void {
     },
   );
 
+  contractTest("of one subject are counted and read page by page", async ({ store }) => {
+    const all = ["d", "a", "e", "c", "b"].map((id, index) =>
+      token(id, { subject: index === 2 ? "bob" : "ann" }),
+    );
+    await store.commit(all.map((each) => ({ kind: "create-token", token: each })));
+    const idsOf = async (subject: string, offset: number, limit: number) =>
+      (await store.tokens({ subject, offset, limit })).map(({ id }) => id);
+    assert.deepEqual(await idsOf("ann", 0, 3), ["a", "b", "c"]);
+    assert.deepEqual(await idsOf("ann", 3, 3), ["d"]);
+    assert.deepEqual(await idsOf("bob", 0, 3), ["e"]);
+    assert.deepEqual(await idsOf("nobody", 0, 3), []);
+    const counts = ["ann", "bob", "nobody"].map((subject) => store.countTokens(subject));
+    assert.deepEqual(await Promise.all(counts), [4, 1, 0]);
+  });
+
   contractTest("have unique ids and hashes", async ({ store }) => {
     const outcomes = await store.commit([
       { kind: "create-token", token: token("a") },
