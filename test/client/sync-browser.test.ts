@@ -6,6 +6,7 @@ import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { TestApp } from "../http/app.ts";
 import { findChromium, startChromium } from "../http/chromium.ts";
+import { itLong } from "../short-run.ts";
 import { bundleOf, makePrograms, startShop } from "./programs.ts";
 
 const program = findChromium();
@@ -129,4 +130,49 @@ describe("in a browser", { skip }, () => {
     assert.equal(await app.total("customers"), before + 1);
     await page.close();
   });
+
+  itLong(
+    "a write beyond the quota of the browser is rejected, and what was stored stays",
+    async () => {
+      const page = await openTab();
+      await page.evaluate("sync.now()");
+      const before = String(await page.evaluate("names()"));
+      await context.setOffline(true);
+      const session = await context.newCDPSession(page);
+      const setQuota = (quotaSize?: number) =>
+        session.send("Storage.overrideQuotaForOrigin", {
+          origin: app.url,
+          ...(quotaSize && { quotaSize }),
+        });
+      await setQuota(1_000_000);
+      // Random, because the browser compresses what it stores; 20 MB, because it counts late.
+      const create = (name: string, bytes: number) =>
+        page.evaluate(`(async () => {
+        const bytes = new Uint8Array(${bytes});
+        for (let at = 0; at < bytes.length; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536));
+        const country = new TextDecoder("latin1").decode(bytes);
+        const created = sync.create("customers", { name: ${JSON.stringify(name)}, country });
+        return created.then(() => "stored", (error) => error.name);
+      })()`);
+      const stored: string[] = [];
+      let answer: unknown;
+      for (;;) {
+        const name = `Large ${stored.length}`;
+        answer = await create(name, 20_000_000);
+        if (answer !== "stored") break;
+        stored.push(name);
+      }
+      assert.equal(answer, "QuotaExceededError");
+      assert.equal(await page.evaluate("names()"), [before, ...stored].join());
+      await page.reload();
+      await page.waitForFunction("globalThis.sync");
+      assert.equal(await page.evaluate("names()"), [before, ...stored].join());
+      assert.equal(await page.evaluate("sync.pending.length"), stored.length);
+
+      await setQuota();
+      assert.equal(await create("Small", 10), "stored");
+      assert.equal(await page.evaluate("names()"), [before, ...stored, "Small"].join());
+      await page.close();
+    },
+  );
 });
