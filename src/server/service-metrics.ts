@@ -6,6 +6,7 @@ import type { SlowQueries } from "../domain/slow-queries.ts";
 import type { Uploads } from "../domain/uploads.ts";
 import type { MemoryBudget } from "../lib/memory-budget.ts";
 import type { Metrics } from "../lib/metrics.ts";
+import { Outage } from "../model/outage.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import type { Store } from "../store/store.ts";
@@ -84,10 +85,14 @@ function storedBytes(store: Pick<Store, "fileBytes">): () => number | undefined 
   return () => {
     if (performance.now() - readAt < minuteMs) return bytes;
     readAt = performance.now();
-    const found = store.fileBytes();
-    if (typeof found === "number") keep(found);
     // An outage is reported by what needs the store; the last value stays.
-    else void found.then(keep, () => undefined);
+    try {
+      const found = store.fileBytes();
+      if (typeof found === "number") keep(found);
+      else void found.then(keep, () => undefined);
+    } catch (error) {
+      if (!(error instanceof Outage)) throw error;
+    }
     return bytes;
   };
 }

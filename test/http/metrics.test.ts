@@ -1,9 +1,15 @@
 // Metrics: who may read them, what they count, and that no request can add labels.
 
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { after, before, describe, it } from "node:test";
 import { routes } from "../../src/http/routes.ts";
+import { defaultConfig } from "../../src/server/config.ts";
+import { openApp } from "../../src/server/lifecycle.ts";
+import { createLog } from "../../src/server/log.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { answerOf } from "./expect.ts";
 import { last, UploadClient } from "./upload-client.ts";
@@ -148,6 +154,21 @@ describe("GET /-/metrics", () => {
     for (const name of (await readMetrics()).keys()) {
       const route = /route="([^"]*)"/.exec(name)?.[1];
       if (route !== undefined) assert.ok(known.has(route) || route === "none", name);
+    }
+  });
+});
+
+describe("the metrics of a server that has stopped", () => {
+  it("can be read, because a worker sends them until it exits", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "restante-"));
+    try {
+      const config = { ...defaultConfig, data: folder };
+      const own = await openApp(config, createLog("silent"));
+      await own.close();
+      const names = own.metrics.read().map(({ name }) => name);
+      assert.ok(names.includes("restante_stored_file_bytes"));
+    } finally {
+      await rm(folder, { recursive: true });
     }
   });
 });
