@@ -76,8 +76,6 @@ export class ViewFeeds {
     { since, listRequest, signal }: FeedRequest,
   ): Promise<FeedPage | Problem> {
     const { access, collection, rules } = target;
-    const forbidden = access.require("read");
-    if (forbidden !== undefined) return forbidden;
     if (readsNow(rules)) return invalidQuery(listRequest, [dependsOnTime]);
     const view = access.view("read");
     const query = buildQuery(collection, listRequest, { view, isAdmin: access.isAdmin });

@@ -88,6 +88,7 @@ const listRequest: ListRequest = {
   ...{ where: undefined, cursor: undefined, isCounted: true, isFromUrl: true, errors: [] },
 };
 
+const testing = '[{"op":"test","path":"/text","value":"old"}]';
 const draft = { fields: '{"text":"new"}', id: undefined };
 const file: StoredFile = {
   ...{ slot: "a", name: "a", type: "text/plain", size: 1, sha256: "", key: "none" },
@@ -147,6 +148,12 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Writes.run put": onCollection("put", ({ writes }, access) =>
     writes.run(access, { kind: "put", id: "a", draft }),
   ),
+  "Writes.run put, to replace": onCollection("update", ({ writes }, access) =>
+    writes.run(access, { kind: "put", id: "a", draft }),
+  ),
+  "Writes.run put, to create": onCollection("create", ({ writes }, access) =>
+    writes.run(access, { kind: "put", id: "b", draft }),
+  ),
   "Writes.run file": onCollection("update", ({ writes }, access) =>
     writes.run(access, { kind: "file", id: "a", slot: "a" }),
   ),
@@ -155,6 +162,9 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   ),
   "Writes.run patch": onCollection("update", ({ writes }, access) =>
     writes.run(access, { kind: "patch", id: "a", patchKind: "merge", patch: "{}" }),
+  ),
+  "Writes.run patch, with a test": onCollection("read", ({ writes }, access) =>
+    writes.run(access, { kind: "patch", id: "a", patchKind: "json", patch: testing }),
   ),
   "Writes.run operate": onCollection("update", ({ writes }, access) =>
     writes.run(access, { kind: "operate", id: "a", operations: '{"increment":{"n":1}}' }),
@@ -519,6 +529,18 @@ describe("a principal without the scope", () => {
       assert.equal(problemIn(result)?.kind, "not-found");
     assert.deepEqual(await all.collections.list(system), [all.collection]);
     assert.deepEqual(await all.store.collection("-access"), before);
+  });
+
+  it("gets a problem from Lists.target when it loses the scope after it was asked for", async () => {
+    const define = async (name: string, definition: string) =>
+      assert.ok(!((await all.collections.define(system, name, definition)) instanceof Problem));
+    await define("open", '{"access":{"read":"public"}}');
+    const opened = await all.access.open(anonymous, "open", "read");
+    assert.ok(!(opened instanceof Problem));
+    assert.ok("owner" in (await all.lists.target(opened)));
+    await define("open", "{}");
+    assert.equal(problemIn(await all.lists.target(opened))?.kind, "unauthenticated");
+    await all.collections.delete(system, "open", false);
   });
 
   it("sees no collection and no action", async () => {

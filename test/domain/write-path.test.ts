@@ -142,6 +142,20 @@ describe("the write path", () => {
     assert.equal((await store.collection("notes"))?.total, 0);
   });
 
+  it("neither creates nor replaces for a PUT without that scope when the state changes", async () => {
+    const opened = await open("put");
+    await writes.run(opened, put("a"));
+    const updater = await open("put", holderOf("updater", "notes:update"));
+    beforeCommit = () => writes.run(opened, { kind: "remove", id: "a" });
+    const created = await writes.run(updater, put("a"));
+    assert.ok(created instanceof Problem && created.kind === "insufficient-scope");
+    const creator = await open("put", holderOf("creator", "notes:create"));
+    beforeCommit = () => writes.run(opened, put("a", { n: 1 }));
+    const replaced = await writes.run(creator, put("a"));
+    assert.ok(replaced instanceof Problem && replaced.kind === "insufficient-scope");
+    assert.equal((await store.find("notes", "a"))?.fields, '{"n":1}');
+  });
+
   it("does not skip a definition that is set while a collection is created", async () => {
     const opened = await open("create", system, "new");
     assert.equal(opened.rules, undefined);

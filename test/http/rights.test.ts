@@ -286,6 +286,16 @@ for (const store of [undefined, "postgres"])
       }
     });
 
+    it("counts the scopes when no resource is named", async () => {
+      for (const verb of ["read", "create"]) {
+        const query = { collection: "projects", subject: "zoe", verb };
+        const without = await explain({ ...query, scopes: ["posts:*"] });
+        assert.deepEqual([without.allowed, without.status], [false, 403], verb);
+        const held = await explain({ ...query, scopes: [`projects:${verb}`] });
+        assert.equal(held.allowed, true, verb);
+      }
+    });
+
     it("is for administrators, and about collections that exist", async () => {
       const query = { collection: "posts", verb: "read" };
       await expectProblem(ask(query, null), "unauthenticated");
@@ -327,6 +337,8 @@ for (const store of [undefined, "postgres"])
       });
       assert.deepEqual(await ownRights(anonymous, "projects"), nothing);
       assert.deepEqual(await ownRights(anonymous, "none"), nothing, "as one that exists");
+      for (const path of ["projects/p", "projects/missing", "none/missing"])
+        assert.deepEqual(await ownRights(anonymous, path), nothing, path);
       assert.equal((await admin.get("/-/access/none")).status, 404);
     });
 
@@ -349,6 +361,10 @@ for (const store of [undefined, "postgres"])
       const anonymous = new Client(app, null);
       assert.equal((await ownRights(anonymous, "posts/published")).read, true);
       assert.equal((await anonymous.get("/-/access/posts/mine")).status, 404);
+      const writer = await clientOf("writer", "projects:update");
+      assert.deepEqual(await ownRights(writer, "projects/p"), {
+        ...{ read: false, create: false, update: true, delete: false },
+      });
     });
 
     it("counts in a dry run how many resources subjects see, before and after", async () => {
@@ -365,6 +381,10 @@ for (const store of [undefined, "postgres"])
         { subject: "ann", before: 3, after: 2 },
         { subject: "zoe", before: 1, after: 0 },
       ]);
+      const opened = await admin.put("/-/collections/projects?dry-run=true&subjects=zoe", {
+        access: { read: "public" },
+      });
+      assert.deepEqual(JSON.parse(opened.body).seen?.[1], { subject: "zoe", before: 0, after: 1 });
       const made = await admin.put("/-/collections/new?dry-run=true&subjects=ann", onlyMine);
       assert.deepEqual(JSON.parse(made.body).seen?.[1], { subject: "ann", before: 0, after: 0 });
       assert.equal((await admin.get("/-/collections/new")).status, 404);
