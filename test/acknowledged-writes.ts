@@ -115,12 +115,12 @@ export class AcknowledgedWrites {
   }
 
   /** Reads pages until the writes are done. Each must contain what was acknowledged before. */
-  async readPagesUntil(poured: Promise<unknown>): Promise<void> {
+  async readPagesUntil(written: Promise<unknown>): Promise<void> {
     let isOver = false;
     const stop = () => {
       isOver = true;
     };
-    void poured.then(stop, stop);
+    void written.then(stop, stop);
     const bodies = new Map<string, string>();
     let last = { total: 0, page: 1, tag: "" };
     while (!isOver) {

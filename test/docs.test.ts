@@ -72,7 +72,7 @@ describe("docs/reference/problems.md", async () => {
   }
 });
 
-/** Who may pass a door, in the words of the page. */
+/** Who may use a route, in the words of the page. */
 const needed: Readonly<Record<Permission, string>> = {
   anyone: "anyone",
   "optional-token": "anyone",

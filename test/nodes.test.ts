@@ -63,8 +63,8 @@ describe("two nodes", () => {
 
   it("return exact revisions, pages, totals and ETags", patience, async () => {
     const journal = new AcknowledgedWrites("people", asks);
-    const poured = journal.postMany(8, runs(60, 160));
-    await Promise.all([poured, journal.readPagesUntil(poured), journal.readPagesUntil(poured)]);
+    const written = journal.postMany(8, runs(60, 160));
+    await Promise.all([written, journal.readPagesUntil(written), journal.readPagesUntil(written)]);
     await journal.verify();
     assert.equal(journal.processes.size, 2);
     assert.deepEqual(journal.counts, { closed: 0, wait: 0, replayed: 0 });

@@ -99,6 +99,18 @@ const restrictedCode: readonly [what: string, pattern: RegExp, within: RegExp, a
     ["the global Bun", /\bBun\b/, source, /^src\/runtime\/bun(-http2|-listener)?\.ts$/],
     ["process.env", /\bprocess\.env\b/, source, /^src\/server\/config\.ts$/],
     ["console", /\bconsole\./, source, /^src\/(main|cli\/serve|cli\/token)\.ts$/],
+    [
+      "a number without a seed",
+      /\bMath\.random\b/,
+      /^test\//,
+      /^test\/(seeds|postgres-server)\.ts$/,
+    ],
+    [
+      "a commit",
+      /\.commit\(/,
+      source,
+      /^src\/(store\/|domain\/(write\/commit|collections|access-documents|tokens|token-uses)\.ts$|server\/open-store\.ts$|cli\/access\.ts$)/,
+    ],
     ["the type any", /(?:[:<|&]|\bas|\bextends)\s*any\b/, anywhere, nowhere],
   ];
 
@@ -356,10 +368,11 @@ describe("the rules find violations", () => {
     [
       "some code is in one place, or nowhere",
       "src/domain/a.ts",
-      `${firstLine}// any\nlet a: any;\nlet b = "Bun"; /* console.log */\nBun.serve(process.env);`,
+      `${firstLine}// any\nlet a: any;\nlet b = "Bun"; /* console.log */\nBun.serve(process.env);\nstore.commit([]);`,
       [
         "src/domain/a.ts:5: contains the global Bun",
         "src/domain/a.ts:5: contains process.env",
+        "src/domain/a.ts:6: contains a commit",
         "src/domain/a.ts:3: contains the type any",
       ],
     ],

@@ -89,8 +89,8 @@ async function end(): Promise<void> {
 
 async function writeAndWatch(): Promise<void> {
   const journal = new AcknowledgedWrites("people", [ask]);
-  const poured = journal.postMany(8, runs(60, 160));
-  await Promise.all([poured, journal.readPagesUntil(poured), journal.readPagesUntil(poured)]);
+  const written = journal.postMany(8, runs(60, 160));
+  await Promise.all([written, journal.readPagesUntil(written), journal.readPagesUntil(written)]);
   await journal.verify();
   assert.equal(journal.processes.size, 2, "both have answered");
   assert.deepEqual(journal.counts, { closed: 0, wait: 0, replayed: 0 });

@@ -74,7 +74,7 @@ for (const engine of storesHere("postgres", ["sqlite", "postgres"] as const))
       const flags = [...target, "--rate-limit-per-address", "0"];
       server = await start(flags, { cwd: folder, environment });
       client = new Client(server.url, adminToken);
-      await new History(client, Math.random).define();
+      await new History(client, randomNumbers(1)).define();
     });
     after(async () => {
       server.signal("SIGTERM");

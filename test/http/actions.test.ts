@@ -219,7 +219,7 @@ describe("the result of an action", () => {
 describe("an action that fails", () => {
   const logged = (requestId: string) => {
     const line = captured.lines().find((each) => each.requestId === requestId && "err" in each);
-    return (line?.err ?? assert.fail("it was not told")) as { stack: string; message: string };
+    return (line?.err ?? assert.fail("it was not logged")) as { stack: string; message: string };
   };
 
   it("is 500 with a request id, and the stack is only in the log", async () => {
@@ -245,7 +245,7 @@ describe("an action that fails", () => {
       if (line !== undefined) return assert.equal(line.requestId, requestId);
       await sleep(50);
     }
-    assert.fail("it was not told");
+    assert.fail("it was not logged");
   });
 });
 
@@ -253,7 +253,7 @@ describe("an action that exceeds its deadline", () => {
   beforeEach(() => seen.splice(0));
 
   it("is 504, is aborted, and keeps what it has written", async () => {
-    for (const how of ["never", "heeds"]) {
+    for (const how of ["never", "stops"]) {
       const before = await app.total("late");
       const { detail } = assertProblem(await run("slow", { how }), "action-timeout");
       assert.match(detail, /slow did not finish within 500 ms/);

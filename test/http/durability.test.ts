@@ -93,23 +93,23 @@ describe("a server that is stopped under load", () => {
   /** Starts, checks everything promised so far, and lets the clients pour until enough is promised. */
   async function round(
     journal: Journal,
-  ): Promise<{ server: ServerProcess; poured: Promise<unknown> }> {
+  ): Promise<{ server: ServerProcess; written: Promise<unknown> }> {
     const server = await startServerProcess(folder);
     daemon = server;
     if (journal.size > 0) await verify(server, journal);
     const enough = journal.size + acknowledged;
-    const poured = Promise.all(Array.from({ length: clients }, () => postMany(server, journal)));
+    const written = Promise.all(Array.from({ length: clients }, () => postMany(server, journal)));
     while (journal.size < enough) await sleep(5);
-    return { server, poured };
+    return { server, written };
   }
 
   it("keeps every acknowledged resource through kill -9, repeatedly", patience, async () => {
     const journal: Journal = new Map();
     const kills = runs(2, 5);
     for (let kill = 0; kill < kills; kill++) {
-      const { server, poured } = await round(journal);
+      const { server, written } = await round(journal);
       await server.end("SIGKILL");
-      await poured;
+      await written;
     }
     daemon = await startServerProcess(folder);
     const unpromised = await verify(daemon, journal);
@@ -121,9 +121,9 @@ describe("a server that is stopped under load", () => {
 
   it("finishes requests in progress on SIGTERM and exits", patience, async () => {
     const journal: Journal = new Map();
-    const { server, poured } = await round(journal);
+    const { server, written } = await round(journal);
     assert.equal(await server.end("SIGTERM"), 0);
-    await poured;
+    await written;
     daemon = await startServerProcess(folder);
     assert.equal(await verify(daemon, journal), 0);
   });

@@ -131,7 +131,7 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   // test/http/long-queries.test.ts
   "query-timeout": undefined,
   "action-timeout": () =>
-    request("/-/actions/slow", { method: "POST", headers: json, body: '{"how":"heeds"}' }),
+    request("/-/actions/slow", { method: "POST", headers: json, body: '{"how":"stops"}' }),
   conflict: () => request("/people/ada", { method: "PUT", headers: json, body: '{"id":"bob"}' }),
   "precondition-failed": () =>
     request("/people/ada", { method: "PUT", headers: { ...json, "if-match": "*" }, body: "{}" }),

@@ -450,11 +450,11 @@ describe("a server that is killed", () => {
             wishes.set(wish, answer);
           }
         };
-        const poured = Promise.all(Array.from({ length: 12 }, postMany));
+        const written = Promise.all(Array.from({ length: 12 }, postMany));
         while (wishes.size < enough) await sleep(2);
         await daemon.end("SIGKILL");
         isKilled = true;
-        await poured;
+        await written;
       }
       daemon = await startServerProcess(folder);
       const server = new Client(daemon);

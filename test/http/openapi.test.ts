@@ -41,7 +41,7 @@ before(async () => {
 });
 after(() => app.stop());
 
-/** What opens a door, as alternatives. */
+/** What gives access to a route, as alternatives. */
 function securityOf(who: Permission) {
   if (who === "anyone") return [];
   if (who === "optional-token") return [{}, { bearer: [] }];

@@ -471,7 +471,7 @@ describe("a retry with the same key", () => {
 /** Interrupted uploads are removed a little later. */
 async function settles(check: () => Promise<boolean>): Promise<void> {
   for (let patience = 200; !(await check()); patience--) {
-    assert.ok(patience > 0, "it was not cleared away");
+    assert.ok(patience > 0, "it was not removed");
     await sleep(25);
   }
 }

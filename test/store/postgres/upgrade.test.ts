@@ -12,7 +12,7 @@ import type { Feed } from "../../../src/model/feed.ts";
 import type { Resource } from "../../../src/model/resource.ts";
 import type { Token } from "../../../src/model/token.ts";
 import type { Outcome, Store } from "../../../src/store/store.ts";
-import { runs, within } from "../../seeds.ts";
+import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
 import { all, doneIn, kinds, once, put } from "../contract/change-helpers.ts";
 import { assertFinds, idsFor, is, wordsLike } from "../contract/query-helpers.ts";
 import { assertRepeatable, oldKeysOf } from "../old-keys.ts";
@@ -131,10 +131,11 @@ for (const version of [4, 6])
     it("is migrated by others when nodes are killed", within(120_000), () =>
       databases.inEmpty(async (testDatabase) => {
         const expected = await restore(testDatabase, version);
+        const random = randomNumbers(newSeed("killed nodes"));
         for (let round = 0; round < runs(4, 40); round++) {
           const child = startNode(testDatabase);
           const closed = happens(child, "close");
-          await sleep(Math.random() * 400);
+          await sleep(random() * 400);
           child.kill("SIGKILL");
           await closed;
         }
