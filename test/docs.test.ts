@@ -15,6 +15,7 @@ import { type ProblemKind, problemKinds } from "../src/model/problem.ts";
 import { pageLimits } from "../src/model/query/list-request.ts";
 import { batchLimits } from "../src/model/schemas/batch.ts";
 import { configFile, type Setting, settings } from "../src/server/config.ts";
+import { schemaVersion } from "../src/store/sqlite/schema.ts";
 
 const folder = new URL("../docs/reference/", import.meta.url);
 const read = (name: string) => readFile(new URL(name, folder), "utf8");
@@ -124,6 +125,15 @@ describe("docs/reference/http.md", async () => {
       `a whole number from 1 to ${pageLimits.maxLimit}`,
       `${pageLimits.defaultLimit}`,
     ]);
+  });
+});
+
+describe("the pages with output of commands", () => {
+  it("show the current schema version", async () => {
+    const [upgrading, doctor] = [await read("../upgrading.md"), await read("../doctor.md")];
+    assert.match(upgrading, new RegExp(`^Schema version: ${schemaVersion}, `, "m"));
+    assert.match(upgrading, new RegExp(`which supports up to ${schemaVersion}\\)`));
+    assert.match(doctor, new RegExp(`, schema ${schemaVersion}\\.$`, "m"));
   });
 });
 
