@@ -4,6 +4,15 @@ import { readDuration } from "../lib/duration.ts";
 import { allowedLocation } from "../store/s3/location.ts";
 import { folderOrBucket, type Setting } from "./setting-values.ts";
 
+export interface BackupConfig {
+  /** Absolute path of a folder of backups. Undefined means that none are made. */
+  readonly backupTo: string | undefined;
+  /** Milliseconds between two backups. */
+  readonly backupEvery: number;
+  /** How many milliseconds backups are kept. Undefined means for ever. */
+  readonly backupKeep: number | undefined;
+}
+
 const dayMs = 86_400_000;
 
 function durationFrom(text: string, least: number): number | undefined {
@@ -44,4 +53,4 @@ export const backupSettings = {
     fallback: undefined,
     read: (text) => durationFrom(text, 60_000),
   },
-} as const satisfies Readonly<Record<string, Setting<string | number | undefined>>>;
+} satisfies { readonly [Name in keyof BackupConfig]: Setting<BackupConfig[Name]> };

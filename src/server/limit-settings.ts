@@ -2,6 +2,38 @@
 
 import { type Setting, wholeNumber } from "./setting-values.ts";
 
+export interface LimitConfig {
+  readonly maxBodyBytes: number;
+  /** The limit of a body with files. */
+  readonly maxUploadBytes: number;
+  /** The limit of all unfinished uploads together. */
+  readonly maxUnfinishedBytes: number;
+  /** The limits of the bytes of files; 0 for no limit. */
+  readonly maxFileBytes: number;
+  readonly maxResourceFileBytes: number;
+  readonly maxSubjectFileBytes: number;
+  readonly maxTotalFileBytes: number;
+  /** How many bytes of rendered pictures are kept in the data folder. */
+  readonly pictureCacheBytes: number;
+  /** The limit of all requests and responses in flight together. */
+  readonly maxInFlightBytes: number;
+  /** Requests per minute; 0 for no limit. */
+  readonly rateLimitPerAddress: number;
+  readonly rateLimitPerToken: number;
+  /** How many seconds a query may take, its wait included. */
+  readonly queryDeadline: number;
+  /** How many index entries and resources a query may look at for an exact total. */
+  readonly maxCounted: number;
+  /** How many other resources a request may delete or change because they refer to what it deletes. */
+  readonly maxCascade: number;
+  /** How many days a removal appears in feeds. */
+  readonly keepRemovedDays: number;
+  /** How many hours an Idempotency-Key is stored. */
+  readonly keepKeysHours: number;
+  /** How many hours an unfinished upload is stored after its last bytes. */
+  readonly keepUploadsHours: number;
+}
+
 const fileBytes = (text: string) => wholeNumber(text, 0, 999_999_999_999_999);
 
 export const limitSettings = {
@@ -201,4 +233,4 @@ export const limitSettings = {
     isReloadable: true,
     read: (text) => wholeNumber(text, 1_048_576, 1_099_511_627_776),
   },
-} as const satisfies Readonly<Record<string, Setting<number>>>;
+} satisfies { readonly [Name in keyof LimitConfig]: Setting<LimitConfig[Name]> };

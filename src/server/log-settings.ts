@@ -8,11 +8,14 @@ export type LogLevel = (typeof logLevels)[number];
 const logFormats = ["auto", "json", "text"] as const;
 export type LogFormat = (typeof logFormats)[number];
 
-export const logSettings: {
-  readonly logLevel: Setting<LogLevel>;
-  readonly logFormat: Setting<LogFormat>;
-  readonly logSample: Setting<number>;
-} = {
+export interface LogConfig {
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  /** The share of requests without an error that is logged, 0 to 1. */
+  readonly logSample: number;
+}
+
+export const logSettings: { readonly [Name in keyof LogConfig]: Setting<LogConfig[Name]> } = {
   logLevel: {
     flag: "--log-level",
     variable: "RESTANTE_LOG_LEVEL",

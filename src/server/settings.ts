@@ -4,9 +4,9 @@ import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { isSecret } from "../model/token.ts";
 import { allowedLocation } from "../store/s3/location.ts";
-import { backupSettings } from "./backup-settings.ts";
-import { limitSettings } from "./limit-settings.ts";
-import { type LogFormat, type LogLevel, logSettings } from "./log-settings.ts";
+import { type BackupConfig, backupSettings } from "./backup-settings.ts";
+import { type LimitConfig, limitSettings } from "./limit-settings.ts";
+import { type LogConfig, logSettings } from "./log-settings.ts";
 import {
   baseUrl,
   folderOrBucket,
@@ -27,7 +27,8 @@ import { type TraceConfig, traceSettings } from "./trace-settings.ts";
 export type { LogFormat, LogLevel } from "./log-settings.ts";
 export type { Setting } from "./setting-values.ts";
 
-export interface Config extends TlsConfig, TraceConfig {
+/** Settings that belong together have their types in a file of their own, such as `limit-settings.ts`. */
+export interface Config extends LogConfig, TlsConfig, TraceConfig, LimitConfig, BackupConfig {
   readonly host: string;
   readonly port: number;
   /** Absolute path of the folder. */
@@ -44,39 +45,6 @@ export interface Config extends TlsConfig, TraceConfig {
   /** The port of the metrics without a token. Undefined means none. */
   readonly metricsPort: number | undefined;
   readonly metricsHost: string;
-  readonly logLevel: LogLevel;
-  readonly logFormat: LogFormat;
-  /** The share of requests without an error that is logged, 0 to 1. */
-  readonly logSample: number;
-  readonly maxBodyBytes: number;
-  /** The limit of a body with files. */
-  readonly maxUploadBytes: number;
-  /** The limit of all unfinished uploads together. */
-  readonly maxUnfinishedBytes: number;
-  /** The limits of the bytes of files; 0 for no limit. */
-  readonly maxFileBytes: number;
-  readonly maxResourceFileBytes: number;
-  readonly maxSubjectFileBytes: number;
-  readonly maxTotalFileBytes: number;
-  /** How many bytes of rendered pictures are kept in the data folder. */
-  readonly pictureCacheBytes: number;
-  /** The limit of all requests and responses in flight together. */
-  readonly maxInFlightBytes: number;
-  /** Requests per minute; 0 for no limit. */
-  readonly rateLimitPerAddress: number;
-  readonly rateLimitPerToken: number;
-  /** How many seconds a query may take, its wait included. */
-  readonly queryDeadline: number;
-  /** How many index entries and resources a query may look at for an exact total. */
-  readonly maxCounted: number;
-  /** How many other resources a request may delete or change because they refer to what it deletes. */
-  readonly maxCascade: number;
-  /** How many days a removal appears in feeds. */
-  readonly keepRemovedDays: number;
-  /** How many hours an Idempotency-Key is stored. */
-  readonly keepKeysHours: number;
-  /** How many hours an unfinished upload is stored after its last bytes. */
-  readonly keepUploadsHours: number;
   /** Absolute path of the folder of files, or the s3:// URL of a bucket. Undefined means `files` in the data folder. */
   readonly files: string | undefined;
   /** The number of processes that handle requests. */
@@ -89,12 +57,6 @@ export interface Config extends TlsConfig, TraceConfig {
   readonly collections: string | undefined;
   /** Absolute path of a folder of actions. */
   readonly actions: string | undefined;
-  /** Absolute path of a folder of backups. Undefined means that none are made. */
-  readonly backupTo: string | undefined;
-  /** Milliseconds between two backups. */
-  readonly backupEvery: number;
-  /** How many milliseconds backups are kept. Undefined means for ever. */
-  readonly backupKeep: number | undefined;
 }
 
 const address = (text: string): string | undefined =>
