@@ -124,6 +124,8 @@ const oldIdentifiers =
   /\b(?:Asker|Deed|deeds?|Door|errand|Exchange|House|Misfit|Shelf|Soon|askable|behold|coded|courier|faultsOf|homeOf|inquiry|judge|misfits|misuse|patiently|sealOf|faultText|shelf|shelves|strangers|told|untilSettled|windClock)\b/;
 
 const openTask = new RegExp(`\\b(${"TO"}DO|${"FIX"}ME)\\b`);
+/** Such as a number in a list that is not here. */
+const unexplainedNumber = /["'`]\(\d+\) /;
 const vagueFolders = /\/(routes|middleware|utils|helpers|common|misc)\//;
 const maxLines = 300;
 
@@ -229,6 +231,11 @@ const rules: Readonly<Record<string, (sources: readonly Source[]) => readonly st
 
   "no task is left open": (sources) =>
     sources.flatMap(({ path, lines }) => linesWith(path, lines, openTask, "leaves work undone")),
+
+  "no title begins with a number that nothing explains": (sources) =>
+    sources
+      .filter(({ path }) => path.startsWith("test/") && path !== "test/tidy.test.ts")
+      .flatMap(({ path, lines }) => linesWith(path, lines, unexplainedNumber, "has such a number")),
 
   "no old name is used": (sources) =>
     sources
@@ -393,6 +400,12 @@ describe("the rules find violations", () => {
       "test/a.test.ts",
       `${firstLine}// ${"TO"}${"DO"}: later`,
       ["test/a.test.ts:2: leaves work undone"],
+    ],
+    [
+      "no title begins with a number that nothing explains",
+      "test/a.test.ts",
+      `${firstLine}it("(104) twice", run);\nit("is 404 (not found)", run);`,
+      ["test/a.test.ts:2: has such a number"],
     ],
     [
       "no old name is used",

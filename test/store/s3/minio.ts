@@ -3,10 +3,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { S3Client } from "../../../src/store/s3/client.ts";
+import { freePort } from "../../deploy/free-port.ts";
 import { findGoProgram } from "../../go-program.ts";
 import { locationOf } from "./open.ts";
 
@@ -46,12 +46,4 @@ export async function startMinio(program: string): Promise<Minio> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" ? (address?.port ?? 0) : 0;
 }
