@@ -1,7 +1,7 @@
 // Every entry point of the domain rejects a principal without the scope, without HTTP in front of it.
 
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -563,6 +563,11 @@ describe("a principal without the scope", () => {
     ]);
     const members = (await Promise.all(modules().map(classesIn))).flat().flatMap(membersOf);
     assert.ok(members.length > 30, `${members.length}`);
+    // A function in a field would not be found.
+    const fields = modules().flatMap((path) =>
+      [...readFileSync(path, "utf8").matchAll(functionField)].map(([, name]) => name),
+    );
+    assert.deepEqual(fields, ["maskOf"], "write a method instead; maskOf shows a mask to lists");
     assert.deepEqual(
       members.filter((member) => !known.has(member)),
       [],
@@ -574,6 +579,10 @@ describe("a principal without the scope", () => {
     );
   });
 });
+
+/** A public field of a class with a function. */
+const functionField =
+  /^ {2}(?:readonly )?(\w+)(?:: [^=\n]+)? = (?:async )?(?:\([^\n]*=>|function)/gm;
 
 const modules = (): readonly string[] =>
   readdirSync(domain, { recursive: true, encoding: "utf8" })
