@@ -62,6 +62,7 @@ describeOn("bun", "help and version", () => {
       const { code, stdout, stderr } = await run([...words, "--help"], { cwd });
       assert.deepEqual([code, stderr], [0, ""]);
       assert(stdout.startsWith(["Usage: restante", ...words].join(" ")));
+      assert.doesNotMatch(stdout, /default: (?:""|\[\])/);
     });
 
   it("the help of serve lists every setting", async () => {

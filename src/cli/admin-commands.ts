@@ -1,6 +1,6 @@
 // Describes the commands for tokens, rules, definitions and measurements. A command's module is loaded when it runs.
 
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { newSecret } from "../model/token.ts";
 import { processEnvironment, settings } from "../server/config.ts";
 import type { TestOptions } from "./access.ts";
@@ -95,16 +95,18 @@ function addTokenCommands(program: Command): void {
 
   withSettings(token.command("create"), ["data", "store"])
     .description("Create a token and print its secret. The secret is shown only once.")
-    .option("--name <text>", "What the token is for.", "")
-    .option(
-      "--scope <scopes...>",
-      "admin, metrics, {collection|*}:{read|create|update|delete|*} or action:{name|*}; separate several by spaces or commas",
-      [],
+    .addOption(new Option("--name <text>", "What the token is for.").default("", "none"))
+    .addOption(
+      new Option(
+        "--scope <scopes...>",
+        "admin, metrics, {collection|*}:{read|create|update|delete|*} or action:{name|*}; separate several by spaces or commas",
+      ).default([], "none"),
     )
-    .option(
-      "--role <names...>",
-      "Roles, which give the scopes that the access document names; separate several by spaces or commas",
-      [],
+    .addOption(
+      new Option(
+        "--role <names...>",
+        "Roles, which give the scopes that the access document names; separate several by spaces or commas",
+      ).default([], "none"),
     )
     .option(
       "--subject <text>",
