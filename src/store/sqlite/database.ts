@@ -120,7 +120,7 @@ export class Database {
     if (this.#batches === undefined) return false;
     // A step of its own, so that commits run before and after it.
     if (this.#checkpoints.runIfDue(true)) return true;
-    if (this.#hasRoom && this.#batches.build()) {
+    if (this.#isRoom(this.#diskRoom) && this.#batches.build()) {
       // It can have deleted the rows of an index.
       this.#eraser.schedule();
       return true;
@@ -139,15 +139,15 @@ export class Database {
 
   /** Before the WAL could not be copied into the database, it is, so that it can be written again. */
   #assertRoom(changes: readonly Change[]): void {
-    this.#checkpoints.runIfLarger(this.#diskRoom);
-    const isDeleting = changes.length > 0 && changes.every(isDeletion);
-    if (!isDeleting && !this.#hasRoom)
+    const room = this.#diskRoom;
+    this.#checkpoints.runIfLarger(room);
+    if (this.#isRoom(room)) return;
+    if (changes.length === 0 || !changes.every(isDeletion))
       throw new Outage("full", "the disk is full: the rest is reserved for deletions");
   }
 
   /** Pages that deletions have left are written again. */
-  get #hasRoom(): boolean {
-    const room = this.#diskRoom;
+  #isRoom(room: number): boolean {
     return room > 0 || room + unusedBytes(this.#connection) > 0;
   }
 
