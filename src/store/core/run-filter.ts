@@ -18,6 +18,7 @@ import { ask, type Running, readPage, visitAt } from "./filter-reads.ts";
 import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
 import { itemWork, runEachInTurns, takeSorted } from "./in-turns.ts";
 import type { IndexScan, IndexSource } from "./index-use.ts";
+import { lowerLimit } from "./lower-limit.ts";
 import { matchesByFirstKeys, matchesInOrder, type Ordered } from "./ordered-matches.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
@@ -288,12 +289,10 @@ class FilterRun {
     matches: readonly Match[],
     { count, isWhole }: Counted,
   ): Pick<QueryResult, "total" | "totalAtLeast"> {
-    const { isCounted, start } = this.#query;
-    if (!isCounted) return { total: undefined };
+    if (!this.#query.isCounted) return { total: undefined };
     if (this.#total !== undefined) return { total: this.#total };
     if (isWhole) return { total: count };
-    const shown = (typeof start === "number" ? start : 0) + matches.length;
-    return { total: undefined, totalAtLeast: Math.max(count, shown) };
+    return { total: undefined, totalAtLeast: lowerLimit(this.#query, count, matches.length) };
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { Query } from "../../model/query/query.ts";
 import type { IndexScan } from "../core/index-use.ts";
+import { lowerLimit } from "../core/lower-limit.ts";
 import { positionOf } from "../core/top-matches.ts";
 import type { QueryResult } from "../store.ts";
 import type { CollectionRow } from "./collections.ts";
@@ -36,7 +37,8 @@ export async function scanIndex(
   const result = toQueryResult(row, found, query, (hit) => positionOf(hit, query));
   const { total = 0 } = result.value;
   if (scan.spans === undefined || total <= maxCounted) return result;
-  return { ...result, value: { ...result.value, total: undefined, totalAtLeast: total } };
+  const totalAtLeast = lowerLimit(query, total, found.hits.length);
+  return { ...result, value: { ...result.value, total: undefined, totalAtLeast } };
 }
 
 /** Selects the `key` and `seq` of a page and of one entry more. */

@@ -5,6 +5,7 @@ import { countWithin, type Query, type Word } from "../../model/query/query.ts";
 import { termOf, termSpan } from "../../model/query/rank.ts";
 import { sizeOf } from "../../model/resource.ts";
 import { candidateWork } from "../core/in-turns.ts";
+import { lowerLimit } from "../core/lower-limit.ts";
 import { bestOf, onlyTerm, ranksOf } from "../core/search.ts";
 import type { QueryResult } from "../store.ts";
 import { type CollectionRow, toCollection } from "./collections.ts";
@@ -39,11 +40,14 @@ async function searchTerm(
   maxCounted: number,
 ): Promise<VersionedResult> {
   const { part } = row;
+  const { limit, isCounted } = query;
+  // The total can be unknown, and then only the next result shows that there is another page.
+  const withNext = isCounted ? { ...query, limit: limit + 1 } : query;
   const matches = sql`FROM words WHERE part = ${part}::bigint AND word = ${term}`;
   const parts = {
     hits: sql`
       SELECT row_number() OVER (ORDER BY rank, seq) AS place, seq, '' AS key
-      FROM (SELECT rank, seq ${matches} ORDER BY rank, seq ${pageOf(sql, query)}) AS page`,
+      FROM (SELECT rank, seq ${matches} ORDER BY rank, seq ${pageOf(sql, withNext)}) AS page`,
     count: query.isCounted
       ? sql`SELECT count(*) FROM (SELECT 1 ${matches} LIMIT ${maxCounted + 1}::bigint) AS counted`
       : sql`NULL`,
@@ -53,8 +57,10 @@ async function searchTerm(
     ? runCounted(sql, row, ["word", term, maxCounted], parts)
     : runStatement(sql, part, parts));
   const answer = found && toQueryResult(row, found, query, () => undefined);
-  if (!answer || (answer.value.total ?? 0) <= maxCounted) return answer;
-  return { ...answer, value: { ...answer.value, total: undefined, totalAtLeast: maxCounted } };
+  const total = answer?.value.total ?? 0;
+  if (!answer || total <= maxCounted) return answer;
+  const totalAtLeast = lowerLimit(query, total, found.hits.length);
+  return { ...answer, value: { ...answer.value, total: undefined, totalAtLeast } };
 }
 
 const pageOf = (sql: Sql, query: Query): Statement =>

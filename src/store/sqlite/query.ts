@@ -5,6 +5,7 @@ import type { Candidate, Query } from "../../model/query/query.ts";
 import { isRelated } from "../../model/query/related.ts";
 import type { Read, ReadResults, Running } from "../core/filter-reads.ts";
 import type { IndexScan } from "../core/index-use.ts";
+import { lowerLimit } from "../core/lower-limit.ts";
 import { locate } from "../core/position-tree.ts";
 import { type FilterPlan, isShort, planQuery, type QueryPlan } from "../core/query-plan.ts";
 import { idsOf, withRelatedIds } from "../core/related-ids.ts";
@@ -212,7 +213,7 @@ export class QueryReader {
     return {
       ...(isCut && { isCut }),
       resources: resourcesOf(page),
-      ...this.#total(known, query, scan),
+      ...this.#total(known, query, scan, seqs.length),
       last: last && positionOf(last, query),
     };
   }
@@ -239,10 +240,11 @@ export class QueryReader {
   /** Counts from the index alone. */
   #total(
     { part, head }: CachedCollection,
-    { isCounted, start, limit }: Query,
+    query: Query,
     { index, spans }: IndexScan,
+    found: number,
   ): Pick<QueryResult, "total" | "totalAtLeast"> {
-    if (!isCounted) return { total: undefined };
+    if (!query.isCounted) return { total: undefined };
     if (spans === undefined) return { total: head.total };
     const { entries } = this.#candidates;
     const most = this.#limits.maxCounted;
@@ -250,8 +252,7 @@ export class QueryReader {
       return { total: entries.count({ part, revision: head.revision }, index, spans) };
     const count = entries.countUpTo(part, index, spans, most + 1);
     if (count <= most) return { total: count };
-    const shown = typeof start === "number" ? start + limit : 0;
-    return { total: undefined, totalAtLeast: Math.max(count, Math.min(shown, head.total)) };
+    return { total: undefined, totalAtLeast: lowerLimit(query, count, found) };
   }
 
   /** Answers a search by words, sorted by rank. */
@@ -268,11 +269,8 @@ export class QueryReader {
   }
 
   /** A page of a single term is read in its order; otherwise all results are ranked. */
-  #ranked(
-    { part, plan, head }: CachedCollection,
-    { words, start, limit, isCounted }: Query,
-    checkStop: () => void,
-  ): RankedPage {
+  #ranked({ part, plan, head }: CachedCollection, query: Query, checkStop: () => void): RankedPage {
+    const { words, start, limit, isCounted } = query;
     const reader = this.#candidates.words;
     const offset = typeof start === "number" ? start : 0;
     const term = onlyTerm(words);
@@ -281,12 +279,13 @@ export class QueryReader {
       return { seqs: bestOf(ranks, offset + limit).slice(offset), total: ranks.size };
     }
     const counted = { part, revision: head.revision, total: head.total };
-    const seqs = reader.page(part, term, offset, limit);
-    if (!isCounted) return { seqs, total: undefined };
+    if (!isCounted) return { seqs: reader.page(part, term, offset, limit), total: undefined };
+    const found = reader.page(part, term, offset, limit + 1);
+    const seqs = found.slice(0, limit);
     const most = this.#limits.maxCounted;
     const count = reader.count(counted, term, most);
     if (count <= most) return { seqs, total: count };
-    return { seqs, total: undefined, totalAtLeast: most };
+    return { seqs, total: undefined, totalAtLeast: lowerLimit(query, count, found.length) };
   }
 }
 
