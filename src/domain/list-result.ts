@@ -79,6 +79,10 @@ const readsOneMore = (query: Query): boolean => isRanked(query) && !query.isCoun
 export const withOneMore = (query: Query): Query =>
   readsOneMore(query) ? { ...query, limit: query.limit + 1 } : query;
 
+/** Whether resources of the page were left out, and not only the next one. */
+export const isShortened = ({ isCut, resources }: QueryResult, { limit }: Query): boolean =>
+  isCut === true && resources.length < limit;
+
 export function queryResult(
   { listRequest, others, ...planned }: PlannedList,
   query: Query,
@@ -101,6 +105,7 @@ export function queryResult(
     scan,
     ...(query.aggregation && groups && { groups: groupsOf(query.aggregation, groups) }),
     hasMore:
+      found.isCut === true ||
       last !== undefined ||
       resources.length > query.limit ||
       listRequest.page < pageCount(total ?? totalAtLeast ?? 0, listRequest.limit),

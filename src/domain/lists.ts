@@ -10,6 +10,7 @@ import type { Access } from "./access.ts";
 import { buildQuery, pageTooLargeProblem, tooManyGroups } from "./build-query.ts";
 import type { CollectionAccess } from "./collection-access.ts";
 import {
+  isShortened,
   type ListResult,
   type ListTarget,
   type PlannedList,
@@ -129,7 +130,8 @@ export class Lists {
       const isShown = isPage || query.start === 0;
       if (isShown && needsShown(target.access, answer.resources, answer.isCut))
         return this.#shownQuery(planned, asked, answer, options, exportBytes);
-      return answer.isCut && (listRequest.cursor === undefined || answer.last === undefined)
+      return isShortened(answer, query) &&
+        (listRequest.cursor === undefined || answer.last === undefined)
         ? pageTooLargeProblem(listRequest, answer.resources.length)
         : withMasks(queryResult(planned, query, answer));
     });
@@ -163,10 +165,11 @@ export class Lists {
     if (answer === undefined) return this.read(planned, options, exportBytes);
     if (page.isTooLarge && listRequest.cursor !== undefined)
       return this.read({ ...planned, query: { ...query, limit: page.fits } }, options, exportBytes);
-    if (page.isTooLarge || answer.isCut) return pageTooLargeProblem(listRequest, page.fits);
-    const { last } = answer;
-    const { resources, maskOf } = page;
-    return { ...queryResult(planned, query, { ...first, resources, last }), maskOf };
+    const { resources, maskOf, fits } = page;
+    const { last, isCut = false } = answer;
+    if ((page.isTooLarge || isCut) && fits < query.limit)
+      return pageTooLargeProblem(listRequest, fits);
+    return { ...queryResult(planned, query, { ...first, resources, last, isCut }), maskOf };
   }
 
   /** Plans and reads again when the definition has changed in between. */

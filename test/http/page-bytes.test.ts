@@ -93,11 +93,26 @@ for (const store of storesHere("postgres", [undefined, "postgres"]))
       });
     }
 
-    it("a limit that fits is accepted", async () => {
-      const { status, body } = await read("/large?limit=32");
-      assert.equal(status, 200);
-      assert.equal((JSON.parse(body) as Page).data.length, 32);
-    });
+    for (const query of some(
+      ["", "q=word&total=none&"],
+      [
+        "q=word&",
+        "sort=n&",
+        "sort=n&total=none&",
+        "n[gte]=0&",
+        "g=all&",
+        "q=word&g=all&total=none&",
+      ],
+    ))
+      it(`?${query}limit=32, which fits, is accepted`, async () => {
+        const { status, headers, body } = await read(`/large?${query}limit=32`);
+        assert.equal(status, 200, body.slice(0, 300));
+        assert.equal((JSON.parse(body) as Page).data.length, 32);
+        assert.match(headers.get("link") ?? "", /rel="next"/);
+        const rest = await read(`/large?${query}limit=32&page=2`);
+        assert.equal((JSON.parse(rest.body) as Page).data.length, 4);
+        assert.doesNotMatch(rest.headers.get("link") ?? "", /rel="next"/);
+      });
 
     it("a QUERY names the limit in its body", async () => {
       const response = await fetch(`${app.url}/large`, {
