@@ -1,6 +1,7 @@
 // Encodes values as sort keys: texts that sort in the order of their values, the same in every engine and in memory.
 
 import { hash } from "node:crypto";
+import { ownUnicode } from "../../lib/own-text.ts";
 import type { ValueKind } from "../field-kind.ts";
 
 export type { ValueKind };
@@ -85,7 +86,8 @@ function sortableText(text: string): string {
   if (escaped.length <= maxText) return escaped;
   // Does not split a surrogate pair.
   const cut = escaped.slice(0, maxText).replace(/[\ud800-\udbff]$/, "");
-  return `${cut}\u0001\u0003${hash("sha256", escaped)}`;
+  // Queries remember the keys of many resources, which must not keep their texts in memory.
+  return `${ownUnicode(cut)}\u0001\u0003${hash("sha256", escaped)}`;
 }
 
 /** The smallest text after this key. Only an escape continues a key with a character this low. */
