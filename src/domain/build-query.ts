@@ -253,14 +253,18 @@ export function pageTooLargeProblem(listRequest: ListRequest, count: number): Pr
 /** Says how many groups there are, or that there are too many values to count. */
 export function tooManyGroups(
   listRequest: ListRequest,
-  { total, hasTooManyValues }: Groups,
+  { total, isTooLarge, hasTooManyValues }: Groups,
 ): Problem | undefined {
-  const { maxGroups, maxDistinct } = aggregateLimits;
+  const { maxGroups, maxDistinct, maxTextLength } = aggregateLimits;
   const place = (name: string) =>
     listRequest.isFromUrl ? { parameter: name } : { pointer: `/${name}` };
   if (total > maxGroups) {
     const detail = `there are ${total} groups, and at most ${maxGroups} are possible; add filters, or group by less`;
     return invalidQuery(listRequest, [{ ...place("by"), detail }]);
+  }
+  if (isTooLarge === true) {
+    const detail = `the values of the groups would have more than ${maxTextLength} characters together; add filters, or name fields with shorter values`;
+    return invalidQuery(listRequest, [{ ...place("aggregate"), detail }]);
   }
   if (hasTooManyValues !== true) return undefined;
   const detail = `there are more than ${maxDistinct} different values to count; add filters`;

@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { aggregateLimits } from "../../src/model/query/aggregate.ts";
 import { lowerLimit } from "../lower-limit.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { itLong } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -259,6 +260,43 @@ for (const store of ["sqlite", "postgres"]) {
       assert.deepEqual(data, [{ count: 2, "sum(n)": 3 }]);
       const all = await client.json<{ data: Row[] }>(path);
       assert.deepEqual(all.data, [{ count: 3, "sum(n)": 43 }]);
+    });
+
+    const itOnce = store === "sqlite" ? it : itLong;
+    itOnce("have a limit for long values, however they are found and shown", async () => {
+      await client.put("/-/collections/long", {
+        schema: {
+          properties: { n: { type: "integer" }, t: { type: "string" }, k: { type: "string" } },
+        },
+        indexed: ["n", "k"],
+      });
+      const { maxTextLength } = aggregateLimits;
+      const length = 900_000;
+      const fitting = Math.floor(maxTextLength / (length + 10));
+      for (let n = 0; n <= fitting; n++) {
+        const body = JSON.stringify({ n, t: `${n}`.padEnd(length, "x"), k: "k" });
+        const type = { "content-type": "application/x-ndjson" };
+        assert.equal((await client.post("/long", body, type)).status, 200);
+      }
+      const queries = ["max(t)&by=n", "count&by=t", "min(t),count&by=n&k=k"];
+      for (const query of queries.slice(0, runs(1, queries.length))) {
+        for (const accept of ["application/json", "text/csv"]) {
+          const path = `/long?aggregate=${query}`;
+          const rejected = await client.get(path, { accept });
+          const problem = assertProblem(rejected, "invalid-parameter");
+          assert.match(
+            problem.errors?.[0]?.detail ?? "",
+            new RegExp(`${maxTextLength} characters`),
+          );
+        }
+        const fits = await client.json<{ total: number }>(
+          `/long?aggregate=${query}&n[gt]=0&limit=1`,
+        );
+        assert.equal(fits.total, fitting);
+      }
+      // What is not shown has no limit.
+      const { data } = await client.json<{ data: Row[] }>("/long?aggregate=distinct(t),max(t)");
+      assert.equal(data[0]?.["distinct(t)"], fitting + 1);
     });
 
     it("have a limit of groups, and say how many there are", async () => {

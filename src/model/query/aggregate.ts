@@ -10,6 +10,8 @@ export const aggregateLimits = {
   maxGroups: 10_000,
   /** The limit of different values that `distinct` counts, in all groups together. */
   maxDistinct: 1_000_000,
+  /** The limit for the values in one answer, together. */
+  maxTextLength: 32 * 1024 * 1024,
   maxBounds: 100,
 } as const;
 
@@ -56,6 +58,8 @@ export interface Groups {
   readonly rows: readonly (readonly string[])[];
   /** How many groups there are; beyond the limit, the figures are not complete. */
   readonly total: number;
+  /** Whether the values are longer than the limit together. Then there are no groups. */
+  readonly isTooLarge?: boolean;
   /** Whether `distinct` has found more values than it counts. */
   readonly hasTooManyValues?: boolean;
 }

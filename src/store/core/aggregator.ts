@@ -11,12 +11,13 @@ import {
 } from "../../model/query/aggregate.ts";
 import { compareKeys, keyOf, minKey } from "../../model/query/sort-key.ts";
 import {
-  type DistinctCount,
   type Figure,
   figureOf,
   jsonOf,
+  type Kept,
   type Keyed,
   nothing,
+  shortKey,
 } from "./figures.ts";
 import type { Running } from "./filter-reads.ts";
 import { itemWork, runEachInTurns } from "./in-turns.ts";
@@ -37,7 +38,7 @@ export class Aggregator {
   readonly #groups = new Map<string, Group>();
   /** The groups beyond the limit, of which only the number is needed. */
   readonly #others = new Set<string>();
-  readonly #distinct: DistinctCount = { count: 0 };
+  readonly #kept: Kept = { distinct: 0, textLength: 0 };
   /** The fields that the values of a resource are needed of. */
   readonly fields: readonly string[];
   /** Whether it matters which resource was created first. */
@@ -57,8 +58,14 @@ export class Aggregator {
     this.#whole = groupings.length === 0 ? this.#newGroup(nameOf([]), []) : undefined;
   }
 
+  /** Whether the values to show take more memory than an answer may. Then nothing is added. */
+  get isTooLarge(): boolean {
+    return this.#kept.textLength > aggregateLimits.maxTextLength;
+  }
+
   /** `count` is how many resources the values stand for. */
   add(row: RowValues, count = 1): void {
+    if (this.isTooLarge) return;
     const group = this.#whole ?? this.#groupOf(row);
     if (group !== undefined) for (const figure of group.figures) figure.add(row, count);
   }
@@ -87,6 +94,7 @@ export class Aggregator {
   }
 
   result(): Groups {
+    if (this.isTooLarge) return { rows: [], total: this.#groups.size, isTooLarge: true };
     const { sortings, offset, limit } = this.#aggregation;
     const names = [...this.#aggregation.groupings, ...this.#aggregation.aggregates].map(
       ({ name }) => name,
@@ -103,17 +111,18 @@ export class Aggregator {
     return {
       rows: rows.slice(offset, offset + limit).map((row) => row.map(({ text }) => text)),
       total: rows.length + this.#others.size,
-      ...(this.#distinct.count > aggregateLimits.maxDistinct && { hasTooManyValues: true }),
+      ...(this.#kept.distinct > aggregateLimits.maxDistinct && { hasTooManyValues: true }),
     };
   }
 
   #newGroup(name: string, values: readonly Keyed[], seq = 0): Group | undefined {
     if (this.#groups.size >= aggregateLimits.maxGroups) {
-      if (this.#others.size < maxCountedGroups) this.#others.add(name);
+      if (this.#others.size < maxCountedGroups) this.#others.add(shortKey(name));
       return undefined;
     }
+    for (const { text } of values) this.#kept.textLength += text.length;
     const { aggregates } = this.#aggregation;
-    const figures = aggregates.map((each) => figureOf(each, this.#distinct));
+    const figures = aggregates.map((each) => figureOf(each, this.#kept));
     const group = { values, seq, figures };
     this.#groups.set(name, group);
     return group;

@@ -1,7 +1,9 @@
 // Computes one figure of a group, one resource at a time.
 
+import { hash } from "node:crypto";
 import { printDecimal } from "../../lib/decimal.ts";
 import { divide, ExactSum } from "../../lib/exact-sum.ts";
+import { ownText } from "../../lib/own-text.ts";
 import { type Aggregate, aggregateLimits } from "../../model/query/aggregate.ts";
 import { compareKeys, keyOf, minKey } from "../../model/query/sort-key.ts";
 import type { RowValues } from "./row-values.ts";
@@ -22,12 +24,15 @@ export interface Figure {
 
 export const nothing: Keyed = { key: minKey, text: "null" };
 
-/** How many different values were found in all groups. */
-export interface DistinctCount {
-  count: number;
+/** What is kept in all groups together. */
+export interface Kept {
+  /** How many different values were found. */
+  distinct: number;
+  /** The length of the values that are shown. */
+  textLength: number;
 }
 
-export function figureOf(aggregate: Aggregate, distinct: DistinctCount): Figure {
+export function figureOf(aggregate: Aggregate, kept: Kept): Figure {
   switch (aggregate.function) {
     case "count":
       return new Count();
@@ -36,13 +41,20 @@ export function figureOf(aggregate: Aggregate, distinct: DistinctCount): Figure 
     case "avg":
       return new Sum(aggregate, ({ total, count }) => (count === 0 ? null : divide(total, count)));
     case "distinct":
-      return new Distinct(aggregate, distinct);
+      return new Distinct(aggregate, kept);
     case "min":
-      return new Extreme(aggregate, -1);
+      return new Extreme(aggregate, -1, kept);
     case "max":
-      return new Extreme(aggregate, 1);
+      return new Extreme(aggregate, 1, kept);
   }
 }
+
+/** Of so many keys as there can be, long ones would take too much memory. */
+const maxKeptKey = 64;
+
+/** Returns a key that only tells values apart. */
+export const shortKey = (key: string): string =>
+  key.length <= maxKeptKey ? key : hash("sha256", key, "base64");
 
 const numberKeyed = (text: string): Keyed => ({ key: keyOf("number", Number(text)), text });
 
@@ -83,19 +95,19 @@ class Sum implements Figure {
 
 class Distinct implements Figure {
   readonly #aggregate: Aggregate;
-  readonly #distinct: DistinctCount;
+  readonly #kept: Kept;
   readonly #keys = new Set<string>();
 
-  constructor(aggregate: Aggregate, distinct: DistinctCount) {
+  constructor(aggregate: Aggregate, kept: Kept) {
     this.#aggregate = aggregate;
-    this.#distinct = distinct;
+    this.#kept = kept;
   }
 
   add(row: RowValues): void {
     const { field, kind } = this.#aggregate;
-    const key = keyOf(kind, row.at(field));
+    const key = shortKey(keyOf(kind, row.at(field)));
     if (key === minKey || this.#keys.has(key)) return;
-    if (this.#distinct.count++ < aggregateLimits.maxDistinct) this.#keys.add(key);
+    if (this.#kept.distinct++ < aggregateLimits.maxDistinct) this.#keys.add(key);
   }
 
   result(): Keyed {
@@ -107,11 +119,13 @@ class Distinct implements Figure {
 class Extreme implements Figure {
   readonly #aggregate: Aggregate;
   readonly #sign: 1 | -1;
+  readonly #kept: Kept;
   #best: (Keyed & { readonly seq: number }) | undefined;
 
-  constructor(aggregate: Aggregate, sign: 1 | -1) {
+  constructor(aggregate: Aggregate, sign: 1 | -1, kept: Kept) {
     this.#aggregate = aggregate;
     this.#sign = sign;
+    this.#kept = kept;
   }
 
   add(row: RowValues): void {
@@ -120,7 +134,10 @@ class Extreme implements Figure {
     if (key === minKey) return;
     const order = this.#best ? this.#sign * compareKeys(key, this.#best.key) : 1;
     const isBetter = order > 0 || (order === 0 && row.seq < (this.#best?.seq ?? 0));
-    if (isBetter) this.#best = { key, seq: row.seq, text: textOf(this.#aggregate, row) };
+    if (!isBetter) return;
+    const text = textOf(this.#aggregate, row);
+    this.#kept.textLength += text.length - (this.#best?.text.length ?? 0);
+    this.#best = { key, seq: row.seq, text };
   }
 
   result(): Keyed {
@@ -129,9 +146,12 @@ class Extreme implements Figure {
 }
 
 /** Numbers are shown as they were written. */
-const textOf = ({ field }: Aggregate, row: RowValues): string =>
-  (typeof row.at(field) === "number" && !isServerTime(field) && row.literalAt(field)) ||
-  jsonOf(field, row.at(field));
+function textOf({ field }: Aggregate, row: RowValues): string {
+  const value = row.at(field);
+  const isNumber = typeof value === "number" && !isServerTime(field);
+  const literal = isNumber ? row.literalAt(field) : undefined;
+  return literal === undefined ? jsonOf(field, value) : ownText(literal);
+}
 
 /** Times of the server are shown as in resources. */
 export const jsonOf = (field: string, value: unknown): string =>

@@ -16,7 +16,7 @@ import {
   maxSeqs,
   narrowed,
 } from "./counted-source.ts";
-import { ask, type Running, readPage, visitAt } from "./filter-reads.ts";
+import { ask, type Running, readPage, seqsAtOnce, visitAt } from "./filter-reads.ts";
 import { freeIndexes } from "./free-indexes.ts";
 import { type IndexScan, useOf } from "./index-use.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
@@ -150,7 +150,10 @@ class AggregateRun {
   *#addAt(seqs: readonly number[], rest: readonly Predicate[], ranks?: Ranks): Running<void> {
     if (rest.length + this.#aggregator.fields.length === 0)
       return this.#aggregator.add(noValues, seqs.length);
-    yield* visitAt(seqs, (candidates) => this.#checker.visit(candidates, rest, nothing, ranks));
+    for (let at = 0; at < seqs.length && !this.#aggregator.isTooLarge; at += seqsAtOnce)
+      yield* visitAt(seqs.slice(at, at + seqsAtOnce), (candidates) =>
+        this.#checker.visit(candidates, rest, nothing, ranks),
+      );
   }
 
   *#addAll(): Running<void> {
@@ -164,7 +167,7 @@ class AggregateRun {
       const next: ScannedRows = yield* scan.next(step, nothing);
       if (next.counted > 0) yield* this.#aggregator.addColumns(next.counted, next.values);
       after = next.last;
-      if (after === undefined) return;
+      if (after === undefined || this.#aggregator.isTooLarge) return;
     }
   }
 
