@@ -139,6 +139,11 @@ describe("the shape of a query", () => {
       shapeWhere(where(ownerField, "eq", "ann"), { anyOf: [status, total] }, { not: some }),
       "_owner eq and (status eq or total range) and not (lines some (sku eq))",
     );
+    const elements = {
+      field: "tags",
+      some: { anyOf: [where("", "eq", "a"), where("", "like", "*b*")] },
+    };
+    assert.equal(shapeWhere(elements), "tags some ((eq or like))");
     const query = { ...queryOf([], [by("total", true)]), isNewestFirst: true };
     assert.deepEqual(shapeOf(query).sort, ["-total", "-createdAt"]);
     assert.equal(shapeOf({ ...query, words: [{ text: "a", isPrefix: false }] }).isSearch, true);

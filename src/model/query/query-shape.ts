@@ -33,19 +33,24 @@ function cut(text: string): string {
 }
 
 /** Conditions of the same shape are listed once. */
-const joined = (predicates: readonly Predicate[], word: string): string =>
-  [...new Set(predicates.map(shapeOfPredicate))].join(word);
+const joined = (predicates: readonly Predicate[], word: string, isElement = false): string =>
+  [...new Set(predicates.map((each) => shapeOfPredicate(each, isElement)))].join(word);
 
-function shapeOfPredicate(predicate: Predicate): string {
-  if (isCondition(predicate)) return `${nameOf(predicate.field)} ${operatorOf(predicate)}`;
-  if ("anyOf" in predicate) return `(${joined(predicate.anyOf, " or ")})`;
-  if ("allOf" in predicate) return `(${joined(predicate.allOf, " and ")})`;
-  if ("not" in predicate) return `not (${shapeOfPredicate(predicate.not)})`;
-  if ("some" in predicate) return `${predicate.field} some (${shapeOfPredicate(predicate.some)})`;
-  return `${predicate.field} refers to (${shapeOfPredicate(predicate.related)})`;
+/** Fields are those of an element of an array, or those of the resource. */
+function shapeOfPredicate(predicate: Predicate, isElement: boolean): string {
+  if (isCondition(predicate)) {
+    const operator = operatorOf(predicate);
+    if (predicate.field !== ownerField) return `${predicate.field} ${operator}`;
+    // Without a name it is the element itself.
+    return isElement ? operator : `_owner ${operator}`;
+  }
+  if ("anyOf" in predicate) return `(${joined(predicate.anyOf, " or ", isElement)})`;
+  if ("allOf" in predicate) return `(${joined(predicate.allOf, " and ", isElement)})`;
+  if ("not" in predicate) return `not (${shapeOfPredicate(predicate.not, isElement)})`;
+  if ("some" in predicate)
+    return `${predicate.field} some (${shapeOfPredicate(predicate.some, true)})`;
+  return `${predicate.field} refers to (${shapeOfPredicate(predicate.related, false)})`;
 }
-
-const nameOf = (field: string): string => (field === ownerField ? "_owner" : field);
 
 /** Spans do not tell all operators apart; `range` stands for the comparisons by size. */
 function operatorOf({ spans, match, isNegated = false }: Condition): string {
