@@ -75,6 +75,63 @@ for (const store of stores)
         assert.equal(timingOf(await client.get(path)), null);
     });
 
+    it("is none where indexes decide", async () => {
+      const fields = {
+        stock: { type: "integer" },
+        kind: { type: "string" },
+        name: { type: "string" },
+      };
+      await client.define("indexed", {
+        schema: { properties: fields },
+        indexed: ["stock", "kind", "name", ["kind", "-stock"]],
+      });
+      const rows = Array.from({ length: 1_200 }, (_, at) => ({
+        ...{ id: `r${at}`, stock: at, name: `n${at}` },
+        ...(at % 3 > 0 && { kind: `k${at % 3}` }),
+      }));
+      await client.import("indexed", rows);
+      const decided: readonly (readonly [query: string, total: number])[] = [
+        ["createdAt[lt]=2020-01-01", 0],
+        ["updatedAt[lt]=2020-01-01", 0],
+        ["updatedAt[gte]=2020-01-01&sort=-updatedAt", 1_200],
+        ["sort=updatedAt", 1_200],
+        ["id[gte]=r1&id[lt]=r2&sort=id", 311],
+        ["stock[gte]=100&stock[lt]=110", 10],
+        ["stock[gt]=0&sort=-stock", 1_199],
+        ["kind[ne]=k1", 800],
+        ["kind[exists]=false", 400],
+        ["kind[in]=k1,k2", 800],
+        ["name[startsWith]=n11", 111],
+        ["name[like]=n11*", 111],
+        ["kind=k1&sort=-stock", 400],
+        ["kind=k1&stock[lt]=600&sort=-stock", 200],
+        ["kind=k1&name=n4", 1],
+      ];
+      for (const [query, total] of decided) {
+        const page = await client.list(`/indexed?${query}&limit=3`);
+        assert.equal(page.total, total, query);
+        assert.equal(timingOf(page), null, query);
+      }
+    });
+
+    it("ends soon when those that match are at the end of the order", async () => {
+      await client.define("late", { indexed: ["n"] });
+      const rows = Array.from({ length: 12_000 }, (_, at) => ({ id: `r${at}`, n: at }));
+      await client.import("late", rows);
+      for (const [query, first] of [
+        ["n[gte]=11000", 11_000],
+        ["n[gte]=11000&total=none", 11_000],
+        ["n[lt]=1000&sort=-createdAt", 999],
+        ["n[gte]=11000&m[exists]=false", 11_000],
+      ] as const) {
+        const page = await client.list(`/late?${query}&limit=5`);
+        assert.equal(page.data[0]?.n, first, query);
+        if (!query.includes("total=none")) assert.equal(page.total, 1_000);
+        const [, checked = "0"] = /(\d+) resources/.exec(timingOf(page) ?? "") ?? [];
+        assert.ok(Number(checked) < 6_000, `${query}: ${checked} resources`);
+      }
+    });
+
     it("does not tell a caller who sees a part how many resources there are", async () => {
       const token = await app.token("own:*");
       const mine = await answerOf(app.request(`/own?${nothing}`, { token }));

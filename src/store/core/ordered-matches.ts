@@ -19,11 +19,15 @@ export interface Ordered {
   readonly isExact: () => boolean;
 }
 
-/** Reads resources in order of creation, or in that of an index. */
+/**
+ * Reads resources in order of creation, or in that of an index. Returns undefined when more than `maxRead`
+ * resources would have to be read.
+ */
 export function* matchesInOrder(
   { query, compare, isToCount, isExact, checker }: Ordered,
   order: RowScan | IndexScan,
-): Running<FirstMatches> {
+  maxRead = Number.POSITIVE_INFINITY,
+): Running<FirstMatches | undefined> {
   const { start, limit, isNewestFirst } = query;
   const after = afterOf(query);
   const offset = typeof start === "number" ? start : 0;
@@ -46,6 +50,7 @@ export function* matchesInOrder(
     }
     const isFull = page.length > limit && !(isToCount && isExact());
     if (last === undefined || isFull) break;
+    if (checker.checked > maxRead) return undefined;
   }
   return { matches: page, counted: { count, isWhole: isExact() } };
 }

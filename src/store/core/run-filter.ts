@@ -19,6 +19,7 @@ import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
 import { itemWork, runEachInTurns, takeSorted } from "./in-turns.ts";
 import type { IndexScan, IndexSource } from "./index-use.ts";
 import { lowerLimit } from "./lower-limit.ts";
+import { expectedInOrder, maxByFirstKeys, maxInOrder, maxSkipped } from "./order-cost.ts";
 import { matchesByFirstKeys, matchesInOrder, type Ordered } from "./ordered-matches.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
@@ -35,12 +36,6 @@ export interface Filtered {
 }
 
 export type FilterResult = Omit<QueryResult, "collection">;
-
-/** A page beyond this many resources is not read in the order of the first fields. */
-const maxSkipped = 10_000;
-/** How many resources are read in that order before all are checked: this part of them, at least so many. */
-const readPart = 1 / 16;
-const minRead = 2_000;
 
 export function runFilter(
   filtered: Filtered,
@@ -72,15 +67,20 @@ class FilterRun {
     if (words.length > 0 && this.#filtered.plan.searchable.length === 0) return noResult;
     const ranks = words.length > 0 ? yield* this.#ranks() : undefined;
     if (ranks !== undefined) return yield* this.#amongRanked(ranks);
-    const sources = yield* this.#count();
+    let sources = yield* this.#count(this.#isEnough);
     if (words.length === 0) {
       const exact = sources.find(({ source, count }) => this.#decides(source) && this.#fits(count));
       this.#total = conditions.length === 0 ? this.#filtered.total : exact?.count;
     }
-    const [smallest] = sources;
-    if (this.#prefersOrder(smallest)) return yield* this.#inOrder();
+    let [smallest] = sources;
     const { byFirstKeys } = this.#filter;
-    if (byFirstKeys !== undefined && this.#prefersFirstKeys(smallest)) {
+    if (this.#prefersOrder(smallest)) {
+      const most = smallest && maxInOrder(this.#expectedInOrder(smallest.count));
+      const result = yield* this.#inOrder(most);
+      if (result !== undefined) return result;
+      sources = yield* this.#count();
+      [smallest] = sources;
+    } else if (byFirstKeys !== undefined && this.#prefersFirstKeys(smallest)) {
       const result = yield* this.#byFirstKeys(byFirstKeys);
       if (result !== undefined) return result;
     }
@@ -96,9 +96,9 @@ class FilterRun {
   }
 
   /** Returns the sources with their counts, the smallest first. A larger count than the limit is not exact. */
-  *#count(): Running<readonly CountedSource[]> {
+  *#count(isEnough?: (count: number) => boolean): Running<readonly CountedSource[]> {
     const max = Math.max(maxSeqs, this.#filtered.maxCounted) + 1;
-    return yield* countSources(this.#filter.sources, max, this.#isEnough);
+    return yield* countSources(this.#filter.sources, max, isEnough);
   }
 
   /** Returns whether sources of this size are not read; undefined when their sizes are needed. */
@@ -138,10 +138,11 @@ class FilterRun {
 
   /** Whether fewer resources are checked for a page in order than in a source. */
   #isPageSmaller(count: number): boolean {
-    const { start, limit } = this.#query;
-    const found = Math.max(1, this.#total ?? count);
-    const offset = typeof start === "number" ? start : 0;
-    return ((offset + limit) * this.#filtered.total) / found < count;
+    return this.#expectedInOrder(count) < count;
+  }
+
+  #expectedInOrder(count: number): number {
+    return expectedInOrder(this.#query, this.#filtered.total, this.#total ?? count);
   }
 
   /** Whether it is cheaper to check all resources in the order in which they are stored. */
@@ -151,17 +152,17 @@ class FilterRun {
     return count > maxSeqs || (isChecked && isMost);
   }
 
-  /** Checks resources in the order of the query, and stops when the page is full and the total is known. */
-  *#inOrder(): Running<FilterResult> {
+  /** Stops when the page is full and the total is known; undefined when that takes more than `maxRead` resources. */
+  *#inOrder(maxRead?: number): Running<FilterResult | undefined> {
     const { ordered } = this.#filter;
     const order = this.#query.sortings.length > 0 && ordered ? ordered : this.#scan();
-    const { matches, counted } = yield* matchesInOrder(this.#ordered, order);
-    return yield* this.#result(matches, counted);
+    const found = yield* matchesInOrder(this.#ordered, order, maxRead);
+    return found && (yield* this.#result(found.matches, found.counted));
   }
 
   /** Returns undefined when too many resources are equal in the first fields of the sort order. */
   *#byFirstKeys(scan: IndexScan): Running<FilterResult | undefined> {
-    const maxRead = Math.max(minRead, this.#filtered.total * readPart);
+    const maxRead = maxByFirstKeys(this.#filtered.total);
     const found = yield* matchesByFirstKeys(this.#ordered, scan, maxRead);
     return found && (yield* this.#result(found.matches, found.counted));
   }
