@@ -38,7 +38,7 @@ export interface FieldSection {
   readonly expectsContinue: boolean;
 }
 
-export interface TextRange {
+interface TextRange {
   readonly start: number;
   readonly end: number;
 }

@@ -14,7 +14,7 @@ import {
   type Figure,
   figureOf,
   jsonOf,
-  type Kept,
+  type KeptValues,
   type Keyed,
   nothing,
   shortKey,
@@ -38,7 +38,7 @@ export class Aggregator {
   readonly #groups = new Map<string, Group>();
   /** The groups beyond the limit, of which only the number is needed. */
   readonly #others = new Set<string>();
-  readonly #kept: Kept = { distinct: 0, textLength: 0 };
+  readonly #kept: KeptValues = { distinct: 0, textLength: 0 };
   /** The fields that the values of a resource are needed of. */
   readonly fields: readonly string[];
   /** Whether it matters which resource was created first. */

@@ -25,14 +25,14 @@ export interface Figure {
 export const nothing: Keyed = { key: minKey, text: "null" };
 
 /** What is kept in all groups together. */
-export interface Kept {
+export interface KeptValues {
   /** How many different values were found. */
   distinct: number;
   /** The length of the values that are shown. */
   textLength: number;
 }
 
-export function figureOf(aggregate: Aggregate, kept: Kept): Figure {
+export function figureOf(aggregate: Aggregate, kept: KeptValues): Figure {
   switch (aggregate.function) {
     case "count":
       return new Count();
@@ -95,10 +95,10 @@ class Sum implements Figure {
 
 class Distinct implements Figure {
   readonly #aggregate: Aggregate;
-  readonly #kept: Kept;
+  readonly #kept: KeptValues;
   readonly #keys = new Set<string>();
 
-  constructor(aggregate: Aggregate, kept: Kept) {
+  constructor(aggregate: Aggregate, kept: KeptValues) {
     this.#aggregate = aggregate;
     this.#kept = kept;
   }
@@ -119,10 +119,10 @@ class Distinct implements Figure {
 class Extreme implements Figure {
   readonly #aggregate: Aggregate;
   readonly #sign: 1 | -1;
-  readonly #kept: Kept;
+  readonly #kept: KeptValues;
   #best: (Keyed & { readonly seq: number }) | undefined;
 
-  constructor(aggregate: Aggregate, sign: 1 | -1, kept: Kept) {
+  constructor(aggregate: Aggregate, sign: 1 | -1, kept: KeptValues) {
     this.#aggregate = aggregate;
     this.#sign = sign;
     this.#kept = kept;

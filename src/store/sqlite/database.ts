@@ -120,7 +120,7 @@ export class Database {
     if (this.#batches === undefined) return false;
     // A step of its own, so that commits run before and after it.
     if (this.#checkpoints.runIfDue(true)) return true;
-    if (this.#isRoom(this.#diskRoom) && this.#batches.build()) {
+    if (this.#hasRoom(this.#diskRoom) && this.#batches.build()) {
       // It can have deleted the rows of an index.
       this.#eraser.schedule();
       return true;
@@ -141,13 +141,13 @@ export class Database {
   #assertRoom(changes: readonly Change[]): void {
     const room = this.#diskRoom;
     this.#checkpoints.runIfLarger(room);
-    if (this.#isRoom(room)) return;
+    if (this.#hasRoom(room)) return;
     if (changes.length === 0 || !changes.every(isDeletion))
       throw new Outage("full", "the disk is full: the rest is reserved for deletions");
   }
 
   /** Pages that deletions have left are written again. */
-  #isRoom(room: number): boolean {
+  #hasRoom(room: number): boolean {
     return room > 0 || room + unusedBytes(this.#connection) > 0;
   }
 
