@@ -78,6 +78,7 @@ const onNone = [
   "/console/walks.test",
   "/console/work.test",
   "/generators/",
+  "/test/descriptors.test",
   "/test/growth.test",
   "/http/client-generated.test",
   "/http/picture-processes.test",

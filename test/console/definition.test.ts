@@ -62,7 +62,7 @@ describe("the designer", { skip }, () => {
     await page.context().close();
   });
 
-  it("stays usable while its JSON is that of no definition", async () => {
+  itLong("stays usable while its JSON is that of no definition", async () => {
     const page = await test.open("#/c/half/-/definition");
     await page.getByText("As JSON").click();
     const fields = page.getByRole("table");
@@ -131,7 +131,7 @@ describe("the designer", { skip }, () => {
     await page.context().close();
   });
 
-  it("sends no number whose digits it would lose", async () => {
+  itLong("sends no number whose digits it would lose", async () => {
     const page = await test.open("#/c/digits/-/definition");
     await page.getByText("As JSON").click();
     const schema = (maximum: string) =>

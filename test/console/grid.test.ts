@@ -75,7 +75,7 @@ describe("the grid of the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("shows what others add, and stays where the person looks", async () => {
+  itLong("shows what others add, and stays where the person looks", async () => {
     const page = await test.open("#/c/orders?sort=-number");
     await cell(page, "2499").waitFor();
     await page.mouse.move(700, 400);

@@ -315,7 +315,7 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
-  it("shows references by their titles, finds others, and lists what refers here", async () => {
+  itLong("shows references by their titles, finds others, and lists what refers here", async () => {
     const page = await test.open("#/c/people/ada");
     await panel(page).getByRole("link", { name: "Acme Ltd" }).waitFor();
     await panel(page).getByRole("button", { name: "Choose company" }).press("Enter");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { pageLimits } from "../../src/model/query/list-request.ts";
 import { lowerLimit } from "../lower-limit.ts";
-import { storesHere } from "../short-run.ts";
+import { isShort, storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 
 const mebibyte = 1024 * 1024;
@@ -173,8 +173,12 @@ for (const store of storesHere(undefined, [undefined, "postgres"]))
       await large.app.stop();
     });
 
+    const callers = ["admin", "reader"] as const;
+    let turn = 0;
     const compare = async (asked: Asked) => {
-      for (const who of ["admin", "reader"] as const) {
+      // A short run has one caller for each read, in turn.
+      const first = isShort ? turn++ % 2 : 0;
+      for (const who of callers.slice(first, isShort ? first + 1 : 2)) {
         const seenOn = (server: Server) =>
           look(server, who === "admin" ? server.app.admin : server.reader, asked);
         const seen = await seenOn(small);

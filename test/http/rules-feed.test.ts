@@ -439,7 +439,7 @@ for (const store of ["sqlite", "postgres"]) {
         if (status === 200 && (isNew || copy.resources.has(id)))
           copy.resources.set(id, JSON.parse(body));
       };
-      for (let round = 0; round < runs(30, 600); round++) {
+      for (let round = 0; round < runs(15, 600); round++) {
         const copy = pick(copies);
         const limit = pick([1, 2, 100]);
         await copy.follow(limit, async () => void (random() < 0.3 && (await write())));
@@ -523,7 +523,7 @@ for (const store of ["sqlite", "postgres"]) {
         else if (random() < 0.5) await admin.remove(`/memberships/${user}-${team}`);
         else await done(admin.put(`/memberships/${user}-${team}`, { user, team }));
       };
-      for (let round = 0; round < runs(10, 400); round++) {
+      for (let round = 0; round < runs(6, 400); round++) {
         for (let writes = below(6); writes > 0; writes--) await write();
         if (random() < 0.15) await shift();
         for (const copy of copies) {

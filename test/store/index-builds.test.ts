@@ -12,7 +12,7 @@ import { Problem } from "../../src/model/problem.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { BuildProgress, Change, Store } from "../../src/store/store.ts";
 import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
-import { itOn } from "../short-run.ts";
+import { itLong, itOn } from "../short-run.ts";
 import { create, define, kinds, put, remove } from "./contract/change-helpers.ts";
 import { ask, by, is, wordsLike } from "./contract/query-helpers.ts";
 import { TestDatabases } from "./postgres/test-databases.ts";
@@ -248,7 +248,7 @@ describe("a node that stops while it builds", () => {
     }),
   );
 
-  it("leaves one also when the clock of the database was set back", within(120_000), () =>
+  itLong("leaves one also when the clock of the database was set back", within(120_000), () =>
     databases.in(async (database) => {
       const [one, other] = [await database.open(), await database.open()];
       await fill(one);

@@ -24,7 +24,7 @@ import {
 } from "../../src/store/transfer/transfer.ts";
 import fc from "../fast-check.ts";
 import { newSeed, runs } from "../seeds.ts";
-import { enginePairs } from "../short-run.ts";
+import { enginePairs, itOn } from "../short-run.ts";
 import { create, define, idsFrom, put, remove, token } from "./contract/change-helpers.ts";
 import { batch, Sequence } from "./contract/random-sequences.ts";
 import { TestDatabases } from "./postgres/test-databases.ts";
@@ -182,6 +182,8 @@ async function indexesWhenBuilt(source: TransferSource): Promise<readonly unknow
 
 for (const [name, on] of Object.entries(engines))
   describe(`a loader of ${name}`, () => {
+    const itHere = itOn(name);
+
     it("shows nothing before it publishes, and leaves nothing when it does not", () =>
       on((source) =>
         on(async (target) => {
@@ -243,7 +245,7 @@ for (const [name, on] of Object.entries(engines))
         }),
       ));
 
-    it("leaves no rows of former indexes where values are compared after it", () =>
+    itHere("leaves no rows of former indexes where values are compared after it", () =>
       on((source) =>
         on(async (target) => {
           const fields = (n: number) => JSON.stringify({ n, text: "x".repeat(1_000) });
@@ -257,7 +259,8 @@ for (const [name, on] of Object.entries(engines))
             assert.deepEqual(await indexesWhenBuilt(target.source), ["n"]);
           });
         }),
-      ));
+      ),
+    );
 
     it("refuses a snapshot with too few resources", () =>
       on((source) =>

@@ -132,7 +132,7 @@ for (const version of [4, 6])
       databases.inEmpty(async (testDatabase) => {
         const expected = await restore(testDatabase, version);
         const random = randomNumbers(newSeed("killed nodes"));
-        for (let round = 0; round < runs(4, 40); round++) {
+        for (let round = 0; round < runs(2, 40); round++) {
           const child = startNode(testDatabase);
           const closed = happens(child, "close");
           await sleep(random() * 400);
