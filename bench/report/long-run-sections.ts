@@ -65,7 +65,7 @@ export function fairnessSection(results: Results): readonly string[] {
   });
   return [
     "## Fairness",
-    `How long a GET of one resource takes at ${figures.share * 100} % of its peak rate (${rates.join(", ")}), alone and while one client does the heavy work again and again. 1,000,000 members, or 1,000 resources of 1 MB; a server that was just started for each line. The median of three rounds, each idle first; one round for an index, which is built once. \`done\` is how often the work was completed meanwhile. A page of 1,000 × 1 MB is refused with 400, because it exceeds the limit of 32 MiB.`,
+    `How long a GET of one resource takes at ${figures.share * 100} % of its peak rate (${rates.join(", ")}), alone and while one client does the heavy work again and again. 1,000,000 members, or 1,000 resources of 1 MB; a server that was just started for each line. The median of three rounds, each idle first. An index is built once: GETs are measured three times beside it, one after another, and \`longest\` is that of all three. \`done\` is how often the work was completed meanwhile. A page of 1,000 × 1 MB is refused with 400, because it exceeds the limit of 32 MiB.`,
     ...engines.flatMap((engine) => [
       engine === "embedded" ? "Embedded:" : "On Postgres:",
       table(head, rowsOf(engine)),
