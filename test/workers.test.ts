@@ -1,7 +1,9 @@
 // Many processes behind one port: they behave like one, and survive failures of each.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -20,7 +22,15 @@ import {
   type SendRequest,
 } from "./acknowledged-writes.ts";
 import { PostgresServer } from "./postgres-server.ts";
-import { childrenOf, firstToken, isRunning, run, type ServerProcess, start } from "./process.ts";
+import {
+  childrenOf,
+  commandLine,
+  firstToken,
+  isRunning,
+  run,
+  type ServerProcess,
+  start,
+} from "./process.ts";
 import { runs, within } from "./seeds.ts";
 import { itLong, runsOn } from "./short-run.ts";
 
@@ -234,6 +244,19 @@ describe("the first process", { skip: skip || !runsOn("bun") }, () => {
     }
     running.signal("SIGINT");
     assert.equal((await running.ended).code, 0);
+  });
+
+  it("writes the first token before a worker can be ready", patience, async () => {
+    const [program, ...before] = commandLine;
+    const args = [...before, "serve", "--data", "early", "--port", "0", "--workers", "2"];
+    const env = { PATH: process.env.PATH };
+    const first = spawn(program, args, { cwd, env, stdio: "ignore" });
+    const ended = once(first, "exit");
+    while (first.exitCode === null && (await childrenOf(first.pid ?? 0)).length === 0)
+      await sleep(1);
+    assert.ok(existsSync(join(cwd, "early", "admin-token")));
+    first.kill("SIGTERM");
+    await ended;
   });
 
   it(

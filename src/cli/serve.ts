@@ -69,6 +69,7 @@ async function serveAlone(config: Config, app: App, log: Log): Promise<void> {
   const backups = scheduleBackups(config, log, app.showBackups);
   const metrics = await startMetrics(config, app, log, () => app.metrics.read(), server);
   stopOnSignal(together(server, backups, metrics), app, log);
+  if (!process.stdout.isTTY) await createFirstToken(config, app);
   await announce(config, app, server.port, log);
   await backups?.start();
 }
@@ -167,6 +168,8 @@ async function superviseWorkers(
   const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
   const metrics = await startMetrics(config, app, log, () => workers.collectMetrics());
   stopOnSignal(together(workers, backups, metrics), app, log);
+  // Who waits until a worker is ready finds the file.
+  if (!process.stdout.isTTY) await createFirstToken(config, app);
   try {
     await workers.start();
   } catch (cause) {
@@ -211,9 +214,7 @@ function listenErrorMessage({ host, port }: Config, cause: unknown): string {
 /** Publishes the address for commands, and shows it on the terminal or in the log. */
 async function announce(config: Config, app: App, port: number, log: Log): Promise<void> {
   const url = localUrl(config, port);
-  const tokenCommand = `${invocation()} token create ${storeFlag(config)} --name me --scope admin`;
   await app.announce(url);
-  const firstAdminToken = await createFirstToken(config, app, tokenCommand);
   if (!process.stdout.isTTY) {
     const { pid } = process;
     log.info({ url, data: describeStore(config), version, pid }, "listening");
@@ -222,6 +223,8 @@ async function announce(config: Config, app: App, port: number, log: Log): Promi
   const { baseUrl } = config;
   const data = config.store === undefined ? shortPath(config.data) : describeStore(config);
   const hasConsole = config.console === "on";
+  const tokenCommand = tokenCommandFor(config);
+  const firstAdminToken = await createFirstToken(config, app);
   const info = { version, localUrl: url, baseUrl, hasConsole, data, firstAdminToken, tokenCommand };
   process.stdout.write(bannerText(info));
 }
@@ -230,11 +233,8 @@ async function announce(config: Config, app: App, port: number, log: Log): Promi
  * Creates the first token and returns its secret when there is a terminal. Otherwise it writes the secret
  * to a file, because the output of a process is stored with its log. A failure does not stop the server.
  */
-async function createFirstToken(
-  { adminToken, data }: Config,
-  { tokens }: App,
-  tokenCommand: string,
-): Promise<string | undefined> {
+async function createFirstToken(config: Config, { tokens }: App): Promise<string | undefined> {
+  const { adminToken, data } = config;
   if (adminToken !== undefined) return undefined;
   try {
     if (process.stdout.isTTY) return await makeFirstToken(tokens);
@@ -243,11 +243,14 @@ async function createFirstToken(
       console.error(`The first admin token is in ${file}. Delete the file after you have read it.`);
   } catch (error) {
     console.error(
-      `Cannot create the first admin token (${messageOf(error)}). Create one: ${tokenCommand}`,
+      `Cannot create the first admin token (${messageOf(error)}). Create one: ${tokenCommandFor(config)}`,
     );
   }
   return undefined;
 }
+
+const tokenCommandFor = (config: Config): string =>
+  `${invocation()} token create ${storeFlag(config)} --name me --scope admin`;
 
 /** Shows a URL with a password as the variable, not as text. */
 function storeFlag({ store, data }: Config): string {
