@@ -265,6 +265,25 @@ describe("serve", () => {
     },
   );
 
+  itOnBun("has written the first token when it is ready", async () => {
+    // The port is known before the server listens. Linux chooses none of these for other servers.
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const isReady = () =>
+      fetch(`http://127.0.0.1:${port}/-/ready`).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    const [program, ...before] = commandLine;
+    const args = [...before, "serve", "--host", "127.0.0.1", "--port", `${port}`, "--data", "soon"];
+    const server = spawn(program, args, { cwd, stdio: "ignore" });
+    const ended = once(server, "exit");
+    // Without pauses, because the time between the two is short.
+    while (server.exitCode === null && !(await isReady()));
+    assert(existsSync(join(cwd, "soon", "admin-token")));
+    server.kill("SIGTERM");
+    await ended;
+  });
+
   it("keeps the first token when a folder has the name of its file", async () => {
     await mkdir(join(cwd, "blocked", "admin-token"), { recursive: true });
     const running = await start(["--data", "blocked"], { cwd });

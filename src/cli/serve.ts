@@ -65,11 +65,14 @@ export async function serve(
 
 /** Answers requests in this process. */
 async function serveAlone(config: Config, app: App, log: Log): Promise<void> {
-  const server = await start(config, app, log);
+  const isHeadless = !process.stdout.isTTY;
+  if (isHeadless && config.port !== 0) await claimPort(config, app, log);
+  const metrics = await startMetrics(config, app, log, () => app.metrics.read());
+  // Who waits until the server is ready finds the file.
+  if (isHeadless) await createFirstToken(config, app);
+  const server = await start(config, app, log, metrics);
   const backups = scheduleBackups(config, log, app.showBackups);
-  const metrics = await startMetrics(config, app, log, () => app.metrics.read(), server);
   stopOnSignal(together(server, backups, metrics), app, log);
-  if (!process.stdout.isTTY) await createFirstToken(config, app);
   await announce(config, app, server.port, log);
   await backups?.start();
 }
@@ -84,20 +87,17 @@ function scheduleBackups(
   return to === undefined ? undefined : new BackupScheduler({ config, to, log, onChange });
 }
 
-/** When it cannot listen, it stops what listens already. */
 async function startMetrics(
   config: Config,
   app: App,
   log: Log,
   collect: CollectMetrics,
-  listening?: Stoppable,
 ): Promise<Stoppable | undefined> {
   try {
     const server = await listenForMetrics(config, collect);
     if (server) log.info({ port: server.port, host: config.metricsHost }, "serving metrics");
     return server;
   } catch (error) {
-    await listening?.stop(0);
     await app.close();
     throw error;
   }
@@ -173,13 +173,17 @@ async function superviseWorkers(
   try {
     await workers.start();
   } catch (cause) {
+    await metrics?.stop(0);
     return closeAndThrow(app, `Cannot start a worker: ${messageOf(cause)}`, cause);
   }
   await announce(config, app, port, log);
   await backups?.start();
 }
 
-/** Checks that the port is free. A shared port is never "in use", so another server could take requests. */
+/**
+ * Checks that the port is free, before anything is written. A shared port is never "in use", so another
+ * server could take requests.
+ */
 async function claimPort(config: Config, app: App, log: Log): Promise<number> {
   const fetch = () => app.errorResponse(503, "The server is starting.");
   const server = await start({ ...config, ...noTls, workers: 1 }, { ...app, fetch }, log);
@@ -189,10 +193,16 @@ async function claimPort(config: Config, app: App, log: Log): Promise<number> {
 
 const noTls = { tlsCert: undefined, tlsKey: undefined, http2: "off" } as const;
 
-async function start(config: Config, app: App, log: Log): Promise<Server> {
+async function start(
+  config: Config,
+  app: App,
+  log: Log,
+  metrics?: Stoppable | undefined,
+): Promise<Server> {
   try {
     return await listenFor(config, app, log);
   } catch (cause) {
+    await metrics?.stop(0);
     return closeAndThrow(app, listenErrorMessage(config, cause), cause);
   }
 }
