@@ -135,6 +135,20 @@ for (const store of ["sqlite", "postgres"]) {
         assert.equal(row.count, expected.get(String(row["range(total,-100,0,500)"]))?.length);
     });
 
+    it("take no number for a time, except in the times of the server", async () => {
+      for (const at of [0, 1_767_225_600, "2026-01-01T00:00:00Z"])
+        await client.post("/stamped", { at });
+      const { data } = await client.json<{ data: Row[] }>("/stamped?aggregate=count&by=year(at)");
+      assert.deepEqual(data, [
+        { "year(at)": null, count: 2 },
+        { "year(at)": "2026", count: 1 },
+      ]);
+      const path = "/stamped?aggregate=count&by=year(createdAt)";
+      const { data: made } = await client.json<{ data: Row[] }>(path);
+      assert.equal(made.length, 1);
+      assert.match(String(made[0]?.["year(createdAt)"]), /^20\d\d$/);
+    });
+
     it("agree with a plain computation for random filters, groups and sort orders", async () => {
       const random = randomNumbers(newSeed(`aggregates on ${store}`));
       const pick = <T>(values: readonly T[]): T =>

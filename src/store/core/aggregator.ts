@@ -13,6 +13,7 @@ import { compareKeys, keyOf, minKey } from "../../model/query/sort-key.ts";
 import {
   type Figure,
   figureOf,
+  isServerTime,
   jsonOf,
   type KeptValues,
   type Keyed,
@@ -164,7 +165,7 @@ class GroupKey {
   #keyOf(value: unknown): Keyed {
     const { field, kind, unit, bounds } = this.#grouping;
     if (unit !== undefined) {
-      const ms = timeOf(value);
+      const ms = timeOf(field, value);
       if (ms === undefined) return nothing;
       // A date has no time zone.
       const local = isDate(value) ? new Date(ms) : this.#zone.local(ms);
@@ -209,9 +210,9 @@ const bucket = (name: string): Keyed => ({ key: keyOf("text", name), text: JSON.
 
 const isDate = (value: unknown): boolean => typeof value === "string" && value.length === 10;
 
-/** The server's own times are numbers of milliseconds. */
-function timeOf(value: unknown): number | undefined {
-  if (typeof value === "number") return value;
+/** The server's own times are numbers of milliseconds. A number in another field is no time. */
+function timeOf(field: string, value: unknown): number | undefined {
+  if (typeof value === "number") return isServerTime(field) ? value : undefined;
   if (typeof value !== "string" || !keyOf("time", value).startsWith("t")) return undefined;
   return Date.parse(value);
 }

@@ -157,4 +157,5 @@ function textOf({ field }: Aggregate, row: RowValues): string {
 export const jsonOf = (field: string, value: unknown): string =>
   JSON.stringify(isServerTime(field) ? new Date(Number(value)) : value);
 
-const isServerTime = (field: string): boolean => field === "createdAt" || field === "updatedAt";
+export const isServerTime = (field: string): boolean =>
+  field === "createdAt" || field === "updatedAt";
