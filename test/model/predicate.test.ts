@@ -137,6 +137,37 @@ describe("a predicate", () => {
   });
 });
 
+describe("a range in a URL", () => {
+  it("compares numbers with one that has more digits than a double", () => {
+    const numbers = [0, 0.1, 0.30000000000000004, 1e300, 12345678901234566, 12345678901234568];
+    const literals = ["12345678901234567", "12345678901234569", "0.1000000000000000055", "1e-400"];
+    literals.push("1e400", "0.300000000000000041", "1e99999999");
+    const order = ["1e-400", 0.1, "0.1000000000000000055", 0.30000000000000004];
+    order.push("0.300000000000000041", 12345678901234566, "12345678901234567", 12345678901234568);
+    order.push("12345678901234569", 1e300, "1e400", "1e99999999");
+    for (const sign of [1, -1]) {
+      const rankOf = (value: number | string) => sign * (order.indexOf(value) + 1);
+      for (const literal of literals)
+        for (const number of numbers) {
+          const content = contentOf({ n: sign * number });
+          const isLess = (number === 0 ? 0 : rankOf(number)) < rankOf(literal);
+          for (const operator of ["lt", "lte", "gt", "gte", "eq"] as const) {
+            const operand = `${sign < 0 ? "-" : ""}${literal}`;
+            const asked = { field: "n", kind: "any", operator, operand, isFromUrl: true } as const;
+            const condition = conditionOf(asked);
+            assert.ok(typeof condition !== "string");
+            const isRight = operator !== "eq" && operator.startsWith("l") === isLess;
+            assert.equal(
+              holds(condition, content),
+              isRight,
+              `${sign * number} ${operator} ${operand}`,
+            );
+          }
+        }
+    }
+  });
+});
+
 describe("simplified conditions", () => {
   const number = (operator: Operator, operand: unknown): Predicate => {
     const condition = conditionOf({

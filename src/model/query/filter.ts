@@ -1,5 +1,6 @@
 // Turns a filter into a condition on the keys of a field.
 
+import { compareLiterals } from "../../lib/decimal.ts";
 import { isExact } from "../../lib/json/number.ts";
 import { listRequestLimits, type Operator } from "./list-request.ts";
 import type { Condition } from "./predicate.ts";
@@ -54,6 +55,7 @@ export function conditionOf(comparison: Comparison): Condition | string {
     const keys = isFromUrl ? keysOfText(kind, `${value}`) : keysOfValue(kind, value);
     if (typeof keys === "string") return keys;
     spans.push(...keys.map(makeSpan));
+    if (isFromUrl && kind === "any") spans.push(...spansBeside(operator, `${value}`));
   }
   return { field, kind, spans: unionOf(spans), ...(operator === "ne" && { isNegated: true }) };
 }
@@ -149,6 +151,26 @@ export function keysOfText(kind: ValueKind, text: string): readonly string[] | s
       return values.map((value) => keyOf("any", value));
     }
   }
+}
+
+/** The numbers that are less or greater than a number which no stored one can equal. */
+function spansBeside(operator: keyof typeof spanOf, text: string): readonly Span[] {
+  if (!rangeOperators.has(operator) || !numberPattern.test(text) || isExact(text)) return [];
+  const { MAX_VALUE: max } = Number;
+  const nearest = Math.max(-max, Math.min(max, Number(text)));
+  const key = keyOf("number", nearest);
+  const isGreater = isGreaterThan(text, nearest);
+  const isLess = operator === "lt" || operator === "lte";
+  if (isLess) return [isGreater ? upTo(key) : below(key)];
+  return [isGreater ? above(key) : from(key)];
+}
+
+const rangeOperators: ReadonlySet<string> = new Set(["lt", "lte", "gt", "gte"]);
+
+/** Beyond all doubles and next to 0, the sign tells. */
+function isGreaterThan(text: string, nearest: number): boolean {
+  const isBeyond = nearest === 0 || !Number.isFinite(Number(text));
+  return isBeyond ? !text.startsWith("-") : compareLiterals(text, String(nearest)) > 0;
 }
 
 const inexact = (literal: string): string =>
