@@ -8,6 +8,7 @@ import { definitionOf } from "../model/definition.ts";
 import type { Feed, Removal } from "../model/feed.ts";
 import { type FeedPosition, readFeedPosition, writeFeedPosition } from "../model/feed-position.ts";
 import { Problem } from "../model/problem.ts";
+import { inFixedOrder } from "../model/query/cursor.ts";
 import { IndexedContent } from "../model/query/index-plan.ts";
 import { holds, type Predicate } from "../model/query/predicate.ts";
 import { hidesFields } from "../model/render.ts";
@@ -188,7 +189,8 @@ function withMasks(page: FeedPage, access: CollectionAccess): MaybePromise<FeedP
 function shownHash(rules: Rules, conditions: readonly Predicate[]): string | undefined {
   const hiding = hidesFields(rules) ? definitionOf(rules).schema : undefined;
   if (hiding === undefined && conditions.length === 0) return undefined;
-  const hash = createHash("sha256").update(JSON.stringify([hiding, conditions]));
+  const asked = JSON.stringify([hiding, inFixedOrder(conditions)]);
+  const hash = createHash("sha256").update(asked);
   return hash.digest().readUIntBE(0, 6).toString(36);
 }
 

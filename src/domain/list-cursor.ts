@@ -1,7 +1,7 @@
 // Makes and reads the cursors of lists. Those of callers who see a part are encrypted.
 
 import type { Collection } from "../model/collection.ts";
-import { queryHash, readCursor, writeCursor } from "../model/query/cursor.ts";
+import { inFixedOrder, queryHash, readCursor, writeCursor } from "../model/query/cursor.ts";
 import type { ListRequest } from "../model/query/list-request.ts";
 import type { Position, Query } from "../model/query/query.ts";
 import type { CursorSeal } from "./sealed-cursor.ts";
@@ -41,11 +41,14 @@ function fingerprintOf(
   { name, createdAt }: Collection,
   { query, listRequest, seal }: CursorQuery,
 ): string {
-  const { conditions, words, sortings, isNewestFirst } = query;
+  const { sortings, isNewestFirst } = query;
+  const [conditions, words] = [inFixedOrder(query.conditions), inFixedOrder(query.words)];
   if (seal === undefined)
     return queryHash([name, createdAt, conditions, words, sortings, isNewestFirst]);
-  const { filters, where, search, sort } = listRequest;
-  const asked = filters.map(({ field, operator, operand }) => [field, operator, operand]);
+  const { filters, where, sort } = listRequest;
+  const asked = inFixedOrder(
+    filters.map(({ field, operator, operand }) => [field, operator, operand]),
+  );
   const order = sort.map(({ field, isDescending }) => [field, isDescending]);
-  return queryHash([name, createdAt, asked, where?.value, search?.text, order]);
+  return queryHash([name, createdAt, asked, where?.value, words, order]);
 }

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import type { Rules } from "../model/collection.ts";
 import { type FeedPosition, readFeedPosition, writeFeedPosition } from "../model/feed-position.ts";
 import type { Problem } from "../model/problem.ts";
+import { inFixedOrder } from "../model/query/cursor.ts";
 import type { Predicate } from "../model/query/predicate.ts";
 import { relatedIn } from "../model/query/related.ts";
 import type { Store } from "../store/store.ts";
@@ -45,7 +46,8 @@ export async function stateOf(
       return [name, createdAt, revision];
     }),
   );
-  const seen = filters.length === 0 ? hashOfView(view) : hashOf([hashOfView(view), filters]);
+  const seen =
+    filters.length === 0 ? hashOfView(view) : hashOf([hashOfView(view), inFixedOrder(filters)]);
   return { version, view: seen, related: hashOf(states) };
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isShort } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { pointersOf } from "./client.ts";
+import { Client, pointersOf } from "./client.ts";
 import { assertProblem, readLinks } from "./expect.ts";
 import { idsOf, type ListBody, QueryClient, type Row } from "./query-client.ts";
 
@@ -93,6 +93,27 @@ describe("reading by cursor", () => {
     const { next } = await asker.list("/open?cursor=&limit=2&sort=n");
     const later = await asker.list(`/open?cursor=${next}&limit=1&sort=n&fields=n&total=none`);
     assert.deepEqual(later.data, [{ id: "r2", n: 2 }]);
+  });
+
+  it("goes on with the same filters and words in another order", async () => {
+    await asker.define("worded", { schema, searchable: ["word"] });
+    await asker.fill("worded", rows);
+    const owned = { schema, searchable: ["word"], access: { read: "owner" } };
+    await asker.define("owned-words", owned);
+    const client = new Client(app, await app.token("owned-words:*", "worded:*"));
+    for (const row of Object.values(rows)) await client.post("/owned-words", row);
+    for (const name of ["worded", "owned-words"]) {
+      const path = `/${name}?sort=n&limit=2`;
+      const first = await client.json<ListBody>(
+        `${path}&cursor=&mod[gte]=1&n[lt]=20&day[exists]=true&q=wörd 1`,
+      );
+      const cursor = `&cursor=${first.next}`;
+      const second = `${path}${cursor}&mod[gte]=1&n[lt]=20&day[exists]=true&q=wörd 1`;
+      const again = `/${name}?q=1 wörd&day[exists]=true${cursor}&n[lt]=20&limit=2&mod[gte]=1&sort=n`;
+      const { data } = await client.json<ListBody>(again);
+      assert.equal(data.length, 2);
+      assert.deepEqual(data, (await client.json<ListBody>(second)).data);
+    }
   });
 
   it("returns once everything that stays, while others create and delete", async () => {

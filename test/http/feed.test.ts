@@ -445,6 +445,26 @@ describe("?since= after a new definition", () => {
       assertProblem(await client.get(`/refiltered?since=${next}${filter}`), "gone");
   });
 
+  it("takes the same filters in another order", async () => {
+    for (const [name, definition] of [
+      ["reordered", {}],
+      ["reordered-own", { access: { read: "owner" } }],
+      [
+        "reordered-rules",
+        { access: { read: [{ name: "some", to: "token", where: { n: { gte: 0 } } }] } },
+      ],
+    ] as const) {
+      await client.put(`/-/collections/${name}`, definition);
+      const caller = new Client(app, await app.token(`${name}:*`));
+      for (const n of [1, 2]) await caller.post(`/${name}`, { n });
+      const { next } = await caller.json<Feed>(`/${name}?since=0&n[gte]=1&n[lt]=2&m[exists]=false`);
+      const { changes } = await caller.json<Feed>(
+        `/${name}?m[exists]=false&n[lt]=2&since=${next}&n[gte]=1`,
+      );
+      assert.deepEqual(changes, [], name);
+    }
+  });
+
   it("takes a position without filters with any, and then only with those", async () => {
     const withHidden = { schema: { type: "object", properties: { n: hidden, m: integer } } };
     for (const definition of [{}, withHidden]) {

@@ -9,6 +9,13 @@ const hashChars = 16;
 export const queryHash = (query: unknown): string =>
   hash("sha256", JSON.stringify(query), "base64url").slice(0, hashChars);
 
+/** Returns conditions or words in an order that does not depend on how the client wrote them. */
+export const inFixedOrder = <T>(items: readonly T[]): readonly T[] =>
+  items
+    .map((item) => [JSON.stringify(item), item] as const)
+    .sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0))
+    .map(([, item]) => item);
+
 /** Its length does not depend on the place, which would show how many resources there are. */
 export function writeCursor({ seq, keys }: Position, queryHash: string): string {
   const padding = " ".repeat(seqDigits - `${seq}`.length);
