@@ -18,7 +18,8 @@ import {
   type Located,
   listOffset,
 } from "../model/query/list-request.ts";
-import { isObjectError, type Nameable } from "./build-where.ts";
+import type { Nameable } from "./build-where.ts";
+import { isObjectError } from "./explain-no-value.ts";
 import { explainNotAlways, misspelledIn } from "./related-fields.ts";
 
 type AddError = (place: ErrorLocation, detail: string) => void;

@@ -25,8 +25,9 @@ import { isRanked, type Query, type Sorting, type Word } from "../model/query/qu
 import { type QueryableFields, queryableFieldsOf } from "../model/query/queryable.ts";
 import { simplified } from "../model/query/simplify.ts";
 import { buildAggregation } from "./build-aggregation.ts";
-import { buildWhere, isObjectError, type Nameable } from "./build-where.ts";
+import { buildWhere, type Nameable } from "./build-where.ts";
 import { adminOnlyErrors } from "./check-fields.ts";
+import { explainNoValue, isObjectError } from "./explain-no-value.ts";
 import { positionIn } from "./list-cursor.ts";
 import {
   asSeen,
@@ -132,7 +133,8 @@ class QueryBuilder {
     if (intended !== undefined) return this.#addError(filter.place, intended);
     const found = this.#findAnywhere(filter.field);
     if (typeof found === "string") return this.#addError(filter.place, found);
-    if (found.holds === "object") return this.#addError(filter.place, isObjectError(filter.field));
+    const noValue = explainNoValue(found, filter.field);
+    if (noValue !== undefined) return this.#addError(filter.place, noValue);
     const { field, kind } = found;
     const condition = conditionOf({ ...filter, field, kind, isFromUrl: true });
     return typeof condition === "string"

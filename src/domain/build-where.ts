@@ -3,7 +3,7 @@
 import { ErrorReport, type Path } from "../lib/json/error-report.ts";
 import {
   absent,
-  boundValue,
+  boundOperand,
   type CallerValues,
   isList,
   ownerName,
@@ -22,9 +22,14 @@ import {
   operators,
   type Where,
 } from "../model/query/list-request.ts";
-import { explainConditionName, unknownOperator } from "../model/query/misspelled-field.ts";
+import {
+  explainConditionName,
+  notDeclared,
+  unknownOperator,
+} from "../model/query/misspelled-field.ts";
 import type { Condition, Predicate } from "../model/query/predicate.ts";
 import type { QueryableFields } from "../model/query/queryable.ts";
+import { explainNoValue } from "./explain-no-value.ts";
 import {
   asSeen,
   type FoundField,
@@ -145,12 +150,16 @@ class WhereBuilder {
     return this.#tests(name, test, place);
   }
 
+  /** Whether it is a rule that was accepted earlier. */
+  get #isStored(): boolean {
+    return this.#values !== undefined && this.#checkOperand === undefined;
+  }
+
   /** Operators in names are looked for in requests, and in rules when they are defined. */
   #misspelled(name: string, prefix: string): string | undefined {
-    const isStored = this.#values !== undefined && this.#checkOperand === undefined;
-    const isUnchecked = isStored && !name.startsWith("$");
+    const isUnchecked = this.#isStored && !name.startsWith("$");
     if (isUnchecked || this.#queryable.declares(prefix + name)) return undefined;
-    return explainConditionName(name);
+    return prefix !== "" && isOperator(name) ? notDeclared(name) : explainConditionName(name);
   }
 
   #parts(parts: unknown, place: Nesting, combine: (parts: Predicates) => Predicates): Predicates {
@@ -198,7 +207,9 @@ class WhereBuilder {
     const found = findField(this.#queryable, full, this.#related, this.#view);
     if (typeof found === "string") return this.#fail(path, found);
     if (operator === "some") return this.#some(field, full, found, operand, place);
-    if (found.holds === "object") return this.#fail(path, isObjectError(full));
+    const noValue = explainNoValue(found, full);
+    if (noValue !== undefined && !(this.#isStored && found.holds === "array"))
+      return this.#fail(path, noValue);
     if (!isOperator(operator)) return this.#fail(path, unknownOperator(operator));
     const { kind, steps } = found;
     if (this.#values !== undefined && steps.length > 1) return this.#fail(path, tooFar);
@@ -231,7 +242,7 @@ class WhereBuilder {
     const error = this.#checkOperand?.(comparison);
     if (error !== undefined) return error;
     const { field, kind, operator } = comparison;
-    const bound = bindOperand(comparison, this.#values);
+    const bound = boundOperand(operator, comparison.operand, this.#values);
     if (bound === absent) {
       this.isAbsent = true;
       return { field, kind, spans: [] };
@@ -274,13 +285,6 @@ class WhereBuilder {
   }
 }
 
-/** Returns what the operand of a rule stands for. */
-function bindOperand({ operator, operand }: Comparison, values: CallerValues): unknown {
-  if (operator !== "in" || !Array.isArray(operand)) return boundValue(operand, values);
-  const bound = operand.map((item) => boundValue(item, values));
-  return bound.includes(absent) ? absent : bound;
-}
-
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -289,9 +293,6 @@ export const tooManyConditions = `at most ${listRequestLimits.maxConditions} con
 const noOperator = `name one of the operators: ${operators.join(", ")}`;
 
 const tooFar = "a rule can name fields that are one reference away, and no further";
-
-export const isObjectError = (field: string): string =>
-  `${field} is an object; name one of its fields with a dot: ${field}.…`;
 
 const someElsewhere =
   "some is for the arrays of this collection; for those of another, name the fields with [] in the path";

@@ -38,7 +38,8 @@ const filters: Readonly<Record<string, string>> = {
   "stock[gt]x=5": "stock[gt]=…",
   "stock[gt].x=5": "stock[gt]=…",
   "stock[]gt=5": "stock[gt]=…",
-  "stock[0].x=5": "stock[eq]=…",
+  "stock[0].x=5": "stock[].x=…",
+  "stock[0].x[12].y=5": "stock[].x[].y=…",
   "stock[][]=5": "stock[eq]=…",
   "[gt=5": "gt[eq]=…",
   "stock>=5": "stock[gte]=…",
@@ -79,6 +80,21 @@ describe("a misspelled operator", () => {
         const right = `write {"stock": {"${operator}": …}}`;
         assert.ok(errors?.[0]?.detail.includes(right), errors?.[0]?.detail ?? "");
       }
+  });
+
+  it("is rejected for elements: an index, and an operator where no field is declared", async () => {
+    const detailOf = async (where: unknown) =>
+      assertProblem(await asker.query("open", { where }), "invalid-body").errors?.[0]?.detail ?? "";
+    assert.match(await detailOf({ "list[0].x": 1 }), /; write \{"list\[\]\.x": …\}\. /);
+    for (const some of [{ gte: 5 }, { in: [1, 2] }, { $not: { eq: "a" } }])
+      assert.match(await detailOf({ list: { some } }), /declares the elements/);
+    const where = { list: { some: { gte: { eq: 5 } } } };
+    assert.deepEqual(idsOf(await asker.queryList("open", { where })), []);
+    const answer = await asker.get("/open?list[0]=x");
+    assert.match(
+      assertProblem(answer, "invalid-parameter").errors?.[0]?.detail ?? "",
+      /\[\] stands/,
+    );
   });
 
   it("is rejected in the conditions of rules and sets", async () => {

@@ -51,6 +51,13 @@ export function boundValue(
   return list === undefined ? absent : { list };
 }
 
+/** Returns what the operand of an operator stands for. Values of the caller can be in the list of an `in`. */
+export function boundOperand(operator: string, operand: unknown, values: CallerValues): unknown {
+  if (operator !== "in" || !Array.isArray(operand)) return boundValue(operand, values);
+  const bound = operand.map((item) => boundValue(item, values));
+  return bound.includes(absent) ? absent : bound;
+}
+
 export const isList = (value: unknown): value is ListName =>
   typeof value === "object" && value !== null && "list" in value;
 

@@ -49,8 +49,17 @@ function inBrackets(name: string): Meant {
   return { field, operator: operator ?? "eq" };
 }
 
+/** Returns a path with the index of an element, such as `lines[0].sku`, with `[]` instead. */
+function withoutIndex(name: string): string | undefined {
+  const path = name.replace(/\[\d+\]/g, "[]");
+  return path === name || hasBrackets(path) ? undefined : path;
+}
+
 /** Says what to send instead of a parameter that is neither a field nor one with an operator. */
 export function explainFilterName(name: string): string | undefined {
+  const ofElements = withoutIndex(name);
+  if (ofElements !== undefined)
+    return `"${name}" is no field; write ${ofElements}=…. For a field of this name, write ${name}[eq]`;
   const meant = meantBy(name);
   if (meant === undefined) return undefined;
   const isCut = /[<>]$/.test(name);
@@ -63,6 +72,9 @@ export function explainConditionName(name: string): string | undefined {
   const ownWay = `For a field of this name, write {"${name}": {"eq": …}}`;
   if (name.startsWith("$"))
     return `there is no "${name}"; conditions are combined with $or, $and and $not. ${ownWay}`;
+  const ofElements = withoutIndex(name);
+  if (ofElements !== undefined)
+    return `"${name}" is no field; write {"${ofElements}": …}. ${ownWay}`;
   const { field, operator } = meantBy(name) ?? {};
   return field === undefined
     ? undefined
@@ -87,5 +99,13 @@ export function explainSortName(name: string): string | undefined {
 
 const mustBeDeclared = "A field of this name is found if the definition declares or indexes it";
 
-export const unknownOperator = (operator: string): string =>
-  `there is no operator "${operator}"; the operators are: ${operators.join(", ")}`;
+/** Says that `some` takes no operators for elements of any type. */
+export const notDeclared = (operator: string): string =>
+  `some takes operators where the schema declares the elements as strings, numbers or booleans; here ${operator} is a field of an element, and needs an operator of its own: {"${operator}": {"eq": …}}`;
+
+export function unknownOperator(operator: string): string {
+  const known = `the operators are: ${operators.join(", ")}`;
+  return /^\d+$/.test(operator)
+    ? `there is no operator "${operator}"; [] stands for the elements of an array, and ${known}`
+    : `there is no operator "${operator}"; ${known}`;
+}

@@ -41,6 +41,8 @@ const otherNames: Readonly<Record<string, string>> = {
   cursor:
     "pagetoken nextpagetoken nexttoken nextcursor pagecursor pageafter startingafter continuationtoken",
   total: "includetotal withtotal totalcount includecount",
+  expand: "populate",
+  by: "groupby",
   "since, or updatedAt[gte]": "updatedsince modifiedsince changedsince",
   "the name of the field itself, or where": "filter filters filterby",
 };
