@@ -100,6 +100,8 @@ export const querySchema = {
   additionalProperties: false,
   [unknownMemberMessage]: (name: string) => {
     const suggestion = suggestParameter(name);
+    if (suggestion?.startsWith("since"))
+      return "there is no such member; changes are read by a GET with since in its URL";
     return suggestion === undefined
       ? `there is no such member; the members are: ${Object.keys(properties).join(", ")}`
       : `there is no such member; use ${suggestion}`;
