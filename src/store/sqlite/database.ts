@@ -89,7 +89,6 @@ export class Database {
   }
 
   commit(changes: readonly Change[]): readonly Outcome[] {
-    this.#assertRoom(changes);
     const outcomes = this.#acknowledge((batches) => batches.commit(changes));
     if (outcomes.some(leavesContent)) this.#eraser.schedule();
     return outcomes;
@@ -117,7 +116,7 @@ export class Database {
 
   /** Runs one step of the work that no request waits for. Returns whether more steps can run now. */
   workInBackground(): boolean {
-    if (this.#batches === undefined) return false;
+    this.#batches ??= this.#prepare();
     // A step of its own, so that commits run before and after it.
     if (this.#checkpoints.runIfDue(true)) return true;
     if (this.#hasRoom(this.#diskRoom) && this.#batches.build()) {
@@ -137,13 +136,16 @@ export class Database {
     this.#checkpoints.runIfDue(false);
   }
 
-  /** Before the WAL could not be copied into the database, it is, so that it can be written again. */
-  #assertRoom(changes: readonly Change[]): void {
+  /**
+   * Returns the outage when the disk has no room for the changes. Before the WAL could not be copied into
+   * the database, it is, so that it can be written again.
+   */
+  refuse(changes: readonly Change[]): Outage | undefined {
     const room = this.#diskRoom;
     this.#checkpoints.runIfLarger(room);
-    if (this.#hasRoom(room)) return;
-    if (changes.length === 0 || !changes.every(isDeletion))
-      throw new Outage("full", "the disk is full: the rest is reserved for deletions");
+    if (this.#hasRoom(room)) return undefined;
+    if (changes.length > 0 && changes.every(isDeletion)) return undefined;
+    return new Outage("full", "the disk is full: the rest is reserved for deletions");
   }
 
   /** Pages that deletions have left are written again. */

@@ -36,6 +36,8 @@ let isWorking = false;
 /** Whether the last batch contained a definition. */
 let isDefining = false;
 let database: Database | undefined;
+/** Whether the database was closed because of an error. */
+let isDropped = false;
 let suspectRecord: SuspectRecord | undefined;
 let isMarked = false;
 
@@ -70,12 +72,17 @@ function handle(message: Message): WriterReply {
   if (message !== "close") {
     const changes = unpackChanges(message);
     isDefining = changes.some(({ kind }) => kind === "define");
-    return { kind: "done", outcomes: packOutcomes(changes, open().commit(changes)) };
+    const opened = open();
+    // Nothing has been written, so the work in the background goes on.
+    const refused = opened.refuse(changes);
+    if (refused) return toReply(refused);
+    return { kind: "done", outcomes: packOutcomes(changes, opened.commit(changes)) };
   }
   const last = database;
   database = undefined;
   if (suspectRecord) last?.abandon();
   else last?.close();
+  isDropped = false;
   suspectRecord = undefined;
   isMarked = false;
   return { kind: "done", outcomes: [] };
@@ -97,6 +104,7 @@ function open(): Database {
   if (!database) {
     assertStillThere(file);
     database = new Database(file, options);
+    isDropped = false;
   }
   return database;
 }
@@ -109,6 +117,7 @@ function fail(error: unknown): unknown {
     // After a failed write the cached state of the connection cannot be trusted.
     database?.abandon();
     database = undefined;
+    isDropped = true;
   }
   return error;
 }
@@ -151,9 +160,12 @@ function repair(): WriterReply {
   return { kind: "repaired", identity: file.identity };
 }
 
-/** Detects files that were removed while nothing is written, and retries a mark that could not be written. */
+/**
+ * Detects files that were removed while nothing is written, retries a mark that could not be written, and
+ * opens the database again after an error, because the work in the background does not wait for a write.
+ */
 function check(): void {
-  if (!suspectRecord) attempt(() => database?.assertSame());
+  if (!suspectRecord) attempt(() => (isDropped ? open() : database)?.assertSame());
   else if (!isMarked) isMarked = markSuspect(file, suspectRecord);
   if (!isWorking) workInBackground();
 }

@@ -1,17 +1,20 @@
 // Storage that fails under a running store: nothing false is acknowledged, and it recovers.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import { statfsSync } from "node:fs";
 import { rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Outage } from "../../../src/model/outage.ts";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { WriterClient } from "../../../src/store/sqlite/writer-client.ts";
-import type { Change } from "../../../src/store/store.ts";
-import { runs } from "../../seeds.ts";
+import type { Change, Store } from "../../../src/store/store.ts";
+import { runs, within } from "../../seeds.ts";
+import { itLong } from "../../short-run.ts";
 import { inDirectory, mountSmall } from "./test-directory.ts";
 
 const create: Change = { kind: "create-collection", collection: "things", at: 1 };
@@ -112,6 +115,54 @@ describe("a disk that resources have filled", () => {
         execFileSync("umount", [path]);
       }
     }));
+});
+
+describe("deleted content on a full disk", () => {
+  const word = "confidential";
+  /** By another process: closing the file in this one would drop SQLite's locks. */
+  const isFound = (path: string): boolean =>
+    spawnSync("grep", ["-rqs", word, path, "--include=restante.*"]).status === 0;
+  const freeBytes = (path: string): number => {
+    const { bavail, bsize } = statfsSync(path);
+    return bavail * bsize;
+  };
+
+  /** Deletes a small resource on a disk that has only so many bytes left. */
+  const withDeleted = (bytes: number, test: (store: Store, path: string) => Promise<void>) =>
+    inDirectory(async (path) => {
+      if (mountSmall(path, 16)) return;
+      const store = await openSqlite({ path, eraseAfterMs: 0 });
+      try {
+        await store.commit([create, put("secret", `{"x":"${word}"}`)]);
+        const secret = { collection: "things", id: "secret", at: 20, expect: "anything" } as const;
+        const [outcome] = await store.commit([{ kind: "remove", ...secret }]);
+        assert.equal(outcome?.kind, "removed");
+        await writeFile(join(path, "ballast"), new Uint8Array(freeBytes(path) - bytes));
+        await test(store, path);
+      } finally {
+        await store.close();
+        execFileSync("umount", [path]);
+      }
+    });
+
+  it("is erased while other writes are rejected", within(60_000), () =>
+    withDeleted(320 * 1024, async (store, path) => {
+      await assert.rejects(store.commit([put("refused")]), outageOf("full"));
+      while (isFound(path)) {
+        await Promise.allSettled([store.commit([put("refused")])]);
+        await sleep(20);
+      }
+    }),
+  );
+
+  itLong("is erased when there is room again, without another write", within(60_000), () =>
+    withDeleted(64 * 1024, async (_, path) => {
+      // The first try takes the rest of the disk, which is not enough.
+      while (freeBytes(path) > 4096) await sleep(20);
+      await rm(join(path, "ballast"));
+      while (isFound(path)) await sleep(20);
+    }),
+  );
 });
 
 describe("a database file that is moved away", () => {

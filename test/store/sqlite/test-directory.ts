@@ -70,10 +70,11 @@ export function startChildUnder(
   };
 }
 
-/** A file system of four mebibytes, or why there is none. */
-export function mountSmall(path: string): string | undefined {
+/** A small file system, or why there is none. */
+export function mountSmall(path: string, mebibytes = 4): string | undefined {
+  const size = `size=${mebibytes}m`;
   try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", path], { stdio: "ignore" });
+    execFileSync("mount", ["-t", "tmpfs", "-o", size, "tmpfs", path], { stdio: "ignore" });
     return undefined;
   } catch {
     return "mounting a small file system needs root";
