@@ -31,10 +31,12 @@ describe("an error in the log", () => {
     const missing = join(folder, "missing.js");
     await import(missing).catch((thrown) => log.error({ err: thrown }, "failed"));
     log.error({ err: null }, "nothing");
+    log.error({ err: undefined }, "nothing");
     await new Promise<void>((resolve) => log.flush(() => resolve()));
-    const [line = "", next = ""] = readFileSync(path, "utf8").split("\n");
+    const [line = "", next = "", last = ""] = readFileSync(path, "utf8").split("\n");
     assert.match(JSON.parse(line).err.message, /missing\.js/);
     assert.equal(JSON.parse(next).err, null);
+    assert.equal(JSON.parse(last).err, "undefined");
     closeSync(output);
     rmSync(folder, { recursive: true });
   });

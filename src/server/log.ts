@@ -11,8 +11,13 @@ export type Log = Logger;
 export function createLog(level: LogLevel, descriptor = 1): Log {
   const timestamp = () => `,"time":"${new Date().toISOString()}"`;
   const serializers = { err: describeError };
-  return pino({ level, base: null, timestamp, serializers }, new LogOutput(descriptor));
+  const options = { level, base: null, timestamp, serializers, formatters: { log: withReason } };
+  return pino(options, new LogOutput(descriptor));
 }
+
+/** pino leaves a member that is undefined out, and code can throw undefined. */
+const withReason = (members: Record<string, unknown>): Record<string, unknown> =>
+  "err" in members && members.err === undefined ? { ...members, err: "undefined" } : members;
 
 /** What Bun throws for a module that it cannot find has its method among its members, and pino would call that. */
 function describeError(thrown: Error): unknown {
