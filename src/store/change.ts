@@ -33,6 +33,8 @@ export interface Put extends Decided {
   readonly rules?: number;
   /** Set when the id was generated for this change, so that no resource has or had it. */
   readonly isNewId?: true;
+  /** Set when all it does is to remove a file from a resource. */
+  readonly isRemovingFile?: true;
 }
 
 export interface Remove extends Decided {
@@ -162,6 +164,7 @@ export type Outcome =
  * references that become null, changes resources that exist.
  */
 export function isDeletion(change: Change): boolean {
+  if (change.kind === "put") return change.isRemovingFile === true;
   if (change.kind !== "all") return deletingKinds.has(change.kind);
   const others = change.changes.filter(({ kind }) => kind !== "remove");
   return (

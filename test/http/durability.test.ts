@@ -272,6 +272,8 @@ describe("a disk that uploads have filled", () => {
       daemon = server;
       locations.push(...(await fill()));
       assert.ok(locations.length > 10, `round ${round}`);
+      while ((await server.post("people", fieldsOf(++posted))).status === 201);
+      await remove(`${locations.find((location) => location.startsWith("/files/"))}/file`);
       // Resources first, because an unfinished upload is removed without a write.
       locations.sort((a, b) => Number(b.startsWith("/files/")) - Number(a.startsWith("/files/")));
       for (const location of locations) await remove(location);

@@ -267,7 +267,9 @@ export class Plan {
     const full = this.#checkSize(access, accepted, current);
     if (full !== undefined) return full;
     write(state, plannedState(access, id, accepted, current, at));
-    return putOf(access, state.hiddenId ?? id, accepted, expect ?? "nothing", at);
+    const put = putOf(access, state.hiddenId ?? id, accepted, expect ?? "nothing", at);
+    const isRemovingFile = kind === "file" && operation.file === undefined;
+    return isRemovingFile ? { ...put, isRemovingFile } : put;
   }
 
   #checkSize(access: CollectionAccess, { fields, files }: Accepted, current?: Resource) {

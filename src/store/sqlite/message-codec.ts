@@ -96,7 +96,8 @@ export const unpackReply = (sent: Sent): WriterReply | Notice =>
   "kind" in sent ? sent : { kind: "done", outcomes: sent };
 
 type ChangeCells = readonly [
-  kind: Exclude<Change["kind"], "all">,
+  /** `remove-file` stands for a `put` with `isRemovingFile`. */
+  kind: Exclude<Change["kind"], "all"> | "remove-file",
   collection: string,
   id: string,
   at: number,
@@ -186,8 +187,9 @@ function packUnchanged(
 
 function packOne(cells: (string | number)[], change: Put | Remove): void {
   packUnchanged(cells, change.unchanged);
-  const { kind, collection, id, at, rules = anyRules } = change;
-  const isPut = kind === "put";
+  const { collection, id, at, rules = anyRules } = change;
+  const isPut = change.kind === "put";
+  const kind = isPut && change.isRemovingFile ? "remove-file" : change.kind;
   const expect = isPut && change.isNewId ? "new" : change.expect;
   const content = isPut ? change.fields : "";
   const owner = isPut ? packOwner(change) : "";
@@ -253,10 +255,13 @@ function unpackChange(cells: ChangeCells): Change {
   const [kind, collection, id, at, expect, content, rules, owner, files] = cells;
   const ruleVersion = rules === anyRules ? {} : { rules };
   switch (kind) {
-    case "put": {
+    case "put":
+    case "remove-file": {
       // Members are added one by one: copies of objects would take a tenth of the writer's time.
       const expected = expect === "new" ? "nothing" : expect;
-      const put: Writable<Put> = { kind, collection, id, at, expect: expected, fields: content };
+      const target = { collection, id, at, expect: expected };
+      const put: Writable<Put> = { kind: "put", ...target, fields: content };
+      if (kind === "remove-file") put.isRemovingFile = true;
       if (expect === "new") put.isNewId = true;
       if (rules !== anyRules) put.rules = rules;
       if (owner !== "") Object.assign(put, unpackOwner(owner));

@@ -12,14 +12,14 @@ import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { WriterClient } from "../../../src/store/sqlite/writer-client.ts";
-import type { Change, Store } from "../../../src/store/store.ts";
+import type { Change, Put, Store } from "../../../src/store/store.ts";
 import { runs, within } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import { inDirectory, mountSmall } from "./test-directory.ts";
 
 const create: Change = { kind: "create-collection", collection: "things", at: 1 };
 
-const put = (id: string, fields = "{}", at = 10): Change => ({
+const put = (id: string, fields = "{}", at = 10): Put => ({
   kind: "put",
   collection: "things",
   id,
@@ -99,6 +99,10 @@ describe("a disk that resources have filled", () => {
         for (const round of [1, 2, 3]) {
           await fill();
           assert.ok(kept.length > 10, `round ${round}`);
+          const change = { ...put("id-0"), expect: "anything" } as const;
+          await assert.rejects(store.commit([change]), outageOf("full"));
+          const [less] = await store.commit([{ ...change, isRemovingFile: true }]);
+          assert.equal(less?.kind, "replaced");
           const removals = kept.splice(0).map(async (id, index) => {
             const change = { collection: "things", id, at: 20, expect: "anything" } as const;
             const tooLarge = index % 5 === 0 ? [store.commit([put(`new-${id}`, large)])] : [];
