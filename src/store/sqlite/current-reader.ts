@@ -1,5 +1,6 @@
 // Reads from the database file, and opens it again when it was replaced by a copy.
 
+import { Outage } from "../../model/outage.ts";
 import { withCollection } from "../core/stored-resource.ts";
 import { outageOf } from "./connection.ts";
 import { Moved } from "./moved.ts";
@@ -20,7 +21,8 @@ export class CurrentReader {
     try {
       return read(this.#reader);
     } catch (error) {
-      if (attemptsLeft === 0 || !(error instanceof Moved)) throw outageOf(error) ?? error;
+      if (!(error instanceof Moved)) throw outageOf(error) ?? error;
+      if (attemptsLeft === 0) throw new Outage("unavailable", error.message, { cause: error });
       this.#reopen();
       return this.read(read, attemptsLeft - 1);
     }

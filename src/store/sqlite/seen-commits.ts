@@ -7,8 +7,14 @@ import { Moved, movedCommit } from "./moved.ts";
 /** SQLite is queried this often anyway: other programs do not update the commit counter. */
 const maxQuietMs = 1_000;
 
+/** The counter has the last 32 bits of a number. */
+const isBefore = (commit: number, number: number): boolean => ((commit - number) | 0) < 0;
+const movedNumber = movedCommit >>> 0;
+
 export class SeenCommits {
   readonly #counter: CommitCounter | undefined;
+  /** The number in the counter when the connection was opened. */
+  readonly #firstNumber: number | undefined;
   readonly #dataVersion: PreparedQuery<readonly [version: number]>;
   readonly #store: PreparedQuery<readonly [commits: number, tokens: number]>;
   #last = 0;
@@ -23,6 +29,7 @@ export class SeenCommits {
 
   constructor(connection: Connection, counter: CommitCounter | undefined) {
     this.#counter = counter;
+    this.#firstNumber = counter?.number;
     this.#dataVersion = connection.query("PRAGMA data_version");
     this.#store = connection.query("SELECT commits, tokens FROM store");
   }
@@ -67,7 +74,7 @@ export class SeenCommits {
     const now = performance.now();
     const isQuiet = number === this.#seenNumber;
     if (isQuiet && now - this.#refreshedAt < maxQuietMs) return;
-    this.#read();
+    this.#readAtLeast(number);
     this.#seenNumber = number;
     this.#refreshedAt = now;
   }
@@ -93,6 +100,19 @@ export class SeenCommits {
     queueMicrotask(() => {
       this.#isFresh = false;
     });
+  }
+
+  /**
+   * A commit is in the database before its number is in the counter. Where it is missing, the connection was
+   * opened while the WAL was deleted, and would never see what was in it, nor that the database has moved.
+   */
+  #readAtLeast(number: number): void {
+    this.#read();
+    const isOld =
+      number === movedNumber
+        ? this.#firstNumber !== movedNumber
+        : number !== 0 && isBefore(this.#last, number);
+    if (isOld) throw new Moved("the WAL of the database is missing");
   }
 
   /**
