@@ -301,6 +301,20 @@ describe("a request body", () => {
     });
   }
 
+  it("without a byte is not an encoded body of any type", async () => {
+    const types = ["image/png", "application/x-www-form-urlencoded", "application/x-ndjson"];
+    for (const coding of names) {
+      const path = `/none-${coding}`;
+      for (const type of types) {
+        const headers = { "content-type": type };
+        const answer = await sendBody("POST", path, coding, Buffer.alloc(0), headers);
+        if (answer.status === 400) assertProblem(answer, "invalid-body");
+        else assert.match(answer.body, /"problem":\{"type":"[^"]*\/invalid-body"/, coding);
+        assert.equal(await app.total(path.slice(1)), 0, type);
+      }
+    }
+  });
+
   it("may have one coding, and identity next to it", async () => {
     const once = encode("gzip", '{"a":1}');
     for (const field of ["x-gzip", "identity, GZip", "gzip,", "gzip , identity"]) {

@@ -69,8 +69,7 @@ export async function* decode(
   } catch (thrown) {
     throw isOfDecoder(thrown) ? new BodyError(corrupt(coding)) : thrown;
   }
-  if (received > 0 && !isWhole(frame, decoder.bytesWritten, received))
-    throw new BodyError(corrupt(coding));
+  if (!isWhole(frame, decoder.bytesWritten, received)) throw new BodyError(corrupt(coding));
 }
 
 const ratioTooHigh = new Problem(
@@ -78,7 +77,7 @@ const ratioTooHigh = new Problem(
   `The body decodes to more than ${freeBytes} bytes and more than ${maxRatio} times its encoded size. Send it without Content-Encoding.`,
 );
 
-/** Bun does not report a truncated zstd frame, and neither runtime reports data after the end. */
+/** Bun does not report a truncated zstd frame, and neither runtime an empty one or data after the end. */
 const isWhole = (frame: ZstdFrame | undefined, used: number, received: number): boolean =>
   frame === undefined ? used === received : frame.isWhole;
 
