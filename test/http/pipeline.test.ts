@@ -84,6 +84,12 @@ describe("the request target", () => {
       problemOf(await askAs(`GET /people/${segment}`), "malformed-request");
       problemOf(await askAs(`GET /${segment}`), "malformed-request");
     }
+    for (const bytes of ["%ff", "M%FCller", "%c3%28", "%e2%82", "%ed%a0%80", "%&a=%ff"]) {
+      problemOf(await askAs(`GET /people?name=${bytes}`), "malformed-request");
+      problemOf(await askAs(`GET /people?${bytes}=1`), "malformed-request");
+    }
+    for (const kept of ["%", "%zz", "100%&limit=5", "%EF%BF%BD"])
+      assert.equal((await askAs(`GET /people?name=${kept}`)).status, 200, kept);
   });
 
   it("with control characters or an encoded slash is 404", async () => {

@@ -112,6 +112,16 @@ for (const store of ["sqlite", "postgres"])
       assertProblem(await client.put("/products?n=70", { price: "x" }), "invalid-body");
     });
 
+    it("is 400 when the value is not UTF-8, because other values would be taken for it", async () => {
+      const before = await total();
+      for (const value of ["M%FCller", "M%F6ller", "%ED%A0%80"]) {
+        const path = `/products?sku=${value}`;
+        assertProblem(await client.put(path, {}), "malformed-request");
+        assertProblem(await client.batch([{ method: "PUT", path, body: {} }]), "invalid-body");
+      }
+      assert.equal(await total(), before);
+    });
+
     it("takes an id for a new resource, and no other for an existing one", async () => {
       const created = await client.put("/products?sku=I1", { id: "chosen" });
       assert.deepEqual([created.status, bodyOf(created).id], [201, "chosen"]);

@@ -40,18 +40,32 @@ export function readTarget(url: string, host: string | null): RequestTarget | Pr
   }
   // Browsers read a backslash as a slash, so `/\evil.example/` would redirect them there.
   if (path.includes("\\")) return malformed("A path must not contain a backslash (RFC 3986 §3.3).");
-  return { path, query };
+  return checkQueryEncoding(query) ?? { path, query };
 }
 
 const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 
 /** Decodes a path segment exactly once. */
-export function decodeSegment(segment: string): string | Problem {
-  if (!segment.includes("%")) return segment;
+export const decodeSegment = (segment: string): string | Problem => decode(segment, "path");
+
+/**
+ * Rejects what URLSearchParams would replace by U+FFFD, so that different values would be the same. A percent
+ * sign without two digits stands for itself there.
+ */
+export function checkQueryEncoding(query: string): Problem | undefined {
+  if (!query.includes("%")) return undefined;
+  const decoded = decode(query.replaceAll(singlePercent, "%25"), "query");
+  return decoded instanceof Problem ? decoded : undefined;
+}
+
+const singlePercent = /%(?![0-9a-f]{2})/gi;
+
+function decode(text: string, part: "path" | "query"): string | Problem {
+  if (!text.includes("%")) return text;
   try {
-    return decodeURIComponent(segment);
+    return decodeURIComponent(text);
   } catch {
-    return malformed("The percent-encoding in the path is not valid UTF-8.");
+    return malformed(`The percent-encoding in the ${part} is not valid UTF-8.`);
   }
 }
 

@@ -17,7 +17,7 @@ import { type BatchOperationBody, batchLimits, batchSchema } from "../../model/s
 import { operationsType } from "../../model/schemas/operations.ts";
 import { invalidBody } from "../body/content.ts";
 import { allOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
-import { readSearchParams } from "../request/request-target.ts";
+import { checkQueryEncoding, readSearchParams } from "../request/request-target.ts";
 import { readUniqueValue } from "./unique-value.ts";
 
 /** Returns the operations, or a problem with all errors. */
@@ -108,7 +108,8 @@ const targetMessages: Readonly<Record<BatchMethod, string>> = {
 function uniqueValueIn(path: string): ReturnType<typeof readUniqueValue> {
   const queryStart = path.indexOf("?");
   const name = path.slice(1, queryStart);
-  return readUniqueValue(readSearchParams(path.slice(queryStart + 1)), { name });
+  const query = path.slice(queryStart + 1);
+  return checkQueryEncoding(query) ?? readUniqueValue(readSearchParams(query), { name });
 }
 
 /** The texts of the bodies, because a parsed number may lose digits. */
