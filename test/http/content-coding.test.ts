@@ -1,8 +1,10 @@
 // Content codings of responses and of request bodies.
 
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import * as zlib from "node:zlib";
+import { encodeStream } from "../../src/http/headers/content-coding.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -211,6 +213,42 @@ describe("an ETag", () => {
       assert.equal((await client.remove(path, { "if-match": now })).status, 204);
     }
   });
+});
+
+describe("a stream", () => {
+  async function* pieces(count: number) {
+    for (let n = 0; n < count; n++) yield `${n} Lorem ipsum `.repeat(2_000);
+  }
+
+  it("that is zstd is one frame, because some clients do not accept more", async () => {
+    for (const count of [0, 1, 2, 20]) {
+      const coded = Buffer.concat(await Array.fromAsync(encodeStream(pieces(count), "zstd")));
+      const text = (await Array.fromAsync(pieces(count))).join("");
+      assert.equal(zlib.zstdDecompressSync(coded).toString(), text);
+      assert.equal(coded.indexOf("28b52ffd", 1, "hex"), -1, `${count} pieces`);
+    }
+  });
+
+  for (const coding of names)
+    it(`that is ${coding} ends its source when the client has left, and with its error`, async () => {
+      const ended = Promise.withResolvers<void>();
+      async function* endless() {
+        try {
+          for (;;) yield randomBytes(200_000);
+        } finally {
+          ended.resolve();
+        }
+      }
+      const left = encodeStream(endless(), coding);
+      await left.next();
+      await left.return(undefined);
+      await ended.promise;
+      async function* failing() {
+        yield* pieces(1);
+        throw new Error("no more");
+      }
+      await assert.rejects(Array.fromAsync(encodeStream(failing(), coding)), /no more/);
+    });
 });
 
 describe("a request body", () => {

@@ -1,6 +1,6 @@
 // Negotiates content codings (RFC 9110 §8.4) and encodes bodies.
 
-import { Readable, type Transform } from "node:stream";
+import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
@@ -116,22 +116,38 @@ const [gzip, brotli, zstd] = [
   promisify<Uint8Array, object, Buffer>(zlib.zstdCompress),
 ];
 
+/**
+ * The encoder is full after each piece, so it is ended when the last one is encoded. If it were ended before, it
+ * would end twice, and zstd would add an empty frame, which some clients do not accept.
+ */
+const pieceByPiece = { writableHighWaterMark: 1 };
+
 const encoders: Readonly<Record<Coding, Encoder>> = {
   gzip: {
     sync: (bytes) => zlib.gzipSync(bytes, gzipOptions),
     async: (bytes) => gzip(bytes, gzipOptions),
-    stream: () => zlib.createGzip({ ...gzipOptions, flush: constants.Z_SYNC_FLUSH }),
+    stream: () =>
+      zlib.createGzip({ ...gzipOptions, ...pieceByPiece, flush: constants.Z_SYNC_FLUSH }),
   },
   br: {
     sync: (bytes) => zlib.brotliCompressSync(bytes, brotliOptions),
     async: (bytes) => brotli(bytes, brotliOptions),
     stream: () =>
-      zlib.createBrotliCompress({ ...brotliOptions, flush: constants.BROTLI_OPERATION_FLUSH }),
+      zlib.createBrotliCompress({
+        ...brotliOptions,
+        ...pieceByPiece,
+        flush: constants.BROTLI_OPERATION_FLUSH,
+      }),
   },
   zstd: {
     sync: (bytes) => zlib.zstdCompressSync(bytes, zstdOptions),
     async: (bytes) => zstd(bytes, zstdOptions),
-    stream: () => zlib.createZstdCompress({ ...zstdOptions, flush: constants.ZSTD_e_flush }),
+    stream: () =>
+      zlib.createZstdCompress({
+        ...zstdOptions,
+        ...pieceByPiece,
+        flush: constants.ZSTD_e_flush,
+      }),
   },
 };
 
@@ -150,7 +166,7 @@ export async function* encodeStream(
 ): AsyncGenerator<Uint8Array> {
   const encoder = encoders[coding].stream();
   // The reader of the encoder gets the error.
-  pipeline(Readable.from(pieces), encoder).catch(() => {});
+  pipeline(pieces, encoder).catch(() => {});
   yield* encoder as AsyncIterable<Uint8Array>;
 }
 
