@@ -202,6 +202,18 @@ describe("PUT", () => {
     });
   }
 
+  it("to an id that is not valid is rejected before a body is asked for", async () => {
+    const head = [
+      ...["PUT /people/-a HTTP/1.1", "Host: localhost", `Authorization: Bearer ${app.admin}`],
+      ...["Content-Type: application/json", "Content-Length: 9", "Expect: 100-continue"],
+    ];
+    const { responses } = await send(app.port, `${head.join("\r\n")}\r\n\r\n`);
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      [400],
+    );
+  });
+
   const goodIds = ["0", "a.b_c~d-e", "a".repeat(128), "constructor", "A", "a"];
   for (const id of goodIds) {
     it(`accepts the id ${id.slice(0, 20)}`, async () => {

@@ -46,10 +46,12 @@ const tooLarge = (maxBytes: number): Problem =>
   );
 
 /** Checks what does not depend on the current state. */
-export function checkPutDraft(id: string, draft: Draft): Problem | undefined {
-  if (!isResourceId(id)) return invalidId;
-  return draft.id !== undefined && draft.id !== id ? idMismatch : undefined;
-}
+export const checkPutDraft = (id: string, draft: Draft): Problem | undefined =>
+  checkId(id) ?? (draft.id !== undefined && draft.id !== id ? idMismatch : undefined);
+
+/** Checks the id in a URL, which may be that of a new resource. */
+export const checkId = (id: string): Problem | undefined =>
+  isResourceId(id) ? undefined : invalidId;
 
 const invalidId = new Problem("invalid-parameter", "The id in the URL is not valid.", {
   errors: [

@@ -3,6 +3,7 @@
 import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Resources, ShownResource } from "../../domain/resources.ts";
 import { patchOperation, type WriteCondition, type Written } from "../../domain/write/operation.ts";
+import { checkId } from "../../domain/write/validate.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Draft } from "../../model/draft.ts";
 import type { PatchKind } from "../../model/patch.ts";
@@ -129,6 +130,9 @@ async function honeypotResult(
 /** Creates or replaces a resource at the URL that the client chose. */
 export async function putResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, collection } = context;
+  const id = context.param("id");
+  const invalidId = checkId(id);
+  if (invalidId !== undefined) return invalidId;
   const condition = readCondition(request.headers);
   const fields = fieldsOf(context);
   if (fields instanceof Problem) return fields;
@@ -139,7 +143,7 @@ export async function putResource(context: RequestContext): Promise<Response | P
   if (received instanceof Problem) return received;
 
   const { draft, files } = received;
-  const operation = { kind: "put", id: context.param("id"), draft, files, condition } as const;
+  const operation = { kind: "put", id, draft, files, condition } as const;
   const written = await services.writes.run(collection, operation);
   return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
 }
