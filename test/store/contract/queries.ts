@@ -109,6 +109,9 @@ const rows: readonly (readonly [ids: string, ...Predicate[]])[] = [
   ["b", like("text", "*nan*")],
   ["c d e f g", not(like("text", "*a*"))],
   ["a", like("text", "*p*"), is("flag", "boolean", true)],
+  // Engines limit how deep an expression nests.
+  ["", like("text", "*a".repeat(2_000))],
+  ["a", like("text", `${"*".repeat(2_000)}p*p*`)],
   ["a b", { anyOf: [is("text", "text", "apple"), like("text", "B*")] }],
   [
     "b",
