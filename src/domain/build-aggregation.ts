@@ -14,6 +14,8 @@ import {
 import {
   type AggregateRequest,
   type ErrorLocation,
+  fieldSyntax,
+  isFieldPath,
   type ListRequest,
   type Located,
   listOffset,
@@ -111,6 +113,7 @@ class AggregationBuilder {
   }
 
   #kindOf(field: string, place: ErrorLocation): ValueKind | undefined {
+    if (!isFieldPath(field)) return this.#reject(place, fieldSyntax);
     const { queryable, view } = this.#named;
     const shape = isOfElements(field) ? undefined : queryable.find(field);
     if (isOfElements(field))

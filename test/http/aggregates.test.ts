@@ -260,6 +260,15 @@ for (const store of ["sqlite", "postgres"]) {
         assert.deepEqual(pointersOf(problem), parameters);
       });
 
+    it("name no field that is deeper than objects can nest, as lists", async () => {
+      await client.put("/-/collections/open", {});
+      await client.post("/open", { a: 1 });
+      const deep = `${"a.".repeat(3_000)}a`;
+      for (const query of [`aggregate=sum(${deep})`, `aggregate=count&by=${deep}`])
+        assertProblem(await client.get(`/open?${query}`), "invalid-parameter");
+      assertProblem(await client.get("/open?aggregate=sum(a..b)"), "invalid-parameter");
+    });
+
     it("count only what the caller may see", async () => {
       await client.put("/-/collections/notes", { access: { read: "owner" } });
       const [one, two] = [await app.token("notes:*"), await app.token("notes:*")];
