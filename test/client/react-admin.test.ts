@@ -203,6 +203,15 @@ describe("the data provider for react-admin", () => {
     assert.equal((await failed(refused.getList("products", page()))).status, 401);
   });
 
+  it("makes no link of a member that only looks like a file", async () => {
+    const fake = { name: "a.pdf", type: "application/pdf", size: 1, sha256: "x" };
+    for (const url of ["javascript:alert(1)", " javascript:alert(1)", "data:text/html,x", ""]) {
+      const paper = { ...fake, url };
+      const { data } = await provider.create<AdminRecord>("albums", { data: { paper } });
+      assert.deepEqual(data.paper, paper);
+    }
+  });
+
   it("sends files with the other fields, keeps those of a list, and shows where they can be loaded", async () => {
     const data = { rawFile: picture("a b.gif"), src: "blob:x", title: "a b.gif" };
     const made = await product({ photo: data, papers: [{ rawFile: picture("1.gif") }] });
