@@ -205,6 +205,13 @@ describe("an invalid cursor", () => {
     assert.equal((await asker.ids(`/open?sort=n&cursor=${encoded([mark, 0, ""])}`)).length, 20);
   });
 
+  it("may be made up for any time, also for one that no column can have", async () => {
+    const { next } = await asker.list("/open?cursor=&limit=2&sort=-updatedAt");
+    const [mark] = JSON.parse(Buffer.from(next ?? "", "base64url").toString());
+    for (const digits of ["0".repeat(16), "f".repeat(16), `fff8${"0".repeat(12)}`, "z", "8"])
+      await asker.ids(`/open?sort=-updatedAt&cursor=${encoded([mark, 5, `t${digits}`])}`);
+  });
+
   it("is rejected next to a page, or twice", async () => {
     const both = assertProblem(await asker.get("/open?page=1&cursor="), "invalid-parameter");
     assert.deepEqual(pointersOf(both), ["page"]);

@@ -48,6 +48,9 @@ function timeAt(key: string): number {
   if (compareKeys(key, "t") <= 0) return Number.MIN_SAFE_INTEGER;
   if (compareKeys(key, "u") >= 0) return Number.MAX_SAFE_INTEGER;
   const time = numberOf(key.slice(1, timeKeyLength));
+  // A cursor can be made up. A column of whole numbers cannot be compared with what is none.
+  if (!Number.isSafeInteger(Math.floor(time)))
+    return time < 0 ? Number.MIN_SAFE_INTEGER : Number.MAX_SAFE_INTEGER;
   // A longer key is the end of the entries of this time.
   return key.length > timeKeyLength ? Math.floor(time) + 1 : Math.ceil(time);
 }
