@@ -13,7 +13,7 @@ import { ImportReport, type ImportResult } from "./import-report.ts";
 import { ImportState } from "./import-state.ts";
 import { checkInput, inputName, inputState, isStdin, readInput } from "./input-file.ts";
 import { Progress } from "./progress.ts";
-import { operatorConfig } from "./system-request.ts";
+import { operatorConfig, RejectedRequest } from "./system-request.ts";
 import { withStoreToWrite } from "./with-store.ts";
 
 export interface ImportOptions {
@@ -137,7 +137,7 @@ export async function importFile(
   } catch (thrown) {
     if (!(thrown instanceof CliError)) throw thrown;
     // The input or a flag is wrong, and nothing was written.
-    if (thrown.code === 2) {
+    if (thrown.code === 2 || thrown instanceof RejectedRequest) {
       if (state?.isResumed === false) state.remove();
       throw thrown;
     }

@@ -12,12 +12,12 @@ export const isStdin = (path: string): boolean => path === "-";
 /** How an input is named in messages. */
 export const inputName = (path: string): string => (isStdin(path) ? "standard input" : path);
 
-/** Returns the size and the time of the last change; undefined for standard input. */
+/** Returns the size and the time of the last change; undefined for what can be read only once, such as a pipe. */
 export function inputState(path: string): { size: number; changedAt: number } | undefined {
   if (isStdin(path)) return undefined;
   try {
-    const { size, mtimeMs } = statSync(path);
-    return { size, changedAt: mtimeMs };
+    const stats = statSync(path);
+    return stats.isFile() ? { size: stats.size, changedAt: stats.mtimeMs } : undefined;
   } catch (cause) {
     throw new CliError(1, `Cannot read ${path}: ${messageOf(cause)}`, { cause });
   }
@@ -29,9 +29,9 @@ export async function checkInput(
   format: DataFormat,
   progress: Progress,
 ): Promise<void> {
-  if (isStdin(path) || format.coding === undefined) return;
-  const total = inputState(path)?.size;
-  const step = progress.step(`check ${path}`, { total, unit: "bytes" });
+  const input = inputState(path);
+  if (input === undefined || format.coding === undefined) return;
+  const step = progress.step(`check ${path}`, { total: input.size, unit: "bytes" });
   for await (const _ of readInput(path, format, (bytes) => step.add(bytes)));
   step.done();
 }

@@ -15,6 +15,9 @@ export const operatorConfig = (config: Config): Config => ({
   rateLimitPerToken: 0,
 });
 
+/** The request as a whole is wrong, so nothing was written, and the same command fails again. */
+export class RejectedRequest extends CliError {}
+
 /**
  * Returns the response if it is successful. `flagOf` names the flag of a wrong parameter, which is wrong
  * usage; `name` is what else can be wrong.
@@ -29,7 +32,9 @@ export async function requireSuccess(
   const wrong = (problem.errors ?? []).flatMap(({ parameter, detail }) =>
     parameter === undefined ? [] : [{ where: flagOf(parameter), detail }],
   );
-  throw wrong.length > 0 ? usageError(wrong) : new CliError(1, `${name}: ${problemText(problem)}`);
+  if (wrong.length > 0) throw usageError(wrong);
+  const text = `${name}: ${problemText(problem)}`;
+  throw response.status < 500 ? new RejectedRequest(1, text) : new CliError(1, text);
 }
 
 type ListedError = NonNullable<ProblemBody["errors"]>[number];

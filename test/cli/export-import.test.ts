@@ -1,8 +1,9 @@
 // Export and import in one process: what comes back, what is rejected, and how a stopped import goes on.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile as writeFilePromise } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
@@ -282,6 +283,40 @@ for (const store of ["sqlite", "postgres"])
       const next = await importFile(app, path, { collection: "stopped" }, newReport());
       assert.equal(await totalOf(app, "stopped"), 2_600);
       next?.remove();
+    });
+
+    it("remembers nothing of a file that is rejected as a whole", async () => {
+      const path = join(folder, `rejected-${store}.csv`);
+      const rejects = async (text: string, collection: string, message: string) => {
+        writeFileSync(path, text);
+        const rejected = importFile(app, path, { collection }, newReport());
+        await assert.rejects(rejected, { name: "Error", message });
+        assert.equal(existsSync(statePath(path)), false);
+      };
+      await rejects("", "sheets", "sheets: a header row is needed");
+      await rejects(
+        "sep=;\na;b\n",
+        "sheets",
+        "sheets: column 2 has no name; remove it, or give it a name",
+      );
+      await rejects(
+        "a\n1\n",
+        "my sheets",
+        "my sheets: There is nothing at this address. A collection name has 1 to 63 characters of a-z, 0-9, _ and -, and starts with a letter or digit.",
+      );
+      (await importFile(app, path, { collection: "sheets" }, newReport()))?.remove();
+      assert.equal(await totalOf(app, "sheets"), 1);
+    });
+
+    it("reads a named pipe once, and writes nothing beside it", async () => {
+      const path = join(folder, `pipe-${store}.ndjson.gz`);
+      execFileSync("mkfifo", [path]);
+      const written = writeFilePromise(path, gzipSync('{"n":1}\n{"n":2}\n'));
+      const state = await importFile(app, path, { collection: "piped" }, newReport());
+      await written;
+      assert.equal(state, undefined);
+      assert.equal(await totalOf(app, "piped"), 2);
+      assert.equal(existsSync(statePath(path)), false);
     });
 
     it("does not go on when the file has changed", async () => {
