@@ -11,7 +11,13 @@ import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
 import { chooseFormat } from "./data-format.ts";
 import { exportFolder } from "./export-folder.ts";
-import { writeFile, writeThenRename, writeToStdout } from "./output-file.ts";
+import {
+  isPipeOrDevice,
+  writeFile,
+  writeThenRename,
+  writeToDevice,
+  writeToStdout,
+} from "./output-file.ts";
 import { countOf, formatBytes, Progress } from "./progress.ts";
 import { type ExportedCollection, type ExportOptions, readCollection } from "./read-collection.ts";
 import { operatorConfig } from "./system-request.ts";
@@ -35,12 +41,15 @@ export const exportData = (config: Config, options: ExportOptions): Promise<void
       const text = isJson
         ? JSON.stringify({ to, collections: exported, missing, seconds })
         : summary(to, exported);
-      (to === "-" ? process.stderr : process.stdout).write(`${text}\n`);
+      (isStream(to) && !isJson ? process.stderr : process.stdout).write(`${text}\n`);
     } finally {
       progress.close();
     }
   });
 };
+
+/** What is written to directly, and may be standard output. */
+const isStream = (to: string): boolean => to === "-" || isPipeOrDevice(to);
 
 function wrongUse({ collection, to, query, json }: ExportOptions) {
   const errors: { where: string; detail: string }[] = [];
@@ -92,9 +101,11 @@ async function exportFile(
   const format = chooseFormat(to, named, to === "-" ? "ndjson" : undefined);
   const source = { name: collection, query, format };
   const counts = { resources: 0, bytes: 0 };
-  if (to === "-") {
+  if (isStream(to)) {
     await readCollection(app, source, progress, async (chunks, counter) => {
-      counts.bytes = await writeToStdout(chunks, format);
+      counts.bytes = await (to === "-"
+        ? writeToStdout(chunks, format)
+        : writeToDevice(to, chunks, format));
       counts.resources = counter.rows;
     });
     return { name: collection, file: to, ...counts };

@@ -1,6 +1,13 @@
 // Writes the output of a command: to stdout, or to a file or folder that gets its name when it is complete and on disk.
 
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import {
+  createWriteStream,
+  existsSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { mkdir, open, rename } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { Transform, type TransformCallback } from "node:stream";
@@ -20,7 +27,8 @@ export async function writeThenRename(
   path: string,
   write: (temporary: string) => Promise<void>,
 ): Promise<void> {
-  const target = resolve(path);
+  // A symbolic link stays, and what it points to is replaced.
+  const target = existsSync(path) ? realpathSync(path) : resolve(path);
   const temporary = `${target}.${process.pid}${suffix}`;
   try {
     removeAbandoned(target);
@@ -86,6 +94,28 @@ export async function writeText(path: string, text: string): Promise<void> {
     })(),
     format,
   );
+}
+
+/** Whether something is there that a file must not replace: a named pipe, a device or /dev/stdout. */
+export function isPipeOrDevice(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && !stats.isFile() && !stats.isDirectory();
+}
+
+/** Writes the bytes to a named pipe or a device, which cannot be renamed or synced. */
+export async function writeToDevice(
+  path: string,
+  chunks: AsyncIterable<Uint8Array>,
+  format: DataFormat,
+): Promise<number> {
+  const counter = new ByteCounter();
+  try {
+    await pipeline([encoded(chunks, format), counter, createWriteStream(path)]);
+  } catch (thrown) {
+    if (!isSystemError(thrown)) throw thrown;
+    throw new CliError(1, `Cannot write ${path}: ${messageOf(thrown)}.`, { cause: thrown });
+  }
+  return counter.bytes;
 }
 
 /** Writes the bytes to standard output. */

@@ -3,7 +3,17 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -138,6 +148,25 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
       child.stdin.end(csv);
       const [code] = await once(child, "close");
       assert.deepEqual([code, await totalOf("few")], [0, 3]);
+    });
+
+    it("writes to a named pipe, and to what a symbolic link points to", async () => {
+      const pipe = join(cwd, "pipe.ndjson");
+      spawnSync("mkfifo", [pipe]);
+      writeFileSync(join(cwd, "target.ndjson"), "former\n");
+      symlinkSync("target.ndjson", join(cwd, "link.ndjson"));
+      const few = ["export", "--collection", "people", "--query", "n[lt]=2&fields=n&sort=n"];
+      const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+      const piped = await restante(...few, "--to", "pipe.ndjson");
+      const read = readFileSync(reader, "utf8");
+      closeSync(reader);
+      assert.deepEqual([piped.code, piped.stdout], [0, ""], piped.stderr);
+      assert.ok(lstatSync(pipe).isFIFO());
+      const linked = await restante(...few, "--to", "link.ndjson");
+      assert.equal(linked.code, 0, linked.stderr);
+      assert.ok(lstatSync(join(cwd, "link.ndjson")).isSymbolicLink());
+      assert.equal(readFileSync(join(cwd, "target.ndjson"), "utf8"), read);
+      assert.match(read, /^\{"id":"[^"]+","n":0\}\n\{"id":"[^"]+","n":1\}\n$/);
     });
 
     it("says what is wrong, with an exit code", async () => {
