@@ -59,3 +59,9 @@ function stepInto({ properties = {}, items, additionalProperties }: Schema, step
   if (Object.hasOwn(properties, step)) return properties[step] ?? {};
   return typeof additionalProperties === "object" ? additionalProperties : {};
 }
+
+/** What a person sees; an empty name or title would leave an input without a label. */
+export function labelOf(schema: Schema, name: string): string {
+  const label = [schema.title, name].find((text) => text?.trim());
+  return label ?? JSON.stringify(name);
+}

@@ -4,6 +4,7 @@ import type { ComponentType } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Json, type JsonObject, memberOf } from "../api/json.ts";
 import { pointerTo, withMember } from "../api/patch.ts";
+import { labelOf } from "../api/schema.ts";
 import type { Schema } from "../api/types.ts";
 import { Button } from "../ui/button.tsx";
 import type { FieldProps } from "./context.ts";
@@ -37,7 +38,7 @@ export function Members({ schema, value, pointer, path, lockOf, onChange, Field 
         <Field
           key={name}
           name={name}
-          label={member.title ?? name}
+          label={labelOf(member, name)}
           schema={member}
           value={memberOf(value, name)}
           pointer={pointerTo(pointer, name)}

@@ -2,7 +2,7 @@
 
 import { isObject, type Json } from "../api/json.ts";
 import { pictureSize as pictureSizeOf } from "../api/pictures.ts";
-import { resolveSchema } from "../api/schema.ts";
+import { labelOf, resolveSchema } from "../api/schema.ts";
 import type { Definition, Resource, Schema, StoredFile } from "../api/types.ts";
 import { titleFields } from "../state/title.ts";
 import { escapeName, valueAt } from "./paths.ts";
@@ -139,7 +139,7 @@ function declaredColumn(definition: Definition, name: string, schema: Schema): C
   const { required = [] } = resolveSchema(root, root);
   const locked = schema.readOnly ? "The schema says that it is read-only." : lockOf(kind);
   return {
-    ...{ path, label: schema.title ?? name, kind },
+    ...{ path, label: labelOf(schema, name), kind },
     options: schema.enum ?? (schema.const === undefined ? [] : [schema.const]),
     ...(required.includes(name) && { isRequired: true }),
     ...(locked !== undefined && { locked }),
@@ -156,7 +156,7 @@ function foundColumn(definition: Definition, name: string, rows: readonly Row[])
   const refersTo = referenceAt(definition, path);
   const locked = lockOf(kind);
   return {
-    ...{ path, label: name === "" ? '""' : name, kind, options: [] },
+    ...{ path, label: labelOf({}, name), kind, options: [] },
     ...(locked !== undefined && { locked }),
     ...(refersTo !== undefined && { refersTo }),
   };

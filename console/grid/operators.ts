@@ -1,6 +1,6 @@
 // The operators of filters, and which of them fit a field.
 
-import { resolveSchema } from "../api/schema.ts";
+import { labelOf, resolveSchema } from "../api/schema.ts";
 import type { Definition, Schema } from "../api/types.ts";
 import { type Column, type ColumnKind, declaredIn, kindOf } from "./columns.ts";
 import { escapeName } from "./paths.ts";
@@ -82,7 +82,7 @@ function fieldsBelow(
   if (kind === "object")
     return Object.entries(schema.properties ?? {}).flatMap(([name, one]) => {
       const inner = resolveSchema(one, root);
-      const title = `${label} › ${inner.title ?? name}`;
+      const title = `${label} › ${labelOf(inner, name)}`;
       return fieldsBelow(root, `${path}.${escapeName(name)}`, title, inner, depth + 1);
     });
   if (kind !== "array") return [{ path, label, kind, options: schema.enum ?? [] }];

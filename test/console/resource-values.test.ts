@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { conflictsOf, fieldsOf, patchOf, rebase } from "../../console/api/patch.ts";
-import { resolveSchema, schemaOf } from "../../console/api/schema.ts";
+import { labelOf, resolveSchema, schemaOf } from "../../console/api/schema.ts";
 import { isFileSchema, kindOf, limitsOf, plainError } from "../../console/form/schema.ts";
 import { fromLocalInput, parseJson, toLocalInput } from "../../console/form/values.ts";
 import { readInput } from "../../console/grid/edit.ts";
@@ -86,6 +86,13 @@ describe("the fields of a form", () => {
     assert.equal(schemaOf(root, ["friend", "friend", "friend"]).type, "object");
     const circle = { $ref: "#" };
     assert.deepEqual(resolveSchema(circle, circle), {});
+  });
+
+  it("have a label, also where the name or the title is empty", () => {
+    assert.equal(labelOf({ title: "Name" }, "name"), "Name");
+    assert.equal(labelOf({ title: "" }, "name"), "name");
+    assert.equal(labelOf({}, ""), '""');
+    assert.equal(labelOf({ title: " " }, " "), '" "');
   });
 
   it("say their limits", () => {
