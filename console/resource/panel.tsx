@@ -60,6 +60,7 @@ export function Panel(props: PanelProps) {
   const tabs = tabsOf(tab);
   // A form without its schema would be another one a moment later.
   const isKnown = collections.value !== undefined || collectionsProblem.value !== undefined;
+  const isShown = isKnown && (id === undefined || draft.resource !== undefined);
   useEffect(() => {
     if (isKnown && id === undefined) focusFirst();
   }, [isKnown]);
@@ -76,14 +77,9 @@ export function Panel(props: PanelProps) {
         if (current.isEditor && isEnter(event)) void actions.save();
       }}
     >
-      <PanelHead
-        {...props}
-        {...tab}
-        title={titleFor(collection, draft)}
-        onDelete={actions.remove}
-      />
-      <Tabs tabs={tabs} current={current.name} address={address} />
-      {isKnown && (id === undefined || draft.resource !== undefined) ? (
+      <PanelHead {...props} {...tab} title={titleFor(props, draft)} onDelete={actions.remove} />
+      <Tabs tabs={tabs} current={current.name} address={address} isShown={isShown} />
+      {isShown ? (
         <>
           <Notes {...tab} isForm={current.name === "form"} />
           <div
@@ -115,8 +111,9 @@ const addressOf = (collection: string, id: string | undefined): readonly string[
 const isAt = ({ path }: Route, address: readonly string[]): boolean =>
   address.every((segment, index) => path[index] === segment);
 
-const titleFor = (collection: string, { resource, value }: Draft): string =>
-  resource === undefined ? `New in ${collection}` : titleOf({ ...value, id: resource.id });
+/** The id until the resource is there. */
+const titleFor = ({ collection, id }: PanelProps, { resource, value }: Draft): string =>
+  id === undefined ? `New in ${collection}` : resource ? titleOf({ ...value, id }) : id;
 
 /** The same object while it says the same: collections are read again every few seconds. */
 function useDefinition(collection: string): Definition {
@@ -177,7 +174,7 @@ function actionsOf(props: PanelProps, draft: Draft): Actions {
     remove: () => {
       if (id === undefined) return;
       const href = linkTo(resourcePath(collection, id), route.peek().params);
-      const title = titleFor(collection, draft);
+      const title = titleFor(props, draft);
       draft.discard();
       setGuard(undefined);
       onClose();

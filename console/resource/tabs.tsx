@@ -36,10 +36,12 @@ interface TabsProps {
   readonly tabs: readonly Tab[];
   readonly current: string;
   readonly address: readonly string[];
+  /** Whether the content of the open tab is on the page. */
+  readonly isShown: boolean;
 }
 
 /** Arrow keys move among them, as everywhere. */
-export function Tabs({ tabs, current, address }: TabsProps) {
+export function Tabs({ tabs, current, address, isShown }: TabsProps) {
   const open = (name: string): void =>
     goTo(linkTo(name === "form" ? address : [...address, name], route.peek().params), true);
   const move = (event: KeyboardEvent): void => {
@@ -61,7 +63,7 @@ export function Tabs({ tabs, current, address }: TabsProps) {
           role="tab"
           id={`tab-${name}`}
           aria-selected={name === current}
-          aria-controls={name === current ? "resource-tab" : undefined}
+          aria-controls={isShown && name === current ? "resource-tab" : undefined}
           tabIndex={name === current ? 0 : -1}
           onClick={() => open(name)}
         >

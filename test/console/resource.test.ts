@@ -105,6 +105,25 @@ describe("one resource in the console", { skip }, () => {
     await page.context().close();
   });
 
+  it("says that there is none, and nothing of a new one", async () => {
+    const page = await test.open("#/c/people/nobody");
+    await panel(page).getByRole("heading", { name: "There is nothing at this address" }).waitFor();
+    assert.equal(await panel(page).getByRole("heading", { level: 1 }).textContent(), "nobody");
+    const { height } =
+      (await panel(page).getByRole("button", { name: "Try again" }).boundingBox()) ?? assert.fail();
+    assert.ok(height < 50, `the button is ${height} pixels high`);
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
+  it("leaves the collection a place in a narrow window", async () => {
+    await patch("eve", { name: "Eve ".repeat(10).trim() });
+    const page = await test.open("#/c/people/eve", { viewport: { width: 320, height: 640 } });
+    await panel(page).getByRole("heading", { level: 1, name: "Eve Eve" }).waitFor();
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
   itLong("creates one by the keyboard alone, once, and goes to it", async () => {
     const page = await test.open("#/c/people/-/new");
     await input(page, "Name").and(page.locator(":focus")).waitFor();
