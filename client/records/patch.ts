@@ -22,7 +22,7 @@ function difference(data: Members, before: Members): Members {
 /** Inside of a member everything is there, so that what is missing was removed. */
 function change(value: unknown, before: unknown): unknown {
   if (!isObject(value) || !isObject(before)) return withoutNull(value);
-  const gone = Object.keys(before).filter((name) => !(name in value));
+  const gone = Object.keys(before).filter((name) => !Object.hasOwn(value, name));
   return { ...Object.fromEntries(gone.map((name) => [name, null])), ...difference(value, before) };
 }
 
