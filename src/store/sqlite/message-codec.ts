@@ -252,16 +252,15 @@ function unpackNew([, collection, id, at, content, rules]: NewCells): Change {
 }
 
 function unpackChange(cells: ChangeCells): Change {
-  const [kind, collection, id, at, expect, content, rules, owner, files] = cells;
+  const [sentKind, collection, id, at, expect, content, rules, owner, files] = cells;
+  const kind = sentKind === "remove-file" ? "put" : sentKind;
   const ruleVersion = rules === anyRules ? {} : { rules };
   switch (kind) {
-    case "put":
-    case "remove-file": {
+    case "put": {
       // Members are added one by one: copies of objects would take a tenth of the writer's time.
       const expected = expect === "new" ? "nothing" : expect;
-      const target = { collection, id, at, expect: expected };
-      const put: Writable<Put> = { kind: "put", ...target, fields: content };
-      if (kind === "remove-file") put.isRemovingFile = true;
+      const put: Writable<Put> = { kind, collection, id, at, expect: expected, fields: content };
+      if (sentKind === "remove-file") put.isRemovingFile = true;
       if (expect === "new") put.isNewId = true;
       if (rules !== anyRules) put.rules = rules;
       if (owner !== "") Object.assign(put, unpackOwner(owner));
