@@ -21,6 +21,7 @@ import {
   sourceCommandLine,
   start,
 } from "./process.ts";
+import { newSeed } from "./seeds.ts";
 import { describeOn, itLong, runsOn } from "./short-run.ts";
 
 let cwd: string;
@@ -267,7 +268,7 @@ describe("serve", () => {
 
   itOnBun("has written the first token when it is ready", async () => {
     // The port is known before the server listens. Linux chooses none of these for other servers.
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const port = 20_000 + (newSeed("the port of a server that starts") % 10_000);
     const isReady = () =>
       fetch(`http://127.0.0.1:${port}/-/ready`).then(
         ({ status }) => status === 200,

@@ -25,13 +25,13 @@ import { localUrl } from "../server/local-url.ts";
 import { createLog, type Log, setLogFormat } from "../server/log.ts";
 import { pathsOf, Reloader } from "../server/reload.ts";
 import { Supervisor } from "../server/supervisor.ts";
+import { startSweeps } from "../server/sweeps.ts";
 import { logUncaughtErrors } from "../server/uncaught-errors.ts";
 import { stateOf, watchFiles } from "../server/watch.ts";
 import { bannerText } from "./banner.ts";
 
 /** One Ctrl-C arrives twice: from the terminal, and again from npm, which passes it on. */
 const samePressMs = 500;
-const sweepEveryMs = 600_000;
 
 /** Runs until a signal ends the process. */
 export async function serve(
@@ -52,8 +52,7 @@ export async function serve(
   readCertificate(config);
   const app = await openApp(config, log, undefined, actions);
   await prepare(config, app, log);
-  void sweepFiles(app, log);
-  sweepUploads(app, log);
+  startSweeps(app, log);
   void logConcerns(config, log);
   const reloader = new Reloader({ config, sources, app, log });
   app.settings.reloadBy(() => reloader.reload());
@@ -127,31 +126,6 @@ async function prepare(config: Config, app: App, log: Log): Promise<void> {
     await app.close();
     throw cause;
   }
-}
-
-const dayMs = 86_400_000;
-
-/** Removes files of uploads that a crashed process left behind, each day. Runs in the background. */
-async function sweepFiles(app: App, log: Log): Promise<void> {
-  try {
-    const count = await app.sweep();
-    if (count > 0) log.info({ count }, "removed files that no resource refers to");
-  } catch (error) {
-    log.warn({ err: error }, "cannot remove unused files");
-  }
-  setTimeout(() => void sweepFiles(app, log), dayMs).unref();
-}
-
-/** Removes unfinished uploads that have expired, now and regularly. */
-function sweepUploads(app: App, log: Log): void {
-  const sweep = async () => {
-    const count = await app.sweepUploads();
-    if (count > 0) log.info({ count }, "removed unfinished uploads that have expired");
-  };
-  const run = () =>
-    sweep().catch((error) => log.warn({ err: error }, "cannot remove expired uploads"));
-  void run();
-  setInterval(run, sweepEveryMs).unref();
 }
 
 /** Starts workers that share a port. This process does their writes and answers no requests. */
