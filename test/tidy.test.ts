@@ -128,6 +128,8 @@ const openTask = new RegExp(`\\b(${"TO"}DO|${"FIX"}ME)\\b`);
 const unexplainedNumber = /["'`]\(\d+\) /;
 const vagueFolders = /\/(routes|middleware|utils|helpers|common|misc)\//;
 const maxLines = 300;
+/** What a package or another program imports. */
+const entryPoint = /^(src\/index\.ts|client\/(.+\/)?index\.ts)$/;
 
 /** `import … from "x"`, `export … from "x"`, `import "x"` and `import("x")`. */
 const importPattern =
@@ -227,6 +229,23 @@ const rules: Readonly<Record<string, (sources: readonly Source[]) => readonly st
     return [...Map.groupBy(declared, ({ name, path }) => `${path.split("/")[0]} ${name}`).values()]
       .filter((places) => meaningsOf(places.map(({ path }) => path)) > 1)
       .map(([first]) => `${first?.path}:1: ${first?.name} is the name of two types`);
+  },
+
+  "what is exported is used in another file": (sources) => {
+    const filesWith = new Map<string, number>();
+    for (const { code } of sources)
+      for (const word of new Set(code.join("\n").match(/\w+/g)))
+        filesWith.set(word, (filesWith.get(word) ?? 0) + 1);
+    return sources
+      .filter(({ path }) => /^(src|console|client)\//.test(path) && !entryPoint.test(path))
+      .flatMap(({ path, code }) =>
+        code.flatMap((line, index) => {
+          const name = /^export (?:async )?(?:function\*?|class|const) (\w+)/.exec(line)?.[1];
+          return name === undefined || (filesWith.get(name) ?? 0) > 1
+            ? []
+            : [`${path}:${index + 1}: exports ${name}, which no other file uses`];
+        }),
+      );
   },
 
   "no task is left open": (sources) =>
@@ -394,6 +413,12 @@ describe("the rules find violations", () => {
       "src/domain/a.ts",
       firstLine.repeat(maxLines + 1),
       [`src/domain/a.ts:${maxLines + 1}: is over ${maxLines} lines`],
+    ],
+    [
+      "what is exported is used in another file",
+      "src/model/a.ts",
+      `${firstLine}export const a = 1;\nexport interface B {}\n/** a */\nconst b = a;`,
+      ["src/model/a.ts:2: exports a, which no other file uses"],
     ],
     [
       "no task is left open",

@@ -29,7 +29,7 @@ function titleFieldOf(collection: string): string {
 }
 
 /** The list that the words ask for. */
-export function searchPath(collection: string, text: string): string {
+function searchPath(collection: string, text: string): string {
   const params = new URLSearchParams({ limit: String(shownAtOnce), total: "none" });
   const words = text.trim();
   const isSearchable = (findCollection(collection)?.definition.searchable ?? []).length > 0;

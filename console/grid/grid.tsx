@@ -43,7 +43,7 @@ const usualWidth = isNarrow ? 150 : 190;
 const letterWidth = 8.5;
 
 /** Wide enough for its header, unless that is long. */
-export function widthOf({ path, kind, label }: Column, widths: GridProps["widths"]): number {
+function widthOf({ path, kind, label }: Column, widths: GridProps["widths"]): number {
   const chosen = Object.hasOwn(widths, path) ? widths[path] : undefined;
   const header = Math.min(Math.ceil(label.length * letterWidth) + 40, usualWidth);
   return chosen ?? Math.max(usualWidths[kind] ?? usualWidth, header);

@@ -46,7 +46,7 @@ export async function fetchPage(
 }
 
 /** `scan;desc="20015 resources checked";dur=81.3` */
-export function readScan(header: string | null): Summary["scan"] {
+function readScan(header: string | null): Summary["scan"] {
   const [, count, milliseconds] = /scan;desc="(\d+)[^"]*";dur=([\d.]+)/.exec(header ?? "") ?? [];
   if (count === undefined) return undefined;
   return { count: Number(count), milliseconds: Number(milliseconds) };

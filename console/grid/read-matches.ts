@@ -39,7 +39,7 @@ export async function readMatches(
 }
 
 /** In the order of creation, which nobody changes meanwhile. */
-export function matchesPath(collection: string, view: View, cursor: string): string {
+function matchesPath(collection: string, view: View, cursor: string): string {
   const params = queryParams({ ...view, sort: [{ path: "createdAt", isDescending: false }] });
   params.set("fields", "_etag");
   params.set("limit", String(pageSize));

@@ -51,7 +51,7 @@ export function RelatedTab({ collection, id, definition, draft }: TabProps) {
 }
 
 /** The ids that a path such as `lines[].product` leads to. */
-export function idsAt(value: Json | undefined, path: string): readonly string[] {
+function idsAt(value: Json | undefined, path: string): readonly string[] {
   const steps = path.split(".").flatMap((step) => {
     const depth = step.split("[]").length - 1;
     return [step.replaceAll("[]", ""), ...Array<string>(depth).fill("[]")];

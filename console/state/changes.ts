@@ -90,7 +90,7 @@ async function writeBack(
 }
 
 /** Why a change stays. */
-export function notUndone(error: unknown): never {
+function notUndone(error: unknown): never {
   if (!isConflict(error)) throw error;
   throw new Error("Not undone: someone else has changed it meanwhile.");
 }

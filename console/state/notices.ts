@@ -97,7 +97,7 @@ export function holdBack(text: string, run: () => Promise<void>, undone: () => v
 }
 
 /** Runs at once what is held back. */
-export const flushHeld = (): void => {
+const flushHeld = (): void => {
   for (const run of [...held]) run();
 };
 

@@ -16,12 +16,12 @@ const codings = { gz: "gzip", zst: "zstd" } as const;
 export const mediaTypes = { ndjson: "application/x-ndjson", csv: "text/csv" } as const;
 
 /** The values of `--format`. */
-export const formatNames = Object.keys(types)
+const formatNames = Object.keys(types)
   .filter((type) => type !== "jsonl")
   .flatMap((type) => [type, ...Object.keys(codings).map((coding) => `${type}.${coding}`)]);
 
 /** Returns undefined when the extension says nothing. */
-export function formatOfName(path: string): DataFormat | undefined {
+function formatOfName(path: string): DataFormat | undefined {
   const words = basename(path).toLowerCase().split(".");
   const last = words.at(-1) ?? "";
   const coding = Object.hasOwn(codings, last) ? codings[last as keyof typeof codings] : undefined;

@@ -25,7 +25,7 @@ export function addDecimals(one: Decimal, other: Decimal): Decimal {
 }
 
 /** Negative when the first is smaller, 0 when both are equal. */
-export function compareDecimals(one: Decimal, other: Decimal): number {
+function compareDecimals(one: Decimal, other: Decimal): number {
   const exponent = Math.min(one.exponent, other.exponent);
   const difference = scaled(one, exponent) - scaled(other, exponent);
   return difference < 0n ? -1 : difference > 0n ? 1 : 0;

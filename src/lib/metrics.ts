@@ -94,7 +94,7 @@ export class Metrics {
 
 const plain = (value: number): Sample => ({ suffix: "", labels: {}, value });
 
-export class Counter {
+class Counter {
   value = 0;
 
   add(count = 1): void {

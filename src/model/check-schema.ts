@@ -19,7 +19,7 @@ import { addTrialErrors } from "../lib/schema/trial.ts";
 import { CompiledSchema } from "../lib/schema/validator.ts";
 import { reservedMembers, serverMembers } from "./resource.ts";
 
-export const schemaLimits = {
+const schemaLimits = {
   /** The limit for a schema with all its subschemas. */
   maxSchemas: 1000,
   /** The limit for one pattern. */

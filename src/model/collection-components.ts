@@ -21,7 +21,7 @@ export interface CollectionSchemas {
 }
 
 /** The suffixes of a collection's type name. */
-export const typeNameSuffixes = ["", "Draft", "DraftItem", "Form", "Patch", "Page"] as const;
+const typeNameSuffixes = ["", "Draft", "DraftItem", "Form", "Patch", "Page"] as const;
 
 interface Defined {
   readonly name: string;

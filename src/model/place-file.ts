@@ -9,7 +9,7 @@ import { Problem } from "./problem.ts";
 import type { Resource } from "./resource.ts";
 
 /** A list that grows longer belongs into resources of its own. */
-export const maxFilesOfMember = 1_000;
+const maxFilesOfMember = 1_000;
 
 /** What decides where a file can be put. */
 export interface FilePlace {

@@ -52,12 +52,6 @@ function viewOf(rules: Rules | undefined): ResourceView {
 /** Returns the function that renders the resources of a collection with these rules. */
 export const rendererOf = (rules: Rules | undefined): Renderer => viewOf(rules).render;
 
-export const renderFields = (
-  rules: Rules | undefined,
-  resource: Resource,
-  collectionUrl: string,
-): string => rendererOf(rules)(resource, collectionUrl);
-
 /** The JSON representation: `id`, the user's fields unchanged, the times. */
 export function represent(resource: Resource): string {
   const { fields } = resource;

@@ -138,7 +138,7 @@ const bearerList = /^bearer [^,]*,/i;
 const quoted = /"[^"]*"/g;
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
-export function readBearer(authorization: string): string | Problem {
+function readBearer(authorization: string): string | Problem {
   const [, secret] = bearer.exec(authorization) ?? [];
   if (secret !== undefined) return secret;
   const unquoted = authorization.replace(quoted, "");

@@ -4,7 +4,7 @@ import { type ParameterError, Problem } from "../../model/problem.ts";
 import type { ListRequest } from "../../model/query/list-request.ts";
 import { holdsSecret } from "../../model/token.ts";
 
-export const maxTargetBytes = 8192;
+const maxTargetBytes = 8192;
 
 export interface RequestTarget {
   /** As it was sent, percent-encoded. */

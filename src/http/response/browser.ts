@@ -12,7 +12,7 @@ import { contentSecurityPolicy, escapeHtml, htmlPage, htmlType } from "./html.ts
 import { problemHeaders, problemResponse, problemStatus } from "./problem.ts";
 
 /** Returns whether a browser form sent the request. */
-export function isFromBrowser({ request }: RequestContext): boolean {
+function isFromBrowser({ request }: RequestContext): boolean {
   return request.method === "POST" && isForm(request.headers) && prefersHtml(request.headers);
 }
 

@@ -133,7 +133,7 @@ export function withDate(
 }
 
 /** Whether any Date that is added now is later. */
-export const hasOldDate = (updatedAt: number | undefined, now: number): boolean =>
+const hasOldDate = (updatedAt: number | undefined, now: number): boolean =>
   updatedAt === undefined || now - updatedAt >= 2000;
 
 /** The response depends on Accept and Accept-Encoding. */

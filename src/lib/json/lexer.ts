@@ -36,18 +36,18 @@ export const isSpace = (unit: number): boolean =>
   unit === code.carriageReturn ||
   unit === code.tab;
 
-export const isDigit = (unit: number): boolean => unit >= code.zero && unit <= code.nine;
+const isDigit = (unit: number): boolean => unit >= code.zero && unit <= code.nine;
 
 export const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
 
-export const isPair = (first: number, second: number): boolean =>
+const isPair = (first: number, second: number): boolean =>
   first >= 0xd800 && first <= 0xdbff && second >= 0xdc00 && second <= 0xdfff;
 
 /** Maps `E` to `e`. No other character becomes a letter. */
 export const lowerCase = (unit: number): number => unit | 0x20;
 
 /** The value of four hexadecimal digits, or -1 when they are not hexadecimal. */
-export function hexAt(text: string, start: number): number {
+function hexAt(text: string, start: number): number {
   let value = 0;
   for (let at = start; at < start + 4; at++) {
     const unit = codeAt(text, at);

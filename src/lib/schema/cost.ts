@@ -9,7 +9,7 @@ import {
   subschemasOf,
 } from "./subschemas.ts";
 
-export const costLimits = {
+const costLimits = {
   /** The longest chain of schemas that apply to the same value. */
   maxDepth: 32,
   /** How many schemas one schema may apply to the same value. */

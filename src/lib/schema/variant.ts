@@ -14,7 +14,7 @@ import { type TypeNames, typeName } from "./type-name.ts";
 export const componentPath = "#/components/schemas/";
 
 /** The suffixes of a component's variants: as it is sent, in a patch, and in a list of a patch. */
-export const componentSuffixes = ["", "Draft", "Patch", "Item"] as const;
+const componentSuffixes = ["", "Draft", "Patch", "Item"] as const;
 
 /** The keyword that hides a member in this direction. */
 type Hidden = "readOnly" | "writeOnly";

@@ -20,8 +20,6 @@ export const ownerName = "$owner";
 
 const setPrefix = "$my.";
 
-export const setNamePattern = /^[a-z][a-z0-9_-]{0,62}$/;
-
 /** A value that the caller does not have. */
 export const absent: unique symbol = Symbol("absent");
 

@@ -111,14 +111,6 @@ export function indexPlanOf(definition: string): IndexPlan {
   return hidden === undefined ? plan : { ...plan, hidden };
 }
 
-/** Returns the index over this field alone, if it compares values in this way. */
-export const singleIndex = (
-  { indexes }: IndexPlan,
-  field: string,
-  kind: ValueKind,
-): Index | undefined =>
-  indexes.find(({ name, fields }) => name === field && fields[0]?.kind === kind);
-
 const toSearchField = (listed: ListedSearchField): SearchField =>
   typeof listed === "string" ? { field: listed, weight: 1 } : { weight: 1, ...listed };
 

@@ -2,8 +2,7 @@
 
 import type { Resource } from "../resource.ts";
 import type { Aggregation } from "./aggregate.ts";
-import { ownerField } from "./index-plan.ts";
-import { isCondition, type Predicate } from "./predicate.ts";
+import type { Predicate } from "./predicate.ts";
 import type { ValueKind } from "./sort-key.ts";
 
 /** A word from `normalizeWords`. A prefix matches all words that start with it. */
@@ -72,10 +71,6 @@ export const isRanked = ({ words, sortings }: Query): boolean =>
 /** Whether the query reads a range of the resources, which is always short. */
 export const isRange = ({ conditions, words, sortings, aggregation }: Query): boolean =>
   conditions.length + words.length + sortings.length === 0 && aggregation === undefined;
-
-/** Whether the query is limited to the resources of one owner. */
-export const isOfOwner = ({ conditions }: Query): boolean =>
-  conditions.some((predicate) => isCondition(predicate) && predicate.field === ownerField);
 
 /** How many of the first items fit into `maxSize` together, at least one. */
 export function countWithin<T>(

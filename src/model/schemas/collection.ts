@@ -46,7 +46,7 @@ const example = {
 };
 
 /** How far the indexes of existing resources are. */
-export const buildSchema = {
+const buildSchema = {
   type: "object",
   description:
     "While indexes, search or unique values of existing resources are prepared, and after that failed. Until it is done, queries do not use them.",

@@ -8,7 +8,7 @@ import type { FieldError } from "../problem.ts";
 import { exampleId, exampleTime } from "./examples.ts";
 import { timeSchema } from "./time.ts";
 
-export const signedUrlLimits = { maxPathChars: 4096, maxSeconds: 3600, defaultSeconds: 300 };
+const signedUrlLimits = { maxPathChars: 4096, maxSeconds: 3600, defaultSeconds: 300 };
 
 export const signedUrlRequestSchema = {
   type: "object",

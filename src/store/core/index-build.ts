@@ -54,7 +54,7 @@ export interface StoredBuild {
 
 export type BuildPhase = "clear" | "build" | "check" | "drop" | "none";
 
-export const maxClashes = 10;
+const maxClashes = 10;
 
 export function phaseOf({ stale, areWordsStale, ...build }: IndexBuild): BuildPhase {
   if (stale.length > 0 || areWordsStale) return "clear";

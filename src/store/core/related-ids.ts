@@ -17,7 +17,7 @@ const maxIdBytes = 8 * 1024 * 1024;
 const maxQueries = 8;
 
 /** The query for the resources that match. */
-export const idQuery = (related: Predicate): Query => ({
+const idQuery = (related: Predicate): Query => ({
   conditions: simplified([related]),
   ...{ words: [], sortings: [], isNewestFirst: false, start: 0 },
   ...{ limit: maxIds, maxBytes: maxIdBytes, isCounted: false },

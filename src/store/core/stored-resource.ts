@@ -97,10 +97,7 @@ function withText(hash: number, text: string): number {
 }
 
 /** Throws Damage when the checksum does not match. */
-export function assertIntact(
-  stored: StoredResource<string | Uint8Array>,
-  checksum: number | null,
-): void {
+function assertIntact(stored: StoredResource<string | Uint8Array>, checksum: number | null): void {
   if (!isIntact(stored, checksum)) throw new Damage(String(stored[0]));
 }
 

@@ -72,7 +72,7 @@ async function readOne(
   }
 }
 
-export function withoutSecrets(url: string): string {
+function withoutSecrets(url: string): string {
   const { protocol, host, pathname } = new URL(url);
   return `${protocol}//${host}${pathname}`;
 }

@@ -39,7 +39,7 @@ export interface S3Timing {
   readonly pauseMs: number;
 }
 
-export const defaultTiming: S3Timing = {
+const defaultTiming: S3Timing = {
   deadlineMs: 10_000,
   idleMs: 30_000,
   attempts: 4,

@@ -65,7 +65,3 @@ export function isEndpoint(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && text.replace(/\/$/, "") === url.origin;
 }
-
-/** Returns the place for people to read. */
-export const describeLocation = ({ bucket, prefix }: S3Location): string =>
-  `s3://${bucket}/${prefix}`;

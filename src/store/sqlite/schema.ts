@@ -231,7 +231,7 @@ export function requireNewest(connection: Connection): void {
   if (version !== schemaVersion) throw olderVersion(version);
 }
 
-export const olderVersion = (version: number): Outage =>
+const olderVersion = (version: number): Outage =>
   new Outage(
     "unavailable",
     `the database has an older schema version (${version}; this Restante needs ${schemaVersion}): start the server once to migrate it`,

@@ -1,6 +1,6 @@
 // Writes and reads a file next to the database which records that its disk has failed.
 
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import type { DatabaseFile } from "./file.ts";
 
 /** The failure, and the last batch that was acknowledged. */
@@ -36,8 +36,6 @@ export function readSuspectMark({ mark }: Pick<DatabaseFile, "mark">): SuspectRe
     return unread;
   }
 }
-
-export const removeMark = ({ mark }: DatabaseFile): void => rmSync(mark, { force: true });
 
 function readIfThere(path: string): string | undefined {
   try {

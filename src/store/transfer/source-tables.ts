@@ -18,7 +18,7 @@ const resourceColumns = [
 ] as const;
 
 /** The order of the columns is also that in a backup, so that it never changes. */
-export const sourceTables = {
+const sourceTables = {
   resources: { columns: resourceColumns, key: ["seq"], large: "fields" },
   tombstones: { columns: ["id", "revision", "removed", "owner"], key: ["revision"] },
   former_owners: { columns: ["revision", "id", "owner", "changed"], key: ["revision"] },
@@ -38,7 +38,7 @@ export const sourceTables = {
 export type SourceTable = keyof typeof sourceTables;
 
 /** The tables of a part that are computed from its resources. The counts of positions are a text here. */
-export const derivedTables = {
+const derivedTables = {
   entries: { columns: ["seq", "field", "key"], key: ["field", "key", "seq"] },
   words: { columns: ["seq", "word", "rank"], key: ["word", "rank", "seq"] },
   files: { columns: ["key", "owner", "bytes"], key: ["key"] },
