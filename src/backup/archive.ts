@@ -15,8 +15,9 @@ import {
   zstdDecompressSync,
 } from "node:zlib";
 import { messageOf } from "../lib/cli-error.ts";
+import { syncPath } from "../lib/sync-path.ts";
 import { readTar, tarEnd, tarHeader, tarPadding } from "../lib/tar.ts";
-import { folderRecordPath, objectPath, recordPath, syncDirectory } from "./folder.ts";
+import { folderRecordPath, objectPath, recordPath } from "./folder.ts";
 import { type BackupRecord, format, hashOf, InvalidBackup } from "./manifest.ts";
 import type { ObjectWriter, OpenFile, WrittenFile } from "./objects.ts";
 
@@ -91,7 +92,7 @@ export class ArchiveWriter implements ObjectWriter {
     await handle.sync().finally(() => handle.close());
     await checkArchive(this.#partial);
     await rename(this.#partial, this.#path);
-    await syncDirectory(dirname(this.#path));
+    await syncPath(dirname(this.#path));
   }
 
   /** Removes an archive that is not complete. */

@@ -43,7 +43,7 @@ export class BackupBucket implements BackupPlace {
 
   constructor(client: S3Client) {
     this.#client = client;
-    this.#label = `s3://${client.place.bucket}/${client.place.prefix}`;
+    this.#label = `s3://${client.address.bucket}/${client.address.prefix}`;
   }
 
   async lock(): Promise<PlaceLock | undefined> {

@@ -4,6 +4,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { access, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { syncPath } from "../lib/sync-path.ts";
 import { bytesOf, MissingFile, type OpenedFile } from "../store/files.ts";
 import { checkObject, digestOf } from "./digest.ts";
 import {
@@ -49,7 +50,7 @@ export const folderPlace = (
   removeObject: (name) => rm(join(path, objectPath(name)), { force: true }),
   async removeRecords(old) {
     for (const record of old) await rm(join(path, recordPath(record)), { force: true });
-    await syncDirectory(join(path, "backups"));
+    await syncPath(join(path, "backups"));
   },
 });
 
@@ -242,15 +243,6 @@ async function publish(
   const path = join(folder, name);
   const isNewDirectory = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await rename(incoming, path);
-  await syncDirectory(dirname(path));
-  if (isNewDirectory !== undefined) await syncDirectory(dirname(dirname(path)));
-}
-
-export async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await syncPath(dirname(path));
+  if (isNewDirectory !== undefined) await syncPath(dirname(dirname(path)));
 }

@@ -61,14 +61,14 @@ export interface Nameable {
 /** Returns the predicates that must all hold. `count` is the number of the request's other conditions. */
 export function buildWhere(
   queryable: QueryableFields,
-  { value, placeOf }: Where,
+  { value, locate }: Where,
   count: number,
   addError: (place: ErrorLocation, detail: string) => void,
   { related, view }: Omit<Nameable, "queryable"> = { view: wholeView },
 ): Predicates {
   const builder = new WhereBuilder({ queryable, related, view }, count);
   const predicates = builder.build(value);
-  for (const { pointer, detail } of builder.report.errors) addError(placeOf(pointer), detail);
+  for (const { pointer, detail } of builder.report.errors) addError(locate(pointer), detail);
   return predicates;
 }
 

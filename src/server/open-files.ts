@@ -7,9 +7,9 @@ import type { SendFile } from "../lib/file-access.ts";
 import { openDisk } from "../store/disk/disk.ts";
 import { isKeyDirectory } from "../store/disk/paths.ts";
 import type { Files } from "../store/files.ts";
+import { bucketAddressOf } from "../store/s3/bucket-address.ts";
 import { isS3Url, parseLocation } from "../store/s3/location.ts";
 import { type FindStore, OtherStore } from "../store/s3/owner.ts";
-import { placeOf } from "../store/s3/place.ts";
 import { openS3 } from "../store/s3/s3.ts";
 import { type Config, processEnvironment } from "./config.ts";
 
@@ -72,6 +72,6 @@ export function isWithin(place: string, other: string): boolean {
 function keyOf(place: string): string | undefined {
   const location = parseLocation(place);
   if (location === undefined) return undefined;
-  const { url, prefix } = placeOf(location, processEnvironment());
+  const { url, prefix } = bucketAddressOf(location, processEnvironment());
   return `${url}/${prefix}`;
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { Access } from "../../src/domain/access.ts";
 import { overloaded } from "../../src/domain/problems.ts";
-import { BatchMemory, batchLimits } from "../../src/domain/write/batch-memory.ts";
+import { BatchMemory, batchMemoryLimits } from "../../src/domain/write/batch-memory.ts";
 import { Plan, type PlannedOperation } from "../../src/domain/write/plan.ts";
 import { MemoryBudget, Reservation } from "../../src/lib/memory-budget.ts";
 import { system } from "../../src/model/principal.ts";
@@ -22,8 +22,8 @@ import { assertProblem } from "./expect.ts";
 
 const mebibyte = 1024 * 1024;
 const [few, full] = [4 * mebibyte, 32 * mebibyte];
-const maxChangedBytes = lowerLimit(batchLimits, "maxChangedBytes", few, full);
-const maxWrittenBytes = lowerLimit(batchLimits, "maxWrittenBytes", few, full);
+const maxChangedBytes = lowerLimit(batchMemoryLimits, "maxChangedBytes", few, full);
+const maxWrittenBytes = lowerLimit(batchMemoryLimits, "maxWrittenBytes", few, full);
 
 /** A fortieth of the limit. */
 const wide = { list: Array(runs(50_000, 400_000)).fill(1) };

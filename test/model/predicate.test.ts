@@ -117,8 +117,8 @@ describe("a predicate", () => {
     const queryable = queryableFieldsOf(JSON.stringify({ schema }));
     const check = fc.property(fieldsOfOne, randomWhere, (fields, where) => {
       const errors: string[] = [];
-      const placeOf = () => ({ pointer: "" });
-      const predicates = buildWhere(queryable, { value: where, placeOf }, 0, (_, detail) =>
+      const locate = () => ({ pointer: "" });
+      const predicates = buildWhere(queryable, { value: where, locate }, 0, (_, detail) =>
         errors.push(detail),
       );
       assert.deepEqual(errors, []);

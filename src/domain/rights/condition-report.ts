@@ -113,7 +113,7 @@ export class ConditionReporter {
   async #found(field: string, resource: Resource): Promise<unknown> {
     const content = new IndexedContent(resource);
     if (field === ownerName) return content.at(ownerField);
-    const place = await this.#placeOf(field);
+    const place = await this.#findField(field);
     if (typeof place === "string") return undefined;
     const [step] = place.steps;
     if (step === undefined) return shown(field, content);
@@ -126,7 +126,7 @@ export class ConditionReporter {
   }
 
   /** Looks again after other collections were read. */
-  async #placeOf(field: string): Promise<ReturnType<typeof findField>> {
+  async #findField(field: string): Promise<ReturnType<typeof findField>> {
     for (;;) {
       const place = findField(this.#queryable, field, this.#related);
       const { loading } = this.#related;

@@ -18,7 +18,7 @@ import type { Resource } from "../../model/resource.ts";
 import type { Put, ReadState, Remove, ResourceChange, Store } from "../../store/store.ts";
 import type { Access } from "../access.ts";
 import { CollectionAccess } from "../collection-access.ts";
-import { batchLimits } from "./batch-memory.ts";
+import { batchMemoryLimits } from "./batch-memory.ts";
 import {
   dangling,
   maxNamed,
@@ -253,7 +253,7 @@ export class ReferenceFollower {
     const address = `${collection}/${resource.id}`;
     const known = this.#unset.get(address);
     if (known === undefined) this.#bytes += resource.fields.length;
-    if (this.#bytes > batchLimits.maxChangedBytes) return tooLarge;
+    if (this.#bytes > batchMemoryLimits.maxChangedBytes) return tooLarge;
     const fields = withoutReference((known ?? resource).fields, reference, id);
     this.#unset.set(address, { collection, rules, resource, fields });
     return undefined;

@@ -12,7 +12,7 @@ import { referencesOf } from "../../model/reference.ts";
 import type { Resource } from "../../model/resource.ts";
 import { applyOperations, type FailedOperations } from "../../model/write/apply-operations.ts";
 import { type OperationsRequest, operateOn } from "../../model/write/operate.ts";
-import { checkOperations, placeOf, readOperations } from "../../model/write/operations.ts";
+import { checkOperations, pathInBody, readOperations } from "../../model/write/operations.ts";
 import type { Operate } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { acceptWrite, forbiddenFields } from "./allow.ts";
@@ -126,7 +126,7 @@ function rejectUnseen(
   const unseen = readOperations(operations).filter(({ path }) => !isInMask(mask, path));
   if (unseen.length === 0) return undefined;
   return forbiddenFields(
-    unseen.map((each) => ({ pointer: pointerTo(placeOf(each)), detail: mayNotRead })),
+    unseen.map((each) => ({ pointer: pointerTo(pathInBody(each)), detail: mayNotRead })),
   );
 }
 

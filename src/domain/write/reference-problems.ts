@@ -2,7 +2,7 @@
 
 import { type FieldError, Problem } from "../../model/problem.ts";
 import type { ResourceAddress } from "../../model/reference.ts";
-import { batchLimits } from "./batch-memory.ts";
+import { batchMemoryLimits } from "./batch-memory.ts";
 
 /** How many of the resources that prevent a deletion are named. */
 export const maxNamed = 10;
@@ -34,7 +34,7 @@ export const tooMany = (count: number, most: number): Problem =>
 
 export const tooLarge = new Problem(
   "conflict",
-  `The deletion would change other resources of over ${batchLimits.maxChangedBytes / 1024 / 1024} MiB together. Change their references first, in several requests.`,
+  `The deletion would change other resources of over ${batchMemoryLimits.maxChangedBytes / 1024 / 1024} MiB together. Change their references first, in several requests.`,
 );
 
 export const requiredReference = (collection: string): Problem =>

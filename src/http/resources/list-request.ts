@@ -65,8 +65,8 @@ export class ListRequestReader {
     } else this.#filters.push({ field, operator, operand, place });
   }
 
-  where(value: unknown, placeOf: Where["placeOf"]): void {
-    this.#where = { value, placeOf };
+  where(value: unknown, locate: Where["locate"]): void {
+    this.#where = { value, locate };
   }
 
   page(page: number, place: ErrorLocation): void {
@@ -268,13 +268,13 @@ function readReserved(reader: ListRequestReader, values: ReadonlyMap<ListParamet
 }
 
 function readWhere(reader: ListRequestReader, text: string): void {
-  const placeOf = (path: string) => ({ parameter: "where", path });
+  const locate = (path: string) => ({ parameter: "where", path });
   const scanned = scanObject(text);
-  if ("text" in scanned) reader.where(JSON.parse(text), placeOf);
+  if ("text" in scanned) reader.where(JSON.parse(text), locate);
   else
     for (const { pointer, detail } of scanned) {
       const advice = `${detail}; where takes JSON, such as {"age":{"gte":18}}, percent-encoded. For a field of this name, write where[eq]`;
-      reader.addError(placeOf(pointer), advice);
+      reader.addError(locate(pointer), advice);
     }
 }
 

@@ -80,7 +80,7 @@ export interface Filter {
 export interface Where {
   readonly value: unknown;
   /** Returns the place of what is at a JSON Pointer in the value. */
-  readonly placeOf: (pointer: string) => ErrorLocation;
+  readonly locate: (pointer: string) => ErrorLocation;
 }
 
 export interface NamedField {

@@ -18,7 +18,7 @@ import {
 import { kindOf } from "../field-kind.ts";
 import type { FieldError } from "../problem.ts";
 import { compareKeys, keyOf } from "../query/sort-key.ts";
-import { type FieldOperation, placeOf } from "./operations.ts";
+import { type FieldOperation, pathInBody } from "./operations.ts";
 
 /**
  * `inapplicable`: an operation is for values of another type, and the pointers are into the operations.
@@ -78,7 +78,7 @@ class OperationApplier {
       const next = member ?? emptyObject();
       if (!isObject(next)) {
         const detail = `${name} must be an object with this field, but is ${typeOf(next)}`;
-        this.inapplicable.add(placeOf(operation), detail);
+        this.inapplicable.add(pathInBody(operation), detail);
         return undefined;
       }
       if (member === undefined) parent.members.set(name, next);
@@ -137,7 +137,7 @@ class OperationApplier {
   }
 
   #refuse(operation: FieldOperation, needed: string, current: Tree): undefined {
-    this.inapplicable.add(placeOf(operation), `${needed}, but the field is ${typeOf(current)}`);
+    this.inapplicable.add(pathInBody(operation), `${needed}, but the field is ${typeOf(current)}`);
   }
 }
 

@@ -6,7 +6,7 @@ import { definitionOf } from "../definition.ts";
 import { addFileMembers, memberOf, readFiles } from "../file.ts";
 import { acceptFields, type ResourceContent } from "./accept.ts";
 import { applyOperations, type FailedOperations } from "./apply-operations.ts";
-import { placeOf, readOperations } from "./operations.ts";
+import { pathInBody, readOperations } from "./operations.ts";
 
 export interface OperationsRequest {
   /** The operations as JSON; `checkOperations` has found no error. */
@@ -29,7 +29,10 @@ export function operateOn(
   const fileNames = new Set(files.map(memberOf));
   const onFiles = operations.filter(({ path: [name = ""] }) => fileNames.has(name));
   if (onFiles.length > 0) {
-    const errors = onFiles.map((each) => ({ pointer: pointerTo(placeOf(each)), detail: isFile }));
+    const errors = onFiles.map((each) => ({
+      pointer: pointerTo(pathInBody(each)),
+      detail: isFile,
+    }));
     return { kind: "inapplicable", errors };
   }
   const schema = rules && definitionOf(rules).schema;

@@ -51,13 +51,13 @@ export function checkOperations(
       pathError(path) ??
       (validator?.isHidden(field) ? writeOnly : undefined) ??
       (!isAdmin && validator?.isReadOnly(path) ? adminOnlyChange : undefined);
-    if (detail !== undefined) report.add(placeOf(operation), detail);
+    if (detail !== undefined) report.add(pathInBody(operation), detail);
   }
   return report.errors;
 }
 
-/** Where the operation is in the body. */
-export const placeOf = ({ name, field }: FieldOperation): Path => [name, field];
+/** The names that lead to the operation in the body. */
+export const pathInBody = ({ name, field }: FieldOperation): Path => [name, field];
 
 function pathError(path: readonly string[]): string | undefined {
   if (ignoredMembers.includes(path[0] ?? "")) return "only the server sets this";

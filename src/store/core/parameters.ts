@@ -15,12 +15,12 @@ export class Parameters {
     return `@${this.#values.push(value) - 1};`;
   }
 
-  /** Replaces the marks in the order in which they appear. `placeOf` writes the parameter with this number. */
-  finish(text: string, placeOf: (number: number, value: Parameter) => string): StatementText {
+  /** Replaces the marks in the order in which they appear. `write` returns the text of the parameter with this number. */
+  finish(text: string, write: (number: number, value: Parameter) => string): StatementText {
     const values: Parameter[] = [];
     const finished = text.replace(/@(\d+);/g, (_, index) => {
       const value = this.#values[Number(index)] ?? 0;
-      return placeOf(values.push(value), value);
+      return write(values.push(value), value);
     });
     return { text: finished, values };
   }

@@ -3,9 +3,9 @@
 import type { Query } from "../../model/query/query.ts";
 import { isRelated } from "../../model/query/related.ts";
 import type { Read, ReadResults, Running } from "../core/filter-reads.ts";
+import { findOrAggregate } from "../core/find-or-aggregate.ts";
 import { type FilterPlan, planQuery, type QueryPlan } from "../core/query-plan.ts";
 import { idsOf, withRelatedIds } from "../core/related-ids.ts";
-import { findOrAggregate } from "../core/run-aggregate.ts";
 import type { QueryResult } from "../store.ts";
 import { namedResources, readFor } from "./candidates.ts";
 import { type CollectionRow, findCollectionRows, findHeads, toCollection } from "./collections.ts";

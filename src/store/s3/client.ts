@@ -4,10 +4,10 @@ import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { AwsV4Signer } from "aws4fetch";
 import { FileOutage, type Outage } from "../../model/outage.ts";
+import { type BucketAddress, bucketAddressOf } from "./bucket-address.ts";
 import { type Credentials, type Environment, findCredentials } from "./credentials.ts";
 import { type Failure, failureOf, incompleteAnswer, networkOutage, outageOf } from "./errors.ts";
 import type { S3Location } from "./location.ts";
-import { placeOf, type S3Place } from "./place.ts";
 
 export interface S3Request {
   readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE";
@@ -56,7 +56,7 @@ interface Rejected {
 }
 
 export class S3Client {
-  readonly place: S3Place;
+  readonly address: BucketAddress;
   readonly timing: S3Timing;
   readonly #environment: Environment;
   /** The keys of signatures, which are the same for a day. */
@@ -66,7 +66,7 @@ export class S3Client {
 
   /** Throws when there are no credentials. */
   constructor(location: S3Location, environment: Environment, timing = defaultTiming) {
-    this.place = placeOf(location, environment);
+    this.address = bucketAddressOf(location, environment);
     this.timing = timing;
     this.#environment = environment;
     this.#credentials = findCredentials(environment);
@@ -131,7 +131,7 @@ export class S3Client {
       return this.#reject(failureOf(response, await response.text().catch(() => "")));
     } catch (error) {
       if (error instanceof FileOutage) throw error;
-      return { outage: networkOutage(this.place, error), isPassing: true };
+      return { outage: networkOutage(this.address, error), isPassing: true };
     } finally {
       clearTimeout(timer);
     }
@@ -141,7 +141,7 @@ export class S3Client {
     const { status, code } = failure;
     const isPassing =
       status >= 500 ? status !== 501 && status !== 507 : status === 429 || status === 409;
-    const outage = outageOf(this.place, failure);
+    const outage = outageOf(this.address, failure);
     return { outage, isPassing: isPassing || code === "RequestTimeout" };
   }
 
@@ -171,7 +171,7 @@ export class S3Client {
     this.#renew();
     const { accessKeyId, secretAccessKey, sessionToken } = this.#credentials;
     return new AwsV4Signer({
-      ...{ service: "s3", region: this.place.region, cache: this.#cache },
+      ...{ service: "s3", region: this.address.region, cache: this.#cache },
       ...{ accessKeyId, secretAccessKey, ...options },
       ...(sessionToken !== undefined && { sessionToken }),
     });
@@ -189,7 +189,7 @@ export class S3Client {
   }
 
   #urlOf({ name, query }: S3Request): string {
-    const { url, prefix } = this.place;
+    const { url, prefix } = this.address;
     const target = new URL(name === undefined ? url : `${url}/${prefix}${name}`);
     for (const key in query) target.searchParams.set(key, query[key] ?? "");
     return target.toString();

@@ -1,7 +1,7 @@
 // Says in plain words what is wrong with S3, as an Outage.
 
 import { FileOutage, type Outage } from "../../model/outage.ts";
-import type { S3Place } from "./place.ts";
+import type { BucketAddress } from "./bucket-address.ts";
 
 /** What S3 answers instead of a success. */
 export interface Failure {
@@ -13,7 +13,10 @@ export interface Failure {
   readonly region: string | undefined;
 }
 
-type Description = readonly [Outage["reason"], (place: S3Place, failure: Failure) => string];
+type Description = readonly [
+  Outage["reason"],
+  (address: BucketAddress, failure: Failure) => string,
+];
 
 const accessKey: Description = [
   "unavailable",
@@ -77,17 +80,17 @@ const byStatus: Readonly<Record<number, string>> = {
   507: "QuotaExceeded",
 };
 
-export function outageOf(place: S3Place, failure: Failure): Outage {
+export function outageOf(address: BucketAddress, failure: Failure): Outage {
   const { status, code, message } = failure;
   const found =
     descriptions[code] ?? (code === "" ? descriptions[byStatus[status] ?? ""] : undefined);
   const [reason, describe] = found ?? ["unavailable", () => "S3 rejects a request"];
   const answer = `${status}${code && ` ${code}`}${message && `: ${message}`}`;
-  return new FileOutage(reason, `${describe(place, failure)} (${answer})`);
+  return new FileOutage(reason, `${describe(address, failure)} (${answer})`);
 }
 
 /** For an error of the network, or a deadline that is over. */
-export function networkOutage({ endpoint }: S3Place, error: unknown): Outage {
+export function networkOutage({ endpoint }: BucketAddress, error: unknown): Outage {
   const name = error instanceof Error ? error.name : "";
   const text =
     name === "TimeoutError"

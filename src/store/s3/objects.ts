@@ -78,7 +78,7 @@ export async function removeObject(client: S3Client, name: string): Promise<void
 
 /** Makes an object new by the clock of S3, which copies it onto itself. Returns false when it does not exist. */
 export async function renewObject(client: S3Client, name: string): Promise<boolean> {
-  const { bucket, prefix } = client.place;
+  const { bucket, prefix } = client.address;
   const headers = {
     "x-amz-copy-source": `/${bucket}/${prefix}${name}`,
     "x-amz-metadata-directive": "REPLACE",
@@ -95,7 +95,7 @@ export async function* listObjects(
   client: S3Client,
   start: string,
 ): AsyncGenerator<readonly ListedObject[]> {
-  const { prefix } = client.place;
+  const { prefix } = client.address;
   let token: string | undefined;
   do {
     const { text, headers } = await client.call({
@@ -118,7 +118,7 @@ export async function* listObjects(
 
 /** Yields uploads in parts that were not completed, as far as the server can list them. */
 export async function* listUploads(client: S3Client): AsyncGenerator<readonly UnfinishedUpload[]> {
-  const { prefix } = client.place;
+  const { prefix } = client.address;
   let next: Readonly<Record<string, string>> | undefined = {};
   while (next !== undefined) {
     const query: Record<string, string> = { uploads: "", prefix, ...next };

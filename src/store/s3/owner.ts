@@ -37,7 +37,7 @@ export class Owner {
     if (store === undefined) return;
     const owner = `${JSON.stringify({ store })}\n`;
     if (((await this.#read()) ?? (await this.#write(owner))) === owner) return;
-    const { bucket, prefix } = this.#client.place;
+    const { bucket, prefix } = this.#client.address;
     throw new OtherStore(
       "unavailable",
       `s3://${bucket}/${prefix} has the files of another store: choose another prefix, or, if that store is gone for ever, delete ${prefix}${ownerName}`,

@@ -56,7 +56,7 @@ export class ObjectSource {
   async #missing(response: Response): Promise<false> {
     const text = await response.text().catch(() => "");
     if (text.includes("NoSuchBucket"))
-      throw new FileOutage("unavailable", `there is no bucket ${this.#client.place.bucket}`);
+      throw new FileOutage("unavailable", `there is no bucket ${this.#client.address.bucket}`);
     return false;
   }
 
@@ -98,7 +98,7 @@ export class ObjectSource {
   async #reopen(cause: unknown): Promise<void> {
     this.#abort.abort();
     const { attempts, pauseMs } = this.#client.timing;
-    if (++this.#failures >= attempts) throw networkOutage(this.#client.place, cause);
+    if (++this.#failures >= attempts) throw networkOutage(this.#client.address, cause);
     await wait(pauseMs * this.#failures);
     if (!(await this.open()))
       throw new Outage("unavailable", "a file was removed while it was being read");

@@ -87,7 +87,7 @@ const queryable = queryableFieldsOf(JSON.stringify({ schema }));
 
 const conditionsOf = (where: Where) =>
   simplified(
-    buildWhere(queryable, { value: where, placeOf: () => ({ pointer: "" }) }, 0, (_, detail) =>
+    buildWhere(queryable, { value: where, locate: () => ({ pointer: "" }) }, 0, (_, detail) =>
       assert.fail(detail),
     ),
   );

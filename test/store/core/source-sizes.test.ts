@@ -7,8 +7,8 @@ import type { Predicate } from "../../../src/model/query/predicate.ts";
 import type { Query } from "../../../src/model/query/query.ts";
 import { beginningWith, noValue, someValue } from "../../../src/model/query/sort-key.ts";
 import type { Read } from "../../../src/store/core/filter-reads.ts";
+import { findOrAggregate } from "../../../src/store/core/find-or-aggregate.ts";
 import { planQuery } from "../../../src/store/core/query-plan.ts";
-import { findOrAggregate } from "../../../src/store/core/run-aggregate.ts";
 import { ask, is, where } from "../contract/query-helpers.ts";
 
 const text = { type: "string" };

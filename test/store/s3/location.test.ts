@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
+import { bucketAddressOf } from "../../../src/store/s3/bucket-address.ts";
 import { findCredentials } from "../../../src/store/s3/credentials.ts";
 import { parseLocation } from "../../../src/store/s3/location.ts";
-import { placeOf } from "../../../src/store/s3/place.ts";
 import { inDirectory } from "../sqlite/test-directory.ts";
 import { locationOf } from "./open.ts";
 
@@ -59,7 +59,7 @@ const home = { HOME: "/nonexistent" };
 describe("requests", () => {
   it("go to AWS, or to an endpoint", () => {
     const urlOf = (url: string, environment = {}) =>
-      placeOf(locationOf(url), { ...home, ...environment }).url;
+      bucketAddressOf(locationOf(url), { ...home, ...environment }).url;
     assert.equal(urlOf("s3://photos"), "https://photos.s3.us-east-1.amazonaws.com");
     assert.equal(
       urlOf("s3://photos", { AWS_REGION: "eu-west-1" }),
@@ -109,8 +109,11 @@ describe("credentials", () => {
       assert.equal(findCredentials(environment).secretAccessKey, "a=b/c+d==");
       assert.equal(findCredentials(of("other")).sessionToken, "t");
       assert.equal(findCredentials(of("third")).accessKeyId, "three");
-      assert.equal(placeOf(locationOf("s3://photos"), environment).region, "eu-north-1");
-      assert.equal(placeOf(locationOf("s3://photos"), of("third")).url, "http://c:9/photos");
+      assert.equal(bucketAddressOf(locationOf("s3://photos"), environment).region, "eu-north-1");
+      assert.equal(
+        bucketAddressOf(locationOf("s3://photos"), of("third")).url,
+        "http://c:9/photos",
+      );
       assert.throws(() => findCredentials(of("role")), /has role_arn, which is not supported/);
       assert.throws(() => findCredentials(of("none")), /the profile none in/);
       const file = join(folder, "elsewhere");

@@ -3,7 +3,7 @@
 import { type Environment, findSetting } from "./credentials.ts";
 import { isEndpoint, type S3Location } from "./location.ts";
 
-export interface S3Place {
+export interface BucketAddress {
   readonly bucket: string;
   readonly prefix: string;
   readonly region: string;
@@ -13,7 +13,7 @@ export interface S3Place {
   readonly url: string;
 }
 
-export function placeOf(location: S3Location, environment: Environment): S3Place {
+export function bucketAddressOf(location: S3Location, environment: Environment): BucketAddress {
   const { bucket, prefix } = location;
   const region =
     location.region ??

@@ -1,4 +1,4 @@
-// Computes aggregates over the resources that match a query, whichever way they are found.
+// Finds the resources of a query, or computes aggregates over those that match.
 
 import type { Aggregation } from "../../model/query/aggregate.ts";
 import { IndexedContent, type IndexPlan } from "../../model/query/index-plan.ts";
