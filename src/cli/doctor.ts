@@ -67,5 +67,5 @@ function summaryOf(store: string, findings: readonly Finding[]): string {
   const [errors, warnings] = [count("error"), count("warning")];
   if (errors + warnings === 0) return `${store} is healthy.`;
   if (errors === 0) return `${store} is healthy, with ${countOf(warnings, "warnings")}.`;
-  return `${store} is not well: ${countOf(errors, "errors")}, ${countOf(warnings, "warnings")}.`;
+  return `${store} is not healthy: ${countOf(errors, "errors")}, ${countOf(warnings, "warnings")}.`;
 }

@@ -17,7 +17,7 @@ export interface HealthOptions {
   readonly json?: true;
 }
 
-/** Throws a CliError when the server does not answer, or that it is not well. */
+/** Throws a CliError when the server does not answer, or is not healthy. */
 export async function checkHealth(config: Config, { ready, json }: HealthOptions): Promise<void> {
   if (config.port === 0)
     throw new CliError(2, "--port: 0 selects a free port, so name the port that the server has");

@@ -42,7 +42,7 @@ export const limitSettings = {
     variable: "RESTANTE_MAX_BODY_BYTES",
     type: "number",
     placeholder: "bytes",
-    about: "The maximum size of a JSON body; a larger one is rejected with 413.",
+    about: "The maximum size of a request body without files; a larger one is rejected with 413.",
     allowed: "a whole number from 1 to 268435456 (256 MiB)",
     fallback: "1048576",
     isReloadable: true,

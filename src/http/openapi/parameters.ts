@@ -143,7 +143,7 @@ export const parameters = {
   ),
   tryOut: inQuery(
     "dry-run",
-    "For NDJSON and CSV. `true`: reports what would become of each line, and writes nothing.",
+    "For NDJSON and CSV. `true`: reports the result that each line would have, and writes nothing.",
     { type: "boolean" },
   ),
   key: inQuery(
