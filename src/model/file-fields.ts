@@ -37,7 +37,7 @@ export function wrongName(slot: string): string | undefined {
 }
 
 /** Assigns the files in order: one file becomes an object, several become a list. */
-export function placeFiles(
+export function assignFiles(
   files: readonly NamedFile[],
   rules: Rules | undefined,
 ): readonly StoredFile[] | Problem {

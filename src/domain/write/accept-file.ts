@@ -1,9 +1,9 @@
 // Puts one file into a resource or takes one away, as a patch of the member that shows it.
 
 import { fileMembers, memberOf, readFiles, type StoredFile } from "../../model/file.ts";
-import { placeFile } from "../../model/place-file.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
+import { withFile } from "../../model/with-file.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { insufficientScope } from "../problems.ts";
 import { fileNotFound, showsFile } from "../resources.ts";
@@ -36,7 +36,7 @@ export function acceptFile(
     file === undefined
       ? stored.filter((each) => each.slot !== slot)
       : seesFile(access, current, slot)
-        ? placeFile(file, { rules: access.rules, current, stored })
+        ? withFile(file, { rules: access.rules, current, stored })
         : [file];
   if (after instanceof Problem) return after;
   const address = `${context.collectionUrl}/${current.id}`;

@@ -8,7 +8,7 @@ import { decodeUtf8KeepingBom } from "../../lib/json/utf8.ts";
 import type { Rules } from "../../model/collection.ts";
 import { type Draft, draftOf } from "../../model/draft.ts";
 import { memberOf, type StoredFile } from "../../model/file.ts";
-import { memberFor, type NamedFile, placeFiles } from "../../model/file-fields.ts";
+import { assignFiles, memberFor, type NamedFile } from "../../model/file-fields.ts";
 import {
   besideData,
   dataField,
@@ -168,7 +168,7 @@ class FormContent {
     if (text instanceof Problem) return text;
     const draft = draftOf(text);
     if (!("fields" in draft)) return invalidBody(draft);
-    const parts = placeFiles(this.#files, this.#rules);
+    const parts = assignFiles(this.#files, this.#rules);
     if (parts instanceof Problem) return parts;
     const mixed = refuseMixed(draft, parts);
     if (mixed !== undefined) return mixed;

@@ -1,4 +1,4 @@
-// Puts one file at its URL among the files of a resource, or takes one away.
+// Adds one file to the files of a member, or replaces one.
 
 import { pointerTo } from "../lib/json/error-report.ts";
 import { isObject, readTree } from "../lib/json/tree.ts";
@@ -12,24 +12,24 @@ import type { Resource } from "./resource.ts";
 const maxFilesOfMember = 1_000;
 
 /** What decides where a file can be put. */
-export interface FilePlace {
+export interface FileTarget {
   readonly rules: Rules | undefined;
   readonly current: Pick<Resource, "fields">;
   /** The files of its member so far. */
   readonly stored: readonly StoredFile[];
 }
 
-/** Returns the files of the member with the new one in its place. A replaced file keeps its name if none was sent. */
-export function placeFile(file: StoredFile, place: FilePlace): readonly StoredFile[] | Problem {
-  const { stored } = place;
+/** Returns the files of the member with the new one. A replaced file keeps its name if none was sent. */
+export function withFile(file: StoredFile, target: FileTarget): readonly StoredFile[] | Problem {
+  const { stored } = target;
   const at = stored.findIndex(({ slot }) => slot === file.slot);
   const former = stored[at];
   if (former !== undefined) return stored.with(at, { ...file, name: file.name || former.name });
-  return refuseNew(file, place) ?? [...stored, file];
+  return refuseNew(file, target) ?? [...stored, file];
 }
 
-function refuseNew(file: StoredFile, place: FilePlace): Problem | undefined {
-  const { stored, rules, current } = place;
+function refuseNew(file: StoredFile, target: FileTarget): Problem | undefined {
+  const { stored, rules, current } = target;
   const member = memberOf(file);
   if (isTaken(current.fields, member)) return taken(member);
   const known = memberFor(member, rules);
