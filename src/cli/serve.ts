@@ -4,6 +4,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import { isExecutable, version } from "../lib/program.ts";
+import { codeOf } from "../lib/system-error.ts";
 import type { Server } from "../runtime/runtime.ts";
 import { loadActions } from "../server/actions-folder.ts";
 import { type App, type CollectMetrics, describeStore } from "../server/app.ts";
@@ -187,7 +188,7 @@ async function closeAndThrow(app: App, message: string, cause: unknown): Promise
 }
 
 function listenErrorMessage({ host, port }: Config, cause: unknown): string {
-  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  const code = codeOf(cause);
   const address = `Port ${port} on ${host}`;
   if (code === "EADDRINUSE")
     return `${address} is in use. Stop the program that uses it, or choose another --port.`;

@@ -3,8 +3,9 @@
 import { type FileHandle, open, rename, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
+import { codeOf } from "../../lib/system-error.ts";
 import type { NotAppended, UploadEnd } from "../files.ts";
-import { codeOf, ignoreMissing, mapDiskError } from "./errors.ts";
+import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { piecesOf, writeAll } from "./handle.ts";
 import { endName, openName, piecesIn, sealedName } from "./pieces.ts";
 import type { Room } from "./room.ts";

@@ -3,7 +3,7 @@
 import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
-import { codeOf } from "./errors.ts";
+import { codeOf } from "../../lib/system-error.ts";
 
 export class Directories {
   readonly #ensured = new Map<string, Promise<void>>();

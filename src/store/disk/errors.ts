@@ -1,5 +1,6 @@
 // Turns file system errors into an Outage with a reason and a message.
 
+import { codeOf } from "../../lib/system-error.ts";
 import { FileOutage, type Outage } from "../../model/outage.ts";
 
 const reasons: Readonly<Record<string, readonly [Outage["reason"], string]>> = {
@@ -42,6 +43,3 @@ export async function ignoreMissing<T>(operation: Promise<T>): Promise<T | undef
     throw error;
   }
 }
-
-export const codeOf = (error: unknown): string =>
-  error instanceof Error && "code" in error ? String(error.code) : "";

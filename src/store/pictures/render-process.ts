@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { setPriority } from "node:os";
 import sharp, { type Sharp } from "sharp";
+import { codeOf } from "../../lib/system-error.ts";
 import type { PictureDescription } from "../../model/picture.ts";
-import { codeOf } from "../disk/errors.ts";
 import { type PictureJob, type PictureTask, pictureLimits, type RendererMessage } from "./job.ts";
 
 const { maxPixels, maxMemoryBytes } = pictureLimits;

@@ -12,6 +12,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { codeOf } from "../../lib/system-error.ts";
 import { Outage } from "../../model/outage.ts";
 import { createCommitCounter } from "./commit-counter.ts";
 
@@ -167,10 +168,6 @@ export function syncDirectory(directory: string): void {
   closeSync(descriptor);
 }
 
-/** The code of a failed system call. */
-export const codeOf = (error: unknown): unknown =>
-  error instanceof Error && "code" in error ? error.code : undefined;
-
 const messages: Readonly<Record<string, string>> = {
   EACCES: "permission denied; give the user that runs Restante write access to the directory",
   EPERM: "permission denied; give the user that runs Restante write access to the directory",
@@ -182,5 +179,4 @@ const messages: Readonly<Record<string, string>> = {
   EEXIST: "a file exists where the directory is expected",
 };
 
-export const messageOf = (error: unknown): string =>
-  messages[String(codeOf(error))] ?? String(error);
+export const messageOf = (error: unknown): string => messages[codeOf(error)] ?? String(error);

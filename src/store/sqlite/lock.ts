@@ -5,6 +5,7 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf } from "../../lib/system-error.ts";
 import { createDirectory, createFile, messageOf } from "./file.ts";
 
 /** The owner's description of itself, stored in a file next to the lock. */
@@ -135,7 +136,7 @@ function isAlive({ pid, host }: FolderOwner): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return codeOf(error) === "EPERM";
   }
 }
 

@@ -2,11 +2,12 @@
 
 import { basename, dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { codeOf } from "../../lib/system-error.ts";
 import { Outage } from "../../model/outage.ts";
 import { indexPlanOf } from "../../model/query/index-plan.ts";
 import { Connection, outageOf } from "./connection.ts";
 import { copyFile } from "./copy-file.ts";
-import { codeOf, type DatabaseFile, finishSwap, formerPath, removeCopy, swapIn } from "./file.ts";
+import { type DatabaseFile, finishSwap, formerPath, removeCopy, swapIn } from "./file.ts";
 import { closeWal, keepFormer } from "./former.ts";
 import { assertFreeSpace, migratedSize, untouched } from "./free-space.ts";
 import { assertOldComplete, copyOldLayout } from "./migrate-old.ts";

@@ -1,6 +1,7 @@
 // Writes and reads a file next to the database which records that its disk has failed.
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { codeOf } from "../../lib/system-error.ts";
 import type { DatabaseFile } from "./file.ts";
 
 /** The failure, and the last batch that was acknowledged. */
@@ -41,7 +42,7 @@ function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     // A mark that cannot be read still exists.
     return "";
   }
