@@ -11,8 +11,8 @@ import type { Resource } from "./resource.ts";
 /** A list that grows longer belongs into resources of its own. */
 const maxFilesOfMember = 1_000;
 
-/** What decides where a file can be put. */
-export interface FileTarget {
+/** The files of a member, and what decides whether it can have another one. */
+export interface MemberFiles {
   readonly rules: Rules | undefined;
   readonly current: Pick<Resource, "fields">;
   /** The files of its member so far. */
@@ -20,7 +20,7 @@ export interface FileTarget {
 }
 
 /** Returns the files of the member with the new one. A replaced file keeps its name if none was sent. */
-export function withFile(file: StoredFile, target: FileTarget): readonly StoredFile[] | Problem {
+export function withFile(file: StoredFile, target: MemberFiles): readonly StoredFile[] | Problem {
   const { stored } = target;
   const at = stored.findIndex(({ slot }) => slot === file.slot);
   const former = stored[at];
@@ -28,7 +28,7 @@ export function withFile(file: StoredFile, target: FileTarget): readonly StoredF
   return refuseNew(file, target) ?? [...stored, file];
 }
 
-function refuseNew(file: StoredFile, target: FileTarget): Problem | undefined {
+function refuseNew(file: StoredFile, target: MemberFiles): Problem | undefined {
   const { stored, rules, current } = target;
   const member = memberOf(file);
   if (isTaken(current.fields, member)) return taken(member);
