@@ -222,10 +222,10 @@ describe("a stream", () => {
 
   it("that is zstd is one frame, because some clients do not accept more", async () => {
     for (const count of [0, 1, 2, 20]) {
-      const coded = Buffer.concat(await Array.fromAsync(encodeStream(pieces(count), "zstd")));
+      const bytes = Buffer.concat(await Array.fromAsync(encodeStream(pieces(count), "zstd")));
       const text = (await Array.fromAsync(pieces(count))).join("");
-      assert.equal(zlib.zstdDecompressSync(coded).toString(), text);
-      assert.equal(coded.indexOf("28b52ffd", 1, "hex"), -1, `${count} pieces`);
+      assert.equal(zlib.zstdDecompressSync(bytes).toString(), text);
+      assert.equal(bytes.indexOf("28b52ffd", 1, "hex"), -1, `${count} pieces`);
     }
   });
 
