@@ -107,8 +107,8 @@ describeOn("bun", "usage errors are reported with exit code 2", () => {
         "serve --prot 9 --port x --host --speed=2 --config nope.json",
         { RESTANTE_LOG_LEVEL: "loud", RESTANTE_ADMIN_TOKEN: "rst_wrong" },
         [
-          /^--prot: is unknown/m,
-          /^--speed=2: is unknown/m,
+          /^--prot: is unknown to restante serve; did you mean --port\?$/m,
+          /^--speed=2: is unknown to restante serve$/m,
           /^--port "x": must be a whole number/m,
           /^--host: needs a value/m,
           /^--config "nope.json": cannot be used: ENOENT/m,

@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { usageError } from "../lib/cli-error.ts";
+import { isTypo, lettersOf } from "../lib/typo.ts";
 import {
   type Config,
   type ConfigError,
@@ -49,5 +50,15 @@ function unknownFlags(command: Command): readonly ConfigError[] {
   const isFlag = (word: string | undefined) => word?.startsWith("-") ?? false;
   return extra
     .filter((word, index) => isFlag(word) || !isFlag(extra[index - 1]))
-    .map((word) => ({ where: word, detail: `is unknown to restante ${command.name()}` }));
+    .map((word) => ({
+      where: word,
+      detail: `is unknown to restante ${command.name()}${hint(command, word)}`,
+    }));
+}
+
+function hint({ options }: Command, word: string): string {
+  const [flag = ""] = word.split("=");
+  const isMeant = (long: string) => isTypo(lettersOf(flag), lettersOf(long));
+  const meant = flag.startsWith("--") && options.find(({ long }) => isMeant(long ?? ""));
+  return meant ? `; did you mean ${meant.long}?` : "";
 }
