@@ -103,16 +103,15 @@ export class SeenCommits {
   }
 
   /**
-   * A commit is in the database before its number is in the counter. Where it is missing, the connection was
-   * opened while the WAL was deleted, and would never see what was in it, nor that the database has moved.
+   * A commit is in the database before its number is in the counter. Where one that was made since then is
+   * missing, the connection was opened while the WAL was deleted, and would never see what was in it, nor that
+   * the database has moved. A counter that stands may be that of a database that was replaced by an older one.
    */
   #readAtLeast(number: number): void {
     this.#read();
-    const isOld =
-      number === movedNumber
-        ? this.#firstNumber !== movedNumber
-        : number !== 0 && isBefore(this.#last, number);
-    if (isOld) throw new Moved("the WAL of the database is missing");
+    if (number === this.#firstNumber) return;
+    if (number === movedNumber || isBefore(this.#last, number))
+      throw new Moved("the WAL of the database is missing");
   }
 
   /**
