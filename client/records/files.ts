@@ -22,13 +22,11 @@ const leastLeftMs = 900_000;
 const mostKept = 10_000;
 
 /** A member that a client has sent can look like a file. Its `url` becomes a link, which must not run a script. */
-const isAddress = /^(?:\/|https?:\/\/)/i;
-
 const isFile = (value: unknown): value is FileMember =>
   isObject(value) &&
   typeof value.sha256 === "string" &&
   typeof value.url === "string" &&
-  isAddress.test(value.url);
+  /^(\/|http)/.test(value.url);
 
 /** Adds `src` and `title` to each file, as react-admin calls them. */
 export async function withSources<T extends Members>(record: T, url: FileUrl): Promise<T> {

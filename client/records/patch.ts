@@ -22,8 +22,8 @@ function difference(data: Members, before: Members): Members {
 /** Inside of a member everything is there, so that what is missing was removed. */
 function change(value: unknown, before: unknown): unknown {
   if (!isObject(value) || !isObject(before)) return withoutNull(value);
-  const gone = Object.keys(before).filter((name) => !Object.hasOwn(value, name));
-  return { ...Object.fromEntries(gone.map((name) => [name, null])), ...difference(value, before) };
+  const removed = Object.fromEntries(Object.keys(before).map((name) => [name, null]));
+  return difference({ ...removed, ...value }, before);
 }
 
 /** As JSON: dates are texts, and what is undefined is missing. */
