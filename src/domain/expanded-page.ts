@@ -187,7 +187,8 @@ export class ExpandedPage {
   #valuesIn({ reference: { field } }: Expansion, resource: Resource): readonly unknown[] {
     const mask = this.#masks.get(resource) ?? this.#maskOf(resource);
     const value = mask.shows(field) ? valueIn(this.#fieldsOf(resource), field) : undefined;
-    return isOfElements(field) && Array.isArray(value) ? value : [value];
+    if (!isOfElements(field)) return [value];
+    return Array.isArray(value) ? value : [];
   }
 
   #fieldsOf(resource: Resource): unknown {

@@ -265,6 +265,31 @@ for (const store of ["sqlite", "postgres"]) {
       assert.deepEqual(hidden._expanded, { customer: null });
     });
 
+    it("shows no elements of an array that the caller is not shown", async () => {
+      await define("shelves", {
+        access: {
+          read: [
+            { name: "all", to: "everyone", fields: ["name"] },
+            { name: "open", to: "everyone", where: { open: true }, fields: ["books", "crates"] },
+          ],
+        },
+        references: { "books[]": to("customers"), "crates[].of": to("customers") },
+      });
+      const members = { name: "A", books: ["ada"], crates: [{ of: "ada" }, {}] };
+      ok(await client.put("/shelves/1", { ...members, open: true }));
+      ok(await client.put("/shelves/2", members));
+      const { data } = await new Client(app, null).json<Page>(
+        "/shelves?expand=books[],crates[].of",
+      );
+      assert.deepEqual(
+        data.map(({ _expanded }) => _expanded),
+        [
+          { "books[]": [null], "crates[].of": [null, null] },
+          { "books[]": [], "crates[].of": [] },
+        ],
+      );
+    });
+
     it("is public if everything in it is, for the shortest time", async () => {
       const access = { read: "public" };
       await define("shops", { access, cache: { maxAge: 60 } });
