@@ -76,8 +76,9 @@ function stoppedProblem(
   if (thrown.reason === "crowded" || thrown.reason === "cancelled") return problemFromError(thrown);
   if (thrown.reason !== "timeout") throw thrown;
   const slow = record(context, planned, { milliseconds, checked: undefined, isStopped: true });
-  const { isCounted } = planned.listRequest;
-  const { target } = planned;
+  const { target, query, listRequest } = planned;
+  // Groups are counted anyway.
+  const { isCounted } = query ?? listRequest;
   // The fields of rules are not named to callers who see a part.
   const isPart = target.access.bound !== undefined && !isWhole(target);
   const indexes = isPart ? undefined : slow?.missingIndexes;
