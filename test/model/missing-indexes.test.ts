@@ -76,6 +76,16 @@ describe("missing indexes", () => {
     assert.deepEqual(advice([where("price", "gt", "5")], [by("price")]), ["price"]);
   });
 
+  it("include the sort order only where not all matches must be looked at for the total", () => {
+    const anywhere = where("name", "icontains", "x");
+    assert.deepEqual(advice([anywhere], [by("price")]), []);
+    assert.deepEqual(advice([status, anywhere], [by("price")]), ["status"]);
+    const recent = where("createdAt", "gt", "2026-01-01", "time");
+    assert.deepEqual(advice([recent], [by("price")]), ["price"]);
+    const uncounted = { ...queryOf([anywhere], [by("price")]), isCounted: false };
+    assert.deepEqual(missingIndexes(uncounted, noIndexes), ["price"]);
+  });
+
   it("are single fields where no index over several is possible", () => {
     const undeclared = where("status", "eq", "open", "any");
     assert.deepEqual(advice([undeclared], [by("name")]), ["status", "name"]);

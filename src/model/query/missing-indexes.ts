@@ -12,7 +12,7 @@ import { isPoint } from "./spans.ts";
 
 /** Returns entries for `indexed`: one over several fields where equal values come with a range or a sort order. */
 export function missingIndexes(
-  { conditions, sortings }: Pick<Query, "conditions" | "sortings">,
+  { conditions, sortings, isCounted }: Pick<Query, "conditions" | "sortings" | "isCounted">,
   { indexes }: IndexPlan,
 ): readonly ListedIndex[] {
   const useful = conditions.filter(isCondition).filter(isUseful);
@@ -22,7 +22,9 @@ export function missingIndexes(
   const fixed = new Set(equal.map(({ field }) => field));
   const sorted = sortings.filter(({ field }) => !fixed.has(field));
   const isIndexable = ({ field, through }: Sorting) => !isFree(field) && through === undefined;
-  const hasOrder = sorted.length > 0 && sorted.every(isIndexable);
+  // A total that no index decides takes a look at all matches, in any order.
+  const isOrdered = !isCounted || conditions.every(isDecidable);
+  const hasOrder = isOrdered && sorted.length > 0 && sorted.every(isIndexable);
   const order = hasOrder ? sorted : [];
   const joined: readonly IndexPart[] = [...equal, ...(hasOrder ? order : ranges.slice(0, 1))];
   const canJoin = joined.length > 0 && joined.length <= maxIndexFields && joined.every(isSingle);
@@ -57,6 +59,10 @@ const everyText = beginningWith("").from;
 /** Whether an index leaves fewer resources to check. Texts that are matched anywhere are all read. */
 const isUseful = ({ field, spans, match, isNegated = false }: Condition): boolean =>
   !isFree(field) && !isNegated && (match === undefined || spans[0]?.from !== everyText);
+
+/** Whether an index can tell how many resources match. */
+const isDecidable = (predicate: Predicate): boolean =>
+  isCondition(predicate) && (isFree(predicate.field) || isUseful(predicate));
 
 const isEqual = ({ spans: [span, ...more] }: Condition): boolean =>
   span !== undefined && more.length === 0 && (isPoint(span) || span.to === noValue.to);
