@@ -100,6 +100,10 @@ describe("missing indexes", () => {
     assert.deepEqual(advice([anyOf]), ["status", "total", "name"]);
     const some = { field: "lines", some: where("sku", "eq", "a") };
     assert.deepEqual(advice([some]), ["lines[].sku"]);
+    // All resources are read for the other branch.
+    assert.deepEqual(advice([{ anyOf: [status, where("name", "contains", "x")] }]), []);
+    const recent = where("createdAt", "gt", "2026-01-01", "time");
+    assert.deepEqual(advice([{ anyOf: [status, recent] }]), ["status"]);
   });
 
   it("are none for texts that match anywhere, and for fields that need none", () => {

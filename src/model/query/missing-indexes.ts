@@ -62,7 +62,10 @@ const isUseful = ({ field, spans, match, isNegated = false }: Condition): boolea
 
 /** Whether an index can tell how many resources match. */
 const isDecidable = (predicate: Predicate): boolean =>
-  isCondition(predicate) && (isFree(predicate.field) || isUseful(predicate));
+  isCondition(predicate) && isIndexed(predicate);
+
+/** Whether the condition has an index, or can have one. */
+const isIndexed = (condition: Condition): boolean => isFree(condition.field) || isUseful(condition);
 
 const isEqual = ({ spans: [span, ...more] }: Condition): boolean =>
   span !== undefined && more.length === 0 && (isPoint(span) || span.to === noValue.to);
@@ -87,7 +90,11 @@ function keyOfParts(parts: readonly ListedField[], equal: number): string {
 /** The conditions in a nested predicate, with whole paths. */
 function conditionsIn(predicate: Predicate): readonly Condition[] {
   if (isCondition(predicate)) return [predicate];
-  if ("anyOf" in predicate) return predicate.anyOf.flatMap(conditionsIn);
+  if ("anyOf" in predicate) {
+    const branches = predicate.anyOf.map(conditionsIn);
+    // Without an index for one of them, all resources are read.
+    return branches.every((branch) => branch.some(isIndexed)) ? branches.flat() : [];
+  }
   if ("allOf" in predicate) return predicate.allOf.flatMap(conditionsIn);
   // An index of elements does not tell which resources have none.
   if ("not" in predicate) return [];
