@@ -220,6 +220,22 @@ describe("simplified conditions", () => {
     assert.deepEqual(simplified([{ not: { allOf: [{ anyOf: negated }] } }]), simplified(both));
   });
 
+  it("of many fields are each looked at a few times", () => {
+    for (const join of ["anyOf", "allOf"] as const) {
+      let looks = 0;
+      const conditions = Array.from({ length: 1000 }, (_, n) => {
+        const condition = { ...test(`f${n}`, "eq", n), kind: "number" };
+        const get = () => {
+          looks++;
+          return `f${n}`;
+        };
+        return Object.defineProperty(condition, "field", { enumerable: true, get }) as Predicate;
+      });
+      simplified([join === "anyOf" ? { anyOf: conditions } : { allOf: conditions }]);
+      assert.ok(looks <= 20_000, `${join}: ${looks}`);
+    }
+  });
+
   it("are nothing when every resource matches", () => {
     assert.deepEqual(simplified([{ anyOf: [yes, { allOf: [] }] }, { not: { anyOf: [] } }]), []);
   });

@@ -46,11 +46,25 @@ const allOf = (predicates: readonly Predicate[]): Predicate =>
 
 /** Joins the conditions on each field with one key. */
 function conjunction(predicates: readonly Predicate[]): readonly Predicate[] {
-  return joined(predicates, (one, other) =>
-    isSingle(one) && (one.match === undefined || other.match === undefined)
-      ? { ...one, ...other, spans: intersectionOf(one.spans, other.spans) }
-      : undefined,
-  );
+  const results: Predicate[] = [];
+  /** The place of the first condition on each field. */
+  const places = new Map<string, number>();
+  for (const predicate of predicates) {
+    const key = isJoinable(predicate) && isSingle(predicate) ? keyOf(predicate) : "";
+    const place = places.get(key);
+    const joined = place === undefined ? undefined : both(results[place], predicate);
+    if (place !== undefined && joined !== undefined) results[place] = joined;
+    else results.push(predicate);
+    if (place === undefined && key !== "") places.set(key, results.length - 1);
+  }
+  return results;
+}
+
+/** Returns one condition for two on the same field, or undefined when there is none. */
+function both(one: Predicate | undefined, other: Predicate): Condition | undefined {
+  if (one === undefined || !isCondition(one) || !isCondition(other)) return undefined;
+  if (one.match !== undefined && other.match !== undefined) return undefined;
+  return { ...one, ...other, spans: intersectionOf(one.spans, other.spans) };
 }
 
 /** Joins the alternatives for each field. */
@@ -59,37 +73,28 @@ function disjunction(parts: readonly (readonly Predicate[])[]): readonly Predica
   if (only && more.length === 0) return only;
   if (parts.some((part) => part.length === 0)) return [];
   const all = parts.map(allOf).flatMap((part) => ("anyOf" in part ? part.anyOf : [part]));
-  const anyOf = joined(all, (one, other) =>
-    one.match === undefined && other.match === undefined
-      ? { ...one, spans: unionOf([...one.spans, ...other.spans]) }
-      : undefined,
-  );
+  const anyOf = alternatives(all);
   return anyOf.length === 1 ? anyOf : [{ anyOf }];
 }
 
-/** Returns one condition for both, or undefined when there is none. */
-type Join = (one: Condition, other: Condition) => Condition | undefined;
-
-/** Joins conditions on the same field that are not negated. */
-function joined(predicates: readonly Predicate[], join: Join): readonly Predicate[] {
-  const results: Predicate[] = [];
-  for (const predicate of predicates) {
-    const both = results.map((other) => joinedWith(other, predicate, join));
-    const index = both.findIndex((each) => each !== undefined);
-    const condition = both[index];
-    if (condition === undefined) results.push(predicate);
-    else results[index] = condition;
-  }
-  return results;
-}
-
-function joinedWith(one: Predicate, other: Predicate, join: Join): Condition | undefined {
-  const isPossible = isJoinable(one) && isJoinable(other) && isSameField(one, other);
-  return isPossible ? join(one, other) : undefined;
+/** Rules can have more than a thousand, so those on one field are joined at once. */
+function alternatives(predicates: readonly Predicate[]): readonly Predicate[] {
+  const groups = Map.groupBy(predicates.filter(isSpansOnly), keyOf);
+  return predicates.flatMap((predicate): readonly Predicate[] => {
+    if (!isSpansOnly(predicate)) return [predicate];
+    const key = keyOf(predicate);
+    const [first, ...more] = groups.get(key) ?? [];
+    groups.delete(key);
+    if (first === undefined) return [];
+    if (more.length === 0) return [first];
+    return [{ ...first, spans: unionOf([first, ...more].flatMap(({ spans }) => spans)) }];
+  });
 }
 
 const isJoinable = (predicate: Predicate): predicate is Condition =>
   isCondition(predicate) && predicate.isNegated !== true;
 
-const isSameField = (one: Condition, other: Condition): boolean =>
-  one.field === other.field && one.kind === other.kind;
+const isSpansOnly = (predicate: Predicate): predicate is Condition =>
+  isJoinable(predicate) && predicate.match === undefined;
+
+const keyOf = ({ field, kind }: Condition): string => `${kind} ${field}`;
