@@ -1,8 +1,9 @@
 // Ends the trace of a request with the attributes of the HTTP semantic conventions, and nothing secret.
 
+import { withoutIpv4Prefix } from "../lib/ip-address.ts";
 import type { Attributes, Trace } from "../lib/traces.ts";
 import { redactSecrets } from "../model/token.ts";
-import { addressOf, withoutIpv4Prefix } from "./request/client-address.ts";
+import { addressOf } from "./request/client-address.ts";
 import type { RequestContext } from "./request/context.ts";
 import { loggedPath } from "./request-log.ts";
 

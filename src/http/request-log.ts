@@ -1,7 +1,8 @@
 // Collects a log line per request and writes the lines in batches.
 
+import { withoutIpv4Prefix } from "../lib/ip-address.ts";
 import { redactSecrets, type Token } from "../model/token.ts";
-import { addressOf, withoutIpv4Prefix } from "./request/client-address.ts";
+import { addressOf } from "./request/client-address.ts";
 import type { RequestContext } from "./request/context.ts";
 
 /** Lines written in a batch cost a third of single lines. In larger batches they have left the processor's cache. */

@@ -35,6 +35,7 @@ describe("the client's address", () => {
     ["a break in the chain", "10.0.0.1", "203.0.113.9, _hidden, 10.0.0.2", "10.0.0.2"],
     ["IPv6", "2001:db8::1", "2001:db9::7, 2001:db8::2", "2001:db9::7"],
     ["IPv4 in IPv6", "::ffff:10.0.0.1", "203.0.113.9", "203.0.113.9"],
+    ["IPv4 in IPv6, in hex", "10.0.0.1", "203.0.113.9, ::ffff:a00:2", "203.0.113.9"],
     ["nonsense", "10.0.0.1", ",,;\u0000%%%", "10.0.0.1"],
   ] as const;
   for (const [what, peer, forwardedFor, client] of hops) {

@@ -2,8 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { networkOf } from "../../src/http/request/client-address.ts";
+import { RequestContext, type Services } from "../../src/http/request/context.ts";
 import { TokenBuckets } from "../../src/http/request/token-buckets.ts";
+import { noClient } from "../../src/lib/client.ts";
+import { networkOf } from "../../src/lib/ip-address.ts";
 
 describe("a bucket", () => {
   let now = 0;
@@ -68,6 +70,11 @@ describe("a network", () => {
     ["::1", "0:0:0:0::/64"],
     ["fe80::1%eth0", "fe80:0:0:0::/64"],
     ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
+    ["::ffff:c000:201", "192.0.2.1"],
+    ["0:0:0:0:0:ffff:192.0.2.1", "192.0.2.1"],
+    ["0000:0000:0000:0000:0000:FFFF:C000:0201", "192.0.2.1"],
+    ["::ffff:0:192.0.2.1", "0:0:0:0::/64"],
+    ["1::ffff:192.0.2.1", "1:0:0:0::/64"],
     ["1:2:3:4:5:6:192.0.2.1", "1:2:3:4::/64"],
     ["", ""],
     ["unix:", "unix:"],
@@ -75,4 +82,14 @@ describe("a network", () => {
   for (const [address, network] of addresses)
     it(`of ${address || "no address"} is ${network || "none"}`, () =>
       assert.equal(networkOf(address), network));
+
+  it("is one caller for the queue of queries", () => {
+    const callerAt = (peer: string) => {
+      const context = new RequestContext({} as Services, new Request("http://localhost/"), "a");
+      context.client = { ...noClient, peerAddress: () => peer };
+      return context.caller;
+    };
+    assert.equal(callerAt("2001:db8:1:2::1"), callerAt("2001:db8:1:2::2"));
+    assert.notEqual(callerAt("2001:db8:1:2::1"), callerAt("2001:db8:1:3::1"));
+  });
 });

@@ -2,6 +2,7 @@
 
 import type { CollectionPermission } from "../../domain/collection-access.ts";
 import type { ResumableUpload, UploadRequest } from "../../domain/resumable-uploads.ts";
+import { networkOf } from "../../lib/ip-address.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
 import { isFile } from "../body/file-type.ts";
@@ -15,7 +16,7 @@ import {
   readUploadFields,
   type UploadFields,
 } from "../headers/upload-fields.ts";
-import { addressOf, networkOf } from "../request/client-address.ts";
+import { addressOf } from "../request/client-address.ts";
 import type { RequestContext } from "../request/context.ts";
 import type { Route } from "../request/route.ts";
 import { agreeOnLength, complete, receive } from "./transfer.ts";

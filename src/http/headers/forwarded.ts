@@ -28,8 +28,7 @@ export class Proxies {
   }
 
   trusts(address: string): boolean {
-    const plain = address.startsWith("::ffff:") ? address.slice(7) : address;
-    return isIP(plain) !== 0 && this.#trusted.check(plain, familyOf(plain));
+    return isIP(address) !== 0 && this.#trusted.check(address, familyOf(address));
   }
 
   /** True for a direct request over the network without TLS, or when a trusted proxy forwards it as http. */

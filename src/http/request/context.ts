@@ -21,6 +21,7 @@ import type { Tokens } from "../../domain/tokens.ts";
 import type { Uploads } from "../../domain/uploads.ts";
 import type { Writes } from "../../domain/write/writes.ts";
 import { type Client, noClient } from "../../lib/client.ts";
+import { networkOf } from "../../lib/ip-address.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
 import type { MetricFamily } from "../../lib/metrics.ts";
@@ -231,9 +232,9 @@ export class RequestContext {
     return this.#searchParams;
   }
 
-  /** Whose query it is. Callers without a token are told apart by address. */
+  /** Whose query it is. Callers without a token are told apart by network. */
   get caller(): string {
-    return this.principal.subject ?? this.clientAddress ?? this.client.peerAddress();
+    return this.principal.subject ?? networkOf(this.clientAddress ?? this.client.peerAddress());
   }
 
   /** Aborted when the client has left. A runtime creates it when it is first used. */

@@ -1,10 +1,11 @@
 // Rejects requests over a rate limit, and sets the RateLimit header fields.
 
+import { networkOf } from "../../lib/ip-address.ts";
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { Problem } from "../../model/problem.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
-import { addressOf, networkOf } from "./client-address.ts";
+import { addressOf } from "./client-address.ts";
 import type { RequestContext } from "./context.ts";
 import type { Quota } from "./rate-limit-buckets.ts";
 import type { TokenBuckets } from "./token-buckets.ts";
