@@ -224,20 +224,22 @@ const cursorErrors = {
     "this cursor belongs to another query; send it with the same filters, search and sort, or begin with an empty cursor",
 } as const;
 
-/** Returns each word once; a word before `*` is a prefix. */
+/** Returns each word once, and stops when there are too many; a word before `*` is a prefix. */
 function searchedIn(text: string): readonly Word[] {
-  const words = text.split(/\s+/).flatMap((piece) => {
+  const words = new Map<string, Word>();
+  // A text can repeat the same word a hundred thousand times.
+  for (const piece of new Set(text.split(/\s+/))) {
     const parts = normalizeWords(piece)
       .split(" ")
       .filter((part) => part !== "");
     const isOpen = piece.endsWith("*");
-    return parts.map((part, index) => ({
-      text: part,
-      isPrefix: isOpen && index === parts.length - 1,
-    }));
-  });
-  const written = (word: Word) => `${word.text}${word.isPrefix ? "*" : ""}`;
-  return [...new Map(words.map((word) => [written(word), word])).values()];
+    for (const [index, part] of parts.entries()) {
+      const isPrefix = isOpen && index === parts.length - 1;
+      words.set(`${part}${isPrefix ? "*" : ""}`, { text: part, isPrefix });
+    }
+    if (words.size > listRequestLimits.maxWords) break;
+  }
+  return [...words.values()];
 }
 
 /** The page has too many bytes; its first `count` resources are within the limit. */
