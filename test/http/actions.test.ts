@@ -460,6 +460,18 @@ describe("resources in an action", () => {
     assert.equal((await call("create", ["things", big])).status, 200);
   });
 
+  it("are named by strings only", async () => {
+    const before = (await admin.get("/things")).body;
+    for (const id of [5, null, true, ["x"], {}])
+      for (const [verb, ...more] of [["get"], ["put", {}], ["patch", {}], ["remove"]] as const) {
+        assertProblem(await call(verb, ["things", id, ...more]), "internal-error");
+        assertProblem(await call(verb, [id, "x", ...more]), "internal-error");
+      }
+    assertProblem(await call("put", ["things"]), "internal-error");
+    assertProblem(await call("list", [5]), "internal-error");
+    assert.equal((await admin.get("/things")).body, before);
+  });
+
   it("are changed all or none in a batch", async () => {
     const good = { method: "PUT", path: "/things/batched", body: { a: 1 } };
     const bad = { method: "DELETE", path: "/things/no-such-id" };

@@ -70,7 +70,7 @@ class ActionClient implements ActionResources {
   }
 
   async get(name: string, id: string): Promise<ResourceAnswer> {
-    const access = await this.#open(name, "read");
+    const access = await this.#open(name, "read", id);
     const { resource, mask } = orThrow(await this.#services.resources.find(access, id));
     return {
       status: 200,
@@ -96,7 +96,7 @@ class ActionClient implements ActionResources {
     fields: object,
     precondition?: Precondition,
   ): Promise<WriteAnswer> {
-    const access = await this.#open(name, "put");
+    const access = await this.#open(name, "put", id);
     const draft = orThrow(readFields(this.#bytes(fields)));
     const operation = { kind: "put", id, draft, condition: conditionOf(precondition) } as const;
     return this.#written(await this.#services.writes.run(access, operation));
@@ -108,7 +108,7 @@ class ActionClient implements ActionResources {
     patch: object,
     precondition?: Precondition,
   ): Promise<WriteAnswer> {
-    const access = await this.#open(name, "update");
+    const access = await this.#open(name, "update", id);
     const text = orThrow(readText(this.#bytes(patch)));
     const patchKind = Array.isArray(patch) ? "json" : "merge";
     const condition = conditionOf(precondition);
@@ -117,7 +117,7 @@ class ActionClient implements ActionResources {
   }
 
   async remove(name: string, id: string, precondition?: Precondition): Promise<void> {
-    const access = await this.#open(name, "delete");
+    const access = await this.#open(name, "delete", id);
     const condition = conditionOf(precondition);
     orThrow(await this.#services.writes.run(access, { kind: "remove", id, condition }));
   }
@@ -138,8 +138,15 @@ class ActionClient implements ActionResources {
   }
 
   /** Asks for the same permission as the route of the same request over HTTP. */
-  async #open(name: string, permission: CollectionPermission): Promise<CollectionAccess> {
+  async #open(
+    name: string,
+    permission: CollectionPermission,
+    ...ids: readonly string[]
+  ): Promise<CollectionAccess> {
     this.#signal.throwIfAborted();
+    // An action need not be checked by a compiler, and the store would keep a number as another text.
+    if ([name, ...ids].some((each) => typeof each !== "string"))
+      throw new TypeError("the name of a collection and an id must be strings");
     if (!isCollectionName(name)) throw new ProblemError(collectionNotFound(name));
     const { access } = this.#services;
     // The action can run longer than its caller has its rights.
