@@ -23,6 +23,31 @@ const pipeBytes = 65_536;
 const longMs = 300;
 
 describe("an error in the log", () => {
+  it("has a reason, whatever was thrown", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "restante-log-"));
+    const path = join(folder, "log");
+    const output = openSync(path, "w");
+    const log = createLog("info", output);
+    const unreadable = Object.defineProperty(new Error("x"), "message", {
+      get: () => {
+        throw new Error("inner");
+      },
+    });
+    const long = "y".repeat(1_000_000);
+    for (const err of [Symbol("why"), () => "why", Object.freeze(new Error("why"))])
+      log.error({ err }, "failed");
+    for (const err of [unreadable, new Error(long), long]) log.error({ err }, "failed");
+    await new Promise<void>((resolve) => log.flush(() => resolve()));
+    const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+    assert.equal(lines.length, 6);
+    for (const line of lines.slice(0, 3)) assert.match(JSON.stringify(JSON.parse(line).err), /why/);
+    assert.match(JSON.parse(lines[3] ?? "").err, /cannot be read/);
+    for (const line of lines.slice(4)) assert.ok(line.length < 70_000);
+    assert.match(JSON.parse(lines[4] ?? "").err.stack, /log-output/);
+    closeSync(output);
+    rmSync(folder, { recursive: true });
+  });
+
   it("has its message, also where a module is missing", async () => {
     const folder = mkdtempSync(join(tmpdir(), "restante-log-"));
     const path = join(folder, "log");

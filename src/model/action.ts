@@ -4,7 +4,13 @@ import type { FromSchema } from "../lib/schema/from-schema.ts";
 import type { ObjectSchema } from "../lib/schema/subschemas.ts";
 import type { ActionResources } from "./action-resources.ts";
 import type { ActionMembers } from "./action-schema.ts";
-import { type FieldError, Problem, type ProblemKind, problemKinds } from "./problem.ts";
+import {
+  type FieldError,
+  type ParameterError,
+  Problem,
+  type ProblemKind,
+  problemKinds,
+} from "./problem.ts";
 
 /** A validated action. */
 export interface Action extends ActionMembers {
@@ -126,7 +132,7 @@ const actionProblemKinds = [
 ] as const satisfies readonly ProblemKind[];
 export type ActionProblemKind = (typeof actionProblemKinds)[number];
 
-/** Makes a problem for an action to throw. */
+/** Makes a problem for an action to throw. Without a detail it has the title of its kind. */
 export function problem(
   kind: ActionProblemKind,
   detail: string,
@@ -136,14 +142,49 @@ export function problem(
     throw new TypeError(
       `the problem of an action must be one of: ${actionProblemKinds.join(", ")}`,
     );
-  return new ProblemError(new Problem(kind, String(detail), errors && { errors }));
+  return new ProblemError(thrownProblem({ kind, detail, errors }));
 }
 
 /** Returns the problem of a thrown ProblemError, and undefined for any other value. */
 export function problemIn(thrown: unknown): Problem | undefined {
   if (!(thrown instanceof Error) || !(problemMark in thrown)) return undefined;
   if (thrown instanceof ProblemError) return thrown[problemMark];
-  const { kind, detail, errors, scope } = thrown[problemMark] as Problem;
-  if (!Object.hasOwn(problemKinds, kind)) return undefined;
-  return new Problem(kind, detail, { ...(errors && { errors }), ...(scope && { scope }) });
+  const marked = thrown[problemMark];
+  if (typeof marked !== "object" || marked === null || !("kind" in marked)) return undefined;
+  const kind = String(marked.kind);
+  return isProblemKind(kind) ? thrownProblem({ ...marked, kind }) : undefined;
 }
+
+const isProblemKind = (kind: string): kind is ProblemKind => Object.hasOwn(problemKinds, kind);
+
+interface ThrownProblem {
+  readonly kind: ProblemKind;
+  readonly detail?: unknown;
+  readonly errors?: unknown;
+  readonly scope?: unknown;
+}
+
+/** Takes only what the schema of problems allows: a module without types can pass anything. */
+function thrownProblem({ kind, detail, errors, scope }: ThrownProblem): Problem {
+  const list = errors ?? undefined;
+  return new Problem(kind, String(detail ?? problemKinds[kind].title), {
+    ...(list !== undefined && { errors: errorList(list) }),
+    ...(typeof scope === "string" && { scope }),
+  });
+}
+
+function errorList(errors: unknown): NonNullable<Problem["errors"]> {
+  if (!Array.isArray(errors)) throw new TypeError(wrongErrors);
+  return errors.map(errorIn);
+}
+
+function errorIn(error: unknown): FieldError | ParameterError {
+  const { detail, pointer, parameter } = Object(error);
+  if (typeof detail !== "string") throw new TypeError(wrongErrors);
+  if (typeof pointer === "string") return { pointer, detail };
+  if (typeof parameter === "string") return { parameter, detail };
+  throw new TypeError(wrongErrors);
+}
+
+const wrongErrors =
+  "the errors of a problem must be a list of { pointer, detail }, and both are strings";

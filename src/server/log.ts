@@ -19,12 +19,41 @@ export function createLog(level: LogLevel, descriptor = 1): Log {
 const withReason = (members: Record<string, unknown>): Record<string, unknown> =>
   "err" in members && members.err === undefined ? { ...members, err: "undefined" } : members;
 
+/** Code can throw anything. Describing it must not throw, because the request would then have no answer. */
+function describeError(thrown: unknown): unknown {
+  try {
+    return describe(thrown);
+  } catch {
+    // pino writes to the error, which can be frozen.
+  }
+  try {
+    const { name, message, stack } = Object(thrown);
+    return shortened({ type: name, message, stack });
+  } catch {
+    return "an error whose members cannot be read";
+  }
+}
+
 /** What Bun throws for a module that it cannot find has its method among its members, and pino would call that. */
-function describeError(thrown: Error): unknown {
-  const described = pino.stdSerializers.err(thrown);
-  if (typeof described !== "object" || described === null) return described;
-  const { toJSON: _, ...members } = described;
-  return members;
+function describe(thrown: unknown): unknown {
+  if (typeof thrown === "symbol" || typeof thrown === "function") return shorten(String(thrown));
+  const described: unknown = pino.stdSerializers.err(thrown as Error);
+  if (typeof described !== "object" || described === null) return shorten(described);
+  const { toJSON: _, ...members } = described as Record<string, unknown>;
+  return shortened(members);
+}
+
+const shortened = (members: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, shorten(value)]));
+
+const maxTextChars = 16_384;
+
+/** Keeps the beginning and the end of a text: the frames of a stack follow its message. */
+function shorten(value: unknown): unknown {
+  if (typeof value !== "string" || value.length <= maxTextChars) return value;
+  const half = maxTextChars / 2;
+  const left = value.length - maxTextChars;
+  return `${value.slice(0, half)} … ${left} characters … ${value.slice(-half)}`;
 }
 
 /** The lines of workers are JSON, and the first process writes them in its format. */

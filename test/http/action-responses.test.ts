@@ -1,4 +1,5 @@
-// An action that returns what is no JSON: a Response, of its own or of fetch, which are two classes on Node, and others.
+// An action that returns what is no JSON: a Response, of its own or of fetch, which are two classes on Node, and
+// others. What it throws without the help of types.
 
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
@@ -31,3 +32,49 @@ for (const how of [...Object.keys(types), ...others.split(" ")])
     const reason = new RegExp(`seeOther\\(\\), not a ${types[how] ?? how}\\b`);
     assert.match(JSON.stringify(line?.err), reason);
   });
+
+it("is 500 when a result is nested too deep, on both runtimes alike", async () => {
+  const client = new Client(app);
+  const { body } = await client.post("/-/actions/answer", { how: "deep", value: 1000 });
+  assert.equal(body, "[".repeat(1000) + "]".repeat(1000));
+  for (const value of [1001, 3000])
+    assertProblem(await client.post("/-/actions/answer", { how: "deep", value }), "internal-error");
+});
+
+it("describes the kind of a problem that is thrown without a detail", async () => {
+  const client = new Client(app);
+  const answer = await client.post("/-/actions/answer", { how: "any-problem" });
+  assert.equal(
+    assertProblem(answer, "conflict").detail,
+    "The request conflicts with the current state",
+  );
+});
+
+it("passes on the errors of a thrown problem that have the shape of errors, and no other", async () => {
+  const client = new Client(app);
+  const pointer = "/a";
+  for (const [errors, shown] of [
+    [[{ pointer, detail: "no", more: 1 }], [{ pointer, detail: "no" }]],
+    [[{ parameter: "a", detail: "no" }], [{ parameter: "a", detail: "no" }]],
+    [[], []],
+    [null, undefined],
+  ]) {
+    const value = { detail: "x", errors };
+    const answer = await client.post("/-/actions/answer", { how: "any-problem", value });
+    assert.deepEqual(assertProblem(answer, "conflict").errors, shown);
+  }
+  const wrong = [
+    "oops",
+    { a: 1 },
+    [1],
+    [null],
+    [{ detail: "x" }],
+    [{ pointer }],
+    [{ pointer, detail: 1 }],
+  ];
+  for (const errors of wrong) {
+    const value = { detail: "x", errors };
+    const answer = await client.post("/-/actions/answer", { how: "any-problem", value });
+    assertProblem(answer, "internal-error");
+  }
+});

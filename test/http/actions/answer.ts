@@ -36,6 +36,15 @@ export default defineAction({
         throw problem("conflict", "It is in the way.", [{ pointer: "/how", detail: "stop" }]);
       case "another-problem":
         throw problem("internal-error" as "conflict", "Not ours to say.");
+      case "any-problem": {
+        const { detail, errors } = Object(value);
+        throw problem("conflict", detail, errors);
+      }
+      case "deep": {
+        let deep: unknown[] = [];
+        for (let levels = 1; levels < Number(value); levels++) deep = [deep];
+        return deep;
+      }
       case "bigint":
         return 1n;
       case "function":
