@@ -9,9 +9,14 @@ export interface CsvRow {
 
 export type Separator = "," | ";" | "\t";
 
-/** The most frequent one in the first line, as the server decides. */
+/** A first line `sep=;`, as Excel reads it, is no row. */
+const separatorLine = /^"?sep=([,;\t])"?$/i;
+
+/** The one that the first line names, or the most frequent one in it, as the server decides. */
 export function findSeparator(text: string): Separator {
   const [header = ""] = text.split(/\r?\n/, 1);
+  const [, named] = separatorLine.exec(header) ?? [];
+  if (named !== undefined) return named as Separator;
   const candidates: readonly Separator[] = [",", ";", "\t"];
   const count = (separator: string): number => header.split(separator).length;
   return candidates.reduce((best, one) => (count(one) > count(best) ? one : best));
@@ -68,11 +73,12 @@ export class CsvSplitter {
     return rows;
   }
 
-  /** Empty rows are skipped, as the server does. */
+  /** Empty rows and the line of the separator are skipped, as the server does. */
   #add(rows: CsvRow[], cells: readonly string[], breaks: number): void {
     const last = cells.at(-1)?.replace(/\r$/, "") ?? "";
-    if (cells.length > 1 || last !== "")
-      rows.push({ line: this.#line, cells: cells.with(-1, last) });
+    const row = { line: this.#line, cells: cells.with(-1, last) };
+    const isNote = this.#line === 1 && separatorLine.test(row.cells.join(this.#separator));
+    if (!isNote && (cells.length > 1 || last !== "")) rows.push(row);
     this.#line += breaks;
   }
 }

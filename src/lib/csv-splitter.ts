@@ -22,7 +22,7 @@ type SplitterState = "cell start" | "plain" | "quoted" | "after quote";
 /** Buffers at most one row, and nothing of a row that exceeds the limit. */
 export class CsvSplitter {
   readonly #maxBytes: number;
-  /** Undefined until the header row has shown it. */
+  /** Undefined until the first row has shown it. */
   #separator: Separator | undefined;
   #place: SplitterState = "cell start";
   #wasReturn = false;
@@ -36,7 +36,7 @@ export class CsvSplitter {
     this.#separator = separator;
   }
 
-  /** The given one, or the most frequent one in the header row. */
+  /** The given one, the one that the first row names, or the most frequent one in the first row. */
   get separator(): Separator {
     return this.#separator ?? ",";
   }
@@ -109,7 +109,7 @@ export class CsvSplitter {
       const [first] = this.#chunks;
       const bytes = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first;
       if (bytes !== undefined) {
-        this.#separator ??= separatorIn(bytes);
+        this.#separator ??= supportedSeparator(namedSeparator(bytes)) ?? separatorIn(bytes);
         rows.push({ number, bytes });
       }
     }
@@ -118,6 +118,18 @@ export class CsvSplitter {
     this.#place = "cell start";
   }
 }
+
+/** Returns X of a row `sep=X`, which Excel reads as a note about the file. */
+export function namedSeparator(row: Uint8Array): string | undefined {
+  if (row.length > maxNoteBytes) return undefined;
+  const text = Buffer.from(row).toString().replace("\ufeff", "");
+  return /^"?sep=(.)"?$/i.exec(text)?.[1];
+}
+
+const maxNoteBytes = 16;
+
+const supportedSeparator = (text = ""): Separator | undefined =>
+  Object.hasOwn(separators, text) ? (text as Separator) : undefined;
 
 /** Returns the most frequent separator outside of quotes; the comma when there is none. */
 function separatorIn(header: Uint8Array): Separator {

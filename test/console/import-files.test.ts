@@ -50,6 +50,19 @@ describe("CSV", () => {
     ]);
   });
 
+  it("may begin with a line that names the separator, as for Excel", () => {
+    for (const note of ["sep=;", "SEP=;\r", '"sep=;"']) {
+      const text = `${note}\na,b,c;d\n1;2\n`;
+      const separator = findSeparator(text);
+      assert.equal(separator, ";");
+      const splitter = new CsvSplitter(separator);
+      assert.deepEqual(splitter.push(text), [
+        { line: 2, cells: ["a,b,c", "d"] },
+        { line: 3, cells: ["1", "2"] },
+      ]);
+    }
+  });
+
   it("has the separator that is most frequent in the header", () => {
     assert.equal(findSeparator("a;b,c;d\n1,2,3,4"), ";");
     assert.equal(findSeparator("a\tb"), "\t");

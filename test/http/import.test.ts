@@ -121,6 +121,21 @@ for (const store of ["sqlite", "postgres"])
       assert.deepEqual(await listOf("given"), [{ "a,b": "1,2", c: "3" }]);
     });
 
+    it("of CSV may begin with a line that names the separator, as for Excel", async () => {
+      const bodies: readonly (readonly [string, string?, string?])[] = [
+        ["sep=;\r\na,b;c\r\n1,2;3\r\n"],
+        ["\ufeffSEP=;\na,b;c\n1,2;3\n"],
+        ['"sep=;"\n"a,b";c\n1,2;3\n', "?separator=semicolon"],
+        ["\ufeffsep=;\na,b;c\n1,2;3\n", "", "text/csv; charset=windows-1252"],
+      ];
+      for (const [index, [body, query = "", type = "text/csv"]] of bodies.entries()) {
+        const path = `note-${index}`;
+        const answer = await client.post(`/${path}${query}`, body, { "content-type": type });
+        assert.deepEqual(statusesOf(answer), [[3, 201]]);
+        assert.deepEqual(await listOf(path), [{ "a,b": "1,2", c: "3" }]);
+      }
+    });
+
     it("is rejected as a whole when its header or parameters are wrong", async () => {
       const before = await app.total("goods");
       const cases: readonly (readonly [string, string, RegExp, string?])[] = [
@@ -129,6 +144,9 @@ for (const store of ["sqlite", "postgres"])
         ["", "a,a\n1,2\n", /two columns are called a/],
         ["", "a,,b\n1,2,3\n", /column 2 has no name/],
         ["", 'a,"b\n1,2\n', /quote in it is not closed/],
+        ["?separator=comma", "sep=;\na;b\n1;2\n", /the line says that .";." separates/],
+        ["", "sep=|\na|b\n1|2\n", /the line says that ."\|/],
+        ["", "sep=;\n", /body (?:has no lines|is empty)/],
         ["?key=price2", "a\n1\n", /"parameter":"key".*unique fields of goods are: sku, price/],
         ["?types=guess", "a\n1\n", /types is one of: text, infer/],
         ["?separator=pipe", "a\n1\n", /separator is one of/],

@@ -1,6 +1,12 @@
 // Reads the lines of an NDJSON body and the rows of a CSV body as drafts.
 
-import { CsvSplitter, readCells, type Separator, type SplitRow } from "../../lib/csv-splitter.ts";
+import {
+  CsvSplitter,
+  namedSeparator,
+  readCells,
+  type Separator,
+  type SplitRow,
+} from "../../lib/csv-splitter.ts";
 import { type Line, LineSplitter } from "../../lib/json/line-splitter.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
 import { CsvTable, type TableOptions } from "../../model/csv-table.ts";
@@ -104,10 +110,19 @@ export class CsvLines implements LineReader {
   #linesOf(rows: readonly SplitRow[]): readonly BulkLine[] | Problem {
     const [first, ...rest] = rows;
     if (this.#table !== undefined || first === undefined) return this.#withoutEmpty(rows);
+    const { number, bytes = new Uint8Array() } = first;
+    const named = number === 1 ? namedSeparator(bytes) : undefined;
+    if (named !== undefined) return this.#readNote(bytes, named) ?? this.#linesOf(rest);
     const table = this.#readHeader(first);
     if (table instanceof Problem) return table;
     this.#table = table;
     return this.#withoutEmpty(rest);
+  }
+
+  /** The line `sep=;` before the header row. What the parameter says must not contradict it. */
+  #readNote(bytes: Uint8Array, named: string): Problem | undefined {
+    if (hasMark(bytes)) this.#decode = fromUtf8;
+    return named === this.#splitter.separator ? undefined : badHeader(1, otherSeparator(named));
   }
 
   #readHeader({ number, bytes, isUnclosed }: SplitRow): CsvTable | Problem {
@@ -174,6 +189,9 @@ const lineTooLong = (limitBytes: number): Problem =>
     "content-too-large",
     `The line is longer than ${limitBytes} bytes. It was not stored.`,
   );
+
+const otherSeparator = (named: string): string =>
+  `the line says that ${JSON.stringify(named)} separates the cells, which is no separator, or not that of the request`;
 
 const tooLongOrUnclosed = "the header row is too long, or a quote in it is not closed";
 
