@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api/client.ts";
+import type { Problem } from "../api/problem.ts";
 import type { Definition, Page, Rights } from "../api/types.ts";
 import { chosenColumns, columnsOf, type Row } from "../grid/columns.ts";
 import { isNarrow } from "../grid/narrow.ts";
@@ -48,8 +49,17 @@ export function CollectionScreen() {
   );
   const columns = useMemo(() => chosenColumns(all, view.fields, isNarrow), [all, view]);
   const { value, problem, reload } = sample;
-  if (problem?.status === 404 && !isNew) return <UnknownCollection name={name} />;
-  if (problem !== undefined && !isNew) return <ProblemMessage problem={problem} retry={reload} />;
+  if (problem !== undefined && !isNew)
+    return (
+      <>
+        <h1 class="hidden-text">{name}</h1>
+        {problem.status === 404 ? (
+          <UnknownCollection name={name} />
+        ) : (
+          <UnreadableCollection {...{ name, problem }} retry={reload} />
+        )}
+      </>
+    );
   if (collections.value === undefined || (value === undefined && problem === undefined))
     return <Loading what={name} />;
   return (
@@ -59,6 +69,29 @@ export function CollectionScreen() {
       rights={value?.rights}
       id={isNew || marker === "-" ? undefined : marker}
     />
+  );
+}
+
+interface UnreadableProps {
+  readonly name: string;
+  readonly problem: Problem;
+  readonly retry: () => void;
+}
+
+/** Who may only create gets no list, and may still fill in the form. */
+function UnreadableCollection({ name, problem, retry }: UnreadableProps) {
+  const path = `/-/access/${encodeURIComponent(name)}`;
+  const { value, isLoading } = useLoad(path, (signal) => get<Rights>(path, signal));
+  const mayCreate = problem.status === 403 && value !== undefined && value.create !== false;
+  if (isLoading) return <Loading what={name} />;
+  if (!mayCreate) return <ProblemMessage problem={problem} retry={retry} />;
+  return (
+    <Message icon="shield-check" title={`Your token may add to ${name}, and not read it`}>
+      <a class="button primary" href={linkTo(screenPath(name, "new"))}>
+        <Icon name="plus" />
+        New resource
+      </a>
+    </Message>
   );
 }
 

@@ -92,3 +92,28 @@ describe("a token that is no longer valid", { skip }, () => {
     await page.context().close();
   });
 });
+
+describe("a token that may only create", { skip }, () => {
+  const test = useConsole(async (app) => {
+    await app.request("/notes", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ text: "first" }),
+    });
+  });
+
+  it("has the form on the screen of the collection, where the list would be", async () => {
+    const response = await test.app.request("/-/tokens", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ name: "sender", scopes: ["notes:create"] }),
+    });
+    const { token } = (await response.json()) as { token: string };
+    const page = await test.open("#/c/notes", { token });
+    await page.getByText("Your token may add to notes, and not read it").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("link", { name: "New resource" }).press("Enter");
+    await page.locator(".resource").getByRole("button", { name: "Create", exact: true }).waitFor();
+    await page.context().close();
+  });
+});
