@@ -15,6 +15,7 @@ import {
   readConfig,
   type Setting,
   settings,
+  unknownVariables,
 } from "../src/server/config.ts";
 
 import { settingsSchema } from "../src/server/settings-schema.ts";
@@ -194,7 +195,7 @@ describe("the config file", () => {
   it("must exist when it is configured", () => {
     const [error] = errors({ environment: { RESTANTE_CONFIG: "missing.json" } });
     assert.equal(error?.where, 'RESTANTE_CONFIG "missing.json"');
-    assert.match(error?.detail ?? "", /ENOENT/);
+    assert.match(error?.detail ?? "", /no such file/);
   });
 });
 
@@ -459,6 +460,16 @@ describe("errors", () => {
     });
     assert.deepEqual(reported, [
       { where: "--read-store", detail: "needs --store, the database that it is a replica of" },
+    ]);
+  });
+
+  it("name a variable that is nearly that of a setting, and no other", () => {
+    const set = (names: string) => Object.fromEntries(names.split(" ").map((name) => [name, "x"]));
+    const others = "RESTANTE_PORT RESTANTE_CONFIG RESTANTE_SERVICE_HOST RESTANTE_PORT_80_TCP PROT";
+    assert.deepEqual(unknownVariables(set(others)), []);
+    assert.deepEqual(unknownVariables(set("RESTANTE_PROT RESTANTE_CONFG")), [
+      { where: "RESTANTE_PROT", detail: "is not a setting; did you mean RESTANTE_PORT?" },
+      { where: "RESTANTE_CONFG", detail: "is not a setting; did you mean RESTANTE_CONFIG?" },
     ]);
   });
 

@@ -164,7 +164,7 @@ describe("a folder of definitions", () => {
     symlinkSync(nowhere, join(folder, "lost.json"));
     assert.throws(() => readDefinitionFiles(folder), {
       code: 2,
-      message: /^Cannot read .*lost\.json: ENOENT/,
+      message: /^Cannot read .*lost\.json: there is no such file or folder\.$/,
     });
   });
 });

@@ -97,6 +97,9 @@ describeOn("bun", "usage errors are reported with exit code 2", () => {
       ["token revoke", {}, [/missing required argument 'id'/]],
       ["token list --dta x", {}, [/unknown option '--dta'/]],
       ["serve --trust-proxy ::1 --trust-proxy x", {}, [/^--trust-proxy "::1,x": must be IP/m]],
+      ['serve --config ""', {}, [/^--config: needs a value; it must be the path of a JSON file$/m]],
+      ["serve --config .", {}, [/^--config ".": cannot be used: it is a folder$/m]],
+      ["docs impotr", {}, [/^There is no page impotr\. Did you mean import\?$/m]],
       ["serve stray", {}, [/^stray: is unknown to restante serve$/m]],
       [
         "serve --workers 0 --store mysql://me:hunter2@db.test/people",
@@ -111,7 +114,7 @@ describeOn("bun", "usage errors are reported with exit code 2", () => {
           /^--speed=2: is unknown to restante serve$/m,
           /^--port "x": must be a whole number/m,
           /^--host: needs a value/m,
-          /^--config "nope.json": cannot be used: ENOENT/m,
+          /^--config "nope.json": cannot be used: there is no such file or folder$/m,
           /^RESTANTE_LOG_LEVEL "loud": must be info, warn/m,
           /^RESTANTE_ADMIN_TOKEN: must be a secret/m,
         ],

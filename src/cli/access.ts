@@ -4,7 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { reportOf } from "../http/admin/rights.ts";
-import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
+import { CliError, usageError } from "../lib/cli-error.ts";
+import { reasonOf } from "../lib/system-error.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import {
@@ -62,7 +63,7 @@ function readCases(file: string): AccessCases {
     if ("cases" in table) return table;
     throw usageError(table.map(({ pointer, detail }) => ({ where: `${file} ${pointer}`, detail })));
   } catch (thrown) {
-    throw thrown instanceof CliError ? thrown : new CliError(2, `${file}: ${messageOf(thrown)}`);
+    throw thrown instanceof CliError ? thrown : new CliError(2, `${file}: ${reasonOf(thrown)}`);
   }
 }
 

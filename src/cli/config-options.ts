@@ -1,7 +1,7 @@
 // Gives commands the flags of settings, and reads their config.
 
 import type { Command } from "commander";
-import { usageError } from "../lib/cli-error.ts";
+import { errorText, usageError } from "../lib/cli-error.ts";
 import { isTypo, lettersOf } from "../lib/typo.ts";
 import {
   type Config,
@@ -11,6 +11,7 @@ import {
   processEnvironment,
   readConfig,
   settings,
+  unknownVariables,
 } from "../server/config.ts";
 
 /** Adds a flag for each setting. The parser sees the value as optional, so that all missing values are reported. */
@@ -39,6 +40,8 @@ export function configOf(command: Command, sources = sourcesOf(command)): Config
   const config = readConfig(sources);
   const errors = [...unknownFlags(command), ...(Array.isArray(config) ? config : [])];
   if (Array.isArray(config) || errors.length > 0) throw usageError(errors);
+  for (const unknown of unknownVariables(sources.environment))
+    console.error(`Warning: ${errorText(unknown)}`);
   return config;
 }
 

@@ -2,6 +2,7 @@
 
 import { CliError } from "../lib/cli-error.ts";
 import { documentationPages } from "../lib/program.ts";
+import { isTypo, lettersOf } from "../lib/typo.ts";
 
 const index = "README";
 
@@ -13,8 +14,10 @@ export function printPage(wanted = index): void {
   const [name = ""] = wanted.split(/\.md|#/, 1);
   const page = pages.get(name);
   if (page === undefined) {
-    const names = [...pages.keys()].sort().join(", ");
-    throw new CliError(2, `There is no page ${wanted}. There are: ${names}.`);
+    const names = [...pages.keys()].sort();
+    const meant = names.find((each) => isTypo(lettersOf(name), lettersOf(each)));
+    const hint = meant === undefined ? `There are: ${names.join(", ")}.` : `Did you mean ${meant}?`;
+    throw new CliError(2, `There is no page ${wanted}. ${hint}`);
   }
   process.stdout.write(page);
 }

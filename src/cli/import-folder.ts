@@ -3,7 +3,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { CliError, messageOf } from "../lib/cli-error.ts";
+import { CliError } from "../lib/cli-error.ts";
+import { reasonOf } from "../lib/system-error.ts";
 import { definitionOf } from "../model/definition.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
@@ -57,7 +58,7 @@ function readManifest(folder: string): ExportManifest {
     if (manifest.format === 1) return manifest;
     throw new Error(`it has format ${manifest.format}, which a newer version has written`);
   } catch (cause) {
-    throw new CliError(1, `Cannot read ${path}: ${messageOf(cause)}`, { cause });
+    throw new CliError(1, `Cannot read ${path}: ${reasonOf(cause)}.`, { cause });
   }
 }
 

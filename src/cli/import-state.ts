@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { CliError, messageOf } from "../lib/cli-error.ts";
+import { reasonOf } from "../lib/system-error.ts";
 import { writeText, writeThenRename } from "./output-file.ts";
 
 interface StoredImport {
@@ -72,7 +73,7 @@ function readState(path: string): StoredImport {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as StoredImport;
   } catch (cause) {
-    throw new CliError(1, `Cannot read ${path}: ${messageOf(cause)}`, { cause });
+    throw new CliError(1, `Cannot read ${path}: ${reasonOf(cause)}.`, { cause });
   }
 }
 

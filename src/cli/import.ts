@@ -1,7 +1,8 @@
 // The command `import`: writes the lines of a file to a collection, or a whole export back to a store.
 
 import { statSync } from "node:fs";
-import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
+import { CliError, usageError } from "../lib/cli-error.ts";
+import { reasonOf } from "../lib/system-error.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import type { App } from "../server/app.ts";
@@ -60,7 +61,7 @@ function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch (cause) {
-    throw new CliError(1, `Cannot read ${path}: ${messageOf(cause)}`, { cause });
+    throw new CliError(1, `Cannot read ${path}: ${reasonOf(cause)}.`, { cause });
   }
 }
 

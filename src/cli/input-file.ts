@@ -2,7 +2,8 @@
 
 import { createReadStream, statSync } from "node:fs";
 import { BodyError, decode } from "../http/body/decoding.ts";
-import { CliError, messageOf } from "../lib/cli-error.ts";
+import { CliError } from "../lib/cli-error.ts";
+import { reasonOf } from "../lib/system-error.ts";
 import { Problem } from "../model/problem.ts";
 import type { DataFormat } from "./data-format.ts";
 import type { Progress } from "./progress.ts";
@@ -19,7 +20,7 @@ export function inputState(path: string): { size: number; changedAt: number } | 
     const stats = statSync(path);
     return stats.isFile() ? { size: stats.size, changedAt: stats.mtimeMs } : undefined;
   } catch (cause) {
-    throw new CliError(1, `Cannot read ${path}: ${messageOf(cause)}`, { cause });
+    throw new CliError(1, `Cannot read ${path}: ${reasonOf(cause)}.`, { cause });
   }
 }
 
@@ -54,7 +55,7 @@ export async function* readInput(
     else yield* decode(read(), coding, noLimit);
   } catch (cause) {
     const isDamaged = cause instanceof BodyError;
-    const reason = isDamaged ? `it is not one complete and valid ${coding} file` : messageOf(cause);
+    const reason = isDamaged ? `it is not one complete and valid ${coding} file` : reasonOf(cause);
     throw new CliError(1, `Cannot read ${inputName(path)}: ${reason}.`, { cause });
   }
 }

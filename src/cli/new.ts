@@ -3,8 +3,9 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
+import { CliError, usageError } from "../lib/cli-error.ts";
 import { templateFiles, version } from "../lib/program.ts";
+import { reasonOf } from "../lib/system-error.ts";
 import { print } from "./with-progress.ts";
 
 export interface NewOptions {
@@ -78,4 +79,4 @@ function writeWhole(
 }
 
 const cannotWrite = (target: string, cause: unknown): CliError =>
-  new CliError(1, `Cannot write ${target}: ${messageOf(cause)}.`, { cause });
+  new CliError(1, `Cannot write ${target}: ${reasonOf(cause)}.`, { cause });

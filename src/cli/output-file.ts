@@ -13,8 +13,9 @@ import { basename, dirname, join, resolve } from "node:path";
 import { Transform, type TransformCallback } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { encodeStream } from "../http/headers/content-coding.ts";
-import { CliError, messageOf } from "../lib/cli-error.ts";
+import { CliError } from "../lib/cli-error.ts";
 import { syncPath } from "../lib/sync-path.ts";
+import { reasonOf } from "../lib/system-error.ts";
 import type { DataFormat } from "./data-format.ts";
 
 const suffix = ".part";
@@ -65,7 +66,7 @@ const isSystemError = (thrown: unknown): thrown is NodeJS.ErrnoException =>
   thrown instanceof Error && "syscall" in thrown;
 
 const cannotWrite = (path: string, cause: unknown): CliError =>
-  new CliError(1, `Cannot write ${path}: ${messageOf(cause)}. Nothing is left under this name.`, {
+  new CliError(1, `Cannot write ${path}: ${reasonOf(cause)}. Nothing is left under this name.`, {
     cause,
   });
 
@@ -113,7 +114,7 @@ export async function writeToDevice(
     await pipeline([encoded(chunks, format), counter, createWriteStream(path)]);
   } catch (thrown) {
     if (!isSystemError(thrown)) throw thrown;
-    throw new CliError(1, `Cannot write ${path}: ${messageOf(thrown)}.`, { cause: thrown });
+    throw new CliError(1, `Cannot write ${path}: ${reasonOf(thrown)}.`, { cause: thrown });
   }
   return counter.bytes;
 }

@@ -3,8 +3,9 @@
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { findSyntaxError, forgetModules, moduleSpecifier, prepareModules } from "#runtime";
-import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
+import { CliError, usageError } from "../lib/cli-error.ts";
 import { scriptUrl } from "../lib/program.ts";
+import { reasonOf } from "../lib/system-error.ts";
 import type { Action, ActionDefinition } from "../model/action.ts";
 import { readAction } from "../model/check-action.ts";
 import type { Config } from "./config.ts";
@@ -73,7 +74,7 @@ function modulesIn(folder: string): readonly string[] {
       .map(({ name }) => name)
       .sort();
   } catch (cause) {
-    throw new CliError(2, `--actions: cannot read the folder: ${messageOf(cause)}`, { cause });
+    throw new CliError(2, `--actions: cannot read the folder: ${reasonOf(cause)}`, { cause });
   }
 }
 

@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { scanJson } from "../lib/json/scan.ts";
+import { reasonOf } from "../lib/system-error.ts";
 import { isTypo, lettersOf } from "../lib/typo.ts";
 import { type Config, type Setting, settings } from "./settings.ts";
 
@@ -143,7 +144,7 @@ function errorOf({ where, value }: Given, setting: Setting<unknown>): ConfigErro
 /** Reads the config file. The default file may be missing. */
 function readFile({ flags, environment, cwd }: ConfigSources, errors: ConfigError[]): ConfigFile {
   const { flag, variable } = configFile;
-  if (flags.config === true) {
+  if (flags.config === true || flags.config === "") {
     errors.push({ where: flag, detail: "needs a value; it must be the path of a JSON file" });
     return noFile;
   }
@@ -161,8 +162,8 @@ function readFile({ flags, environment, cwd }: ConfigSources, errors: ConfigErro
     return { name, path, values };
   } catch (error) {
     const where = flags.config !== undefined ? flag : chosen !== undefined ? variable : "file";
-    const message = error instanceof Error ? error.message : String(error);
-    errors.push({ where: `${where} "${name}"`, detail: `cannot be used: ${message.trim()}` });
+    const detail = `cannot be used: ${reasonOf(error).trim()}`;
+    errors.push({ where: `${where} "${name}"`, detail });
     return noFile;
   }
 }
@@ -179,6 +180,26 @@ function unknownKeys(name: string, values: ConfigFile["values"]): ConfigError[] 
       detail: `is not a setting; ${hint(key, known)}`,
     }));
 }
+
+/** A variable that is nearly that of a setting. Others can be those of a tool, such as Kubernetes. */
+export function unknownVariables(
+  environment: ConfigSources["environment"],
+): readonly ConfigError[] {
+  const known = [...Object.values<Setting<unknown>>(settings), configFile].map(
+    ({ variable }) => variable,
+  );
+  return Object.keys(environment).flatMap((name) => {
+    if (!name.startsWith(prefix) || known.some((each) => each === name)) return [];
+    const meant = known.find((each) =>
+      isTypo(lettersOf(name.slice(prefix.length)), lettersOf(each.slice(prefix.length))),
+    );
+    return meant === undefined
+      ? []
+      : [{ where: name, detail: `is not a setting; did you mean ${meant}?` }];
+  });
+}
+
+const prefix = "RESTANTE_";
 
 /** Also finds the name for a flag or a variable. */
 function hint(key: string, known: readonly string[]): string {

@@ -3,8 +3,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
+import { CliError, usageError } from "../lib/cli-error.ts";
 import { scanJson } from "../lib/json/scan.ts";
+import { reasonOf } from "../lib/system-error.ts";
 import { isCollectionName } from "../model/id.ts";
 import { system } from "../model/principal.ts";
 import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
@@ -91,7 +92,7 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    throw new CliError(2, `Cannot read ${path}: ${messageOf(cause)}`, { cause });
+    throw new CliError(2, `Cannot read ${path}: ${reasonOf(cause)}.`, { cause });
   }
 }
 
@@ -102,7 +103,7 @@ function namesIn(folder: string, where: string): readonly string[] {
       .map(({ name }) => name)
       .sort();
   } catch (cause) {
-    throw new CliError(2, `${where}: cannot read the folder: ${messageOf(cause)}`, { cause });
+    throw new CliError(2, `${where}: cannot read the folder: ${reasonOf(cause)}`, { cause });
   }
 }
 
