@@ -31,7 +31,8 @@ export async function importFolder(
 ): Promise<void> {
   const manifest = readManifest(folder);
   const files = manifest.collections.filter(({ name }) => only === undefined || name === only);
-  if (files.length === 0) throw new CliError(1, `${folder} has no collection ${only}.`);
+  if (only !== undefined && files.length === 0)
+    throw new CliError(1, `${folder} has no collection ${only}.`);
   const { definitions, access } = readDefinitionFiles(join(folder, definitionsName), folder);
   const all: readonly FolderDefinition[] = manifest.accessCollection
     ? [...definitions, { name: accessFile, text: JSON.stringify(manifest.accessCollection) }]

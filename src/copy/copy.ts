@@ -1,6 +1,7 @@
 // Copies a store to another one, while others write to it, and publishes the copy when it is verified.
 
 import type { Track } from "../backup/track.ts";
+import { isCollectionName } from "../model/id.ts";
 import { Outage } from "../model/outage.ts";
 import type { Replica, Snapshot, TransferSource } from "../store/transfer/transfer.ts";
 import { type Checked, checkReplica } from "./check.ts";
@@ -53,13 +54,17 @@ export async function copyStore(input: CopyInput): Promise<Copied> {
     const { lost, fileBytes } = checked;
     const counts = { rows: checked.rows, files: checked.files, fileBytes };
     return {
-      ...{ collections: collections.length, resources, tokens: tokens.length },
+      ...{ collections: countedIn(collections), resources, tokens: tokens.length },
       ...{ ...counts, lost, at, heldMs },
     };
   } finally {
     await snapshot.close();
   }
 }
+
+/** The access document is stored as a collection, and is none for people. */
+const countedIn = (collections: Snapshot["collections"]): number =>
+  collections.filter(({ name }) => isCollectionName(name)).length;
 
 async function copyFiles(files: FileCopier, snapshot: Snapshot, track: Track): Promise<void> {
   const step = track("files", { unit: "files" });

@@ -162,6 +162,18 @@ for (const store of ["sqlite", "postgres"])
       );
     });
 
+    it("takes the export of a server without a collection", async () => {
+      const to = join(folder, `none-${store}`);
+      const empty = await openApp(store);
+      try {
+        await exportFolder(empty, { to }, silent());
+        await importFolder(empty, to, undefined, newReport());
+        await assert.rejects(importFolder(empty, to, "goods", newReport()), /no collection goods/);
+      } finally {
+        await empty.close();
+      }
+    });
+
     it("reports the lines, in a dry run and for real", async () => {
       const csv = "sku,price\nA1,9.5\nB2,cheap\nC3,3\n,4\n";
       const options = { collection: "goods", key: "sku" };

@@ -97,9 +97,14 @@ for (const [from, to] of pairs)
           const secrets = await fill(app);
           const held = await begin(app);
           const before = await describeApp(app, secrets);
+          await app.request("/-/access", json("PUT", { roles: {}, sets: {} }));
           // The server runs meanwhile.
           const copied = await copyTo(first, second);
           assert.deepEqual([copied.files, copied.lost], [5, []]);
+          const listed = (await (await app.request("/-/collections")).json()) as {
+            data: unknown[];
+          };
+          assert.equal(copied.collections, listed.data.length);
           return { secrets, held, before };
         });
         await copyTo(second, third);
