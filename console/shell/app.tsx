@@ -92,16 +92,20 @@ function OpenScreen() {
   const { path } = route.value;
   const screen = findScreen(path);
   useEffect(() => {
-    const place = path[0] === "c" ? path.slice(1).join(" / ") : screen?.label;
+    const steps = path.slice(1).filter((step) => step !== "-");
+    const place = path[0] === "c" ? steps.join(" / ") : screen?.label;
     document.title = place === undefined ? "Restante" : `${place} · Restante`;
   }, [path, screen]);
   if (screen === undefined)
     return (
-      <Message icon="info" title="There is no such screen">
-        <p>
-          <a href={linkTo([])}>Go to the overview</a>
-        </p>
-      </Message>
+      <>
+        <h1 class="hidden-text">Unknown address</h1>
+        <Message icon="info" title="There is no such screen">
+          <p>
+            <a href={linkTo([])}>Go to the overview</a>
+          </p>
+        </Message>
+      </>
     );
   if (!screen.isForAll && !isAdmin.value) return <NotForYou label={screen.label} />;
   return <LazyScreen key={`${path[0]} ${path[1]} ${screen.name}`} screen={screen} />;

@@ -63,6 +63,16 @@ describe("the frame of the console", { skip }, () => {
     await page.context().close();
   });
 
+  it("names each screen in the title and in a heading, also an address that is none", async () => {
+    const page = await test.open("#/c/people/-/charts");
+    await page.getByRole("heading", { name: "Charts of people" }).waitFor();
+    assert.equal(await page.title(), "people / charts · Restante");
+    await page.goto(`${test.app.url}/-/console#/nowhere`);
+    await page.getByText("There is no such screen").waitFor();
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
   it("shows a limited token what it may read, and nothing else", async () => {
     const token = await test.app.token("people:read");
     const page = await test.open("#/tokens", { token });
