@@ -1,7 +1,6 @@
 // Finds and runs actions: validates the input, enforces the timeout and checks the output.
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { isDeeper } from "../lib/json/depth.ts";
 import { ErrorReport } from "../lib/json/error-report.ts";
 import { explain } from "../lib/schema/explain.ts";
 import { CompiledSchema } from "../lib/schema/validator.ts";
@@ -145,15 +144,10 @@ function resultOf(returned: unknown, output: CompiledSchema | undefined): Action
     );
   const text: string | undefined = JSON.stringify(returned);
   if (text === undefined) throw new TypeError(`an action cannot return a ${typeof returned}`);
-  if (isDeeper(text, maxDepth))
-    throw new TypeError(`an action cannot return a value nested deeper than ${maxDepth} levels`);
   const value = output?.parse(text);
   if (output !== undefined && !output.isValid(value)) throw outputError(output, value);
   return { text };
 }
-
-/** Node writes a few thousand levels, and Bun ten times as many. Few clients read that. */
-const maxDepth = 1000;
 
 /**
  * The tags of what has no content as JSON, or another on each runtime. A class is not compared: the server of

@@ -40,11 +40,6 @@ export default defineAction({
         const { detail, errors } = Object(value);
         throw problem("conflict", detail, errors);
       }
-      case "deep": {
-        let deep: unknown[] = [];
-        for (let levels = 1; levels < Number(value); levels++) deep = [deep];
-        return deep;
-      }
       case "bigint":
         return 1n;
       case "function":
