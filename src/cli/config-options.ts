@@ -41,7 +41,7 @@ export function configOf(command: Command, sources = sourcesOf(command)): Config
   const errors = [...unknownFlags(command), ...(Array.isArray(config) ? config : [])];
   if (Array.isArray(config) || errors.length > 0) throw usageError(errors);
   for (const unknown of unknownVariables(sources.environment))
-    console.error(`Warning: ${errorText(unknown)}`);
+    process.stderr.write(`Warning: ${errorText(unknown)}\n`);
   return config;
 }
 
