@@ -156,7 +156,7 @@ describe("a form", () => {
   });
 
   it("is UTF-8", async () => {
-    for (const charset of ["utf-8", "UTF-8", '"utf-8"']) {
+    for (const charset of ["utf-8", "UTF-8", '"utf-8"', "utf8"]) {
       const type = { "content-type": `application/x-www-form-urlencoded; charset=${charset}` };
       assert.equal((await post("contact", good, type)).status, 201);
     }

@@ -175,6 +175,7 @@ describe("Accept", () => {
     "application/json",
     "APPLICATION/JSON",
     "application/json; charset=utf-8",
+    "application/json; charset=utf8",
     "text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8",
     "text/html;q=1, application/json;q=0.001",
     "text/html, application/json;q=0.5, */*;q=0",

@@ -100,6 +100,7 @@ for (const store of ["sqlite", "postgres"])
       const all: readonly (readonly [string | Uint8Array, string, string?])[] = [
         ["name;city\nä;b,c\n", "text/csv"],
         ["\ufeffname\tcity\nä\tb,c\n", "text/csv; charset=UTF-8"],
+        ['name,city\nä,"b,c"\n', "text/csv; charset=utf8"],
         [Buffer.from('name,city\n\xe4,"b,c"\n', "latin1"), "text/csv; charset=windows-1252"],
         [
           Buffer.from('name,city\n\xe4,"b,c"\n', "latin1"),

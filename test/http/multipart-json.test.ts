@@ -40,7 +40,7 @@ describe("a JSON part", () => {
   it("is JSON, whatever it is, with every media type that means JSON", async () => {
     for (const value of ['{"name":"Ada"}', "[1,[2]]", '"text"', "1.50", "true", "null"])
       assert.deepEqual(await fieldsOf([json("a", value)]), { a: JSON.parse(value) });
-    for (const type of ["application/json; charset=utf-8", "APPLICATION/JSON", "text/x+json"])
+    for (const type of ["application/json; charset=utf8", "APPLICATION/JSON", "text/x+json"])
       assert.deepEqual(await fieldsOf([json("a", "{}", type)]), { a: {} });
     assert.deepEqual(await fieldsOf([json("a", "{}", "text/plain")]), { a: "{}" });
   });

@@ -318,6 +318,7 @@ describe("media types", () => {
     "application/json",
     'APPLICATION/JSON ; charset="UTF-8"',
     "application/json;charset=utf-8",
+    "application/json; charset=UTF8",
     'application/json; profile="a, b"',
     "application/ld+json",
     "application/vnd.example.person+json; version=1",

@@ -28,6 +28,7 @@ import {
 import {
   createTypes,
   isJsonType,
+  isUtf8,
   jsonTypes,
   mediaTypeOf,
   patchTypes,
@@ -120,7 +121,7 @@ class FormContent {
     const { maxBodyBytes } = this.#context.services;
     if (this.#pairs.length === formLimits.maxFields) throw new BodyError(manyFields);
     const [, charset = "utf-8"] = /;\s*charset="?([^\s;"]+)/i.exec(type ?? "") ?? [];
-    if (!/^(?:utf-8|us-ascii)$/i.test(charset))
+    if (!isUtf8(charset) && charset.toLowerCase() !== "us-ascii")
       throw new BodyError(invalid(field, `the charset ${charset} is not UTF-8`));
     const chunks: Uint8Array[] = [];
     this.#textBytes += Buffer.byteLength(field);

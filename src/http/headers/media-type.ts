@@ -36,6 +36,11 @@ export function chooseType<Type extends string>(
   );
 }
 
+/** Many clients leave the hyphen out, and the Encoding Standard has both names. */
+const utf8Names = ["utf-8", "utf8"];
+
+export const isUtf8 = (charset: string): boolean => utf8Names.includes(charset.toLowerCase());
+
 /** Clients send few different values of Accept, so the results are cached. */
 const maxPreferred = 200;
 const preferred = new RecentMap<string, string>(maxPreferred);
@@ -44,7 +49,10 @@ const preferred = new RecentMap<string, string>(maxPreferred);
 function preferredType(accept: string, offered: readonly string[]): string | undefined {
   const key = `${offered.join()} ${accept}`;
   const chosen = preferred.getOrAdd(key, () => {
-    const variants = offered.flatMap((type) => [type, `${type};charset=utf-8`]);
+    const variants = offered.flatMap((type) => [
+      type,
+      ...utf8Names.map((charset) => `${type};charset=${charset}`),
+    ]);
     return new Negotiator({ headers: { accept } }).mediaType(variants)?.split(";", 1)[0] ?? "";
   });
   return chosen === "" ? undefined : chosen;
@@ -163,7 +171,7 @@ export function readCsvEncoding(headers: Headers): "utf-8" | "windows-1252" | Pr
   if (rejected !== undefined) return rejected;
   const { charset = "utf-8", header } = readMediaType(field).parameters;
   if (header?.toLowerCase() === "absent") return headerNeeded;
-  if (charset.toLowerCase() === "utf-8") return "utf-8";
+  if (isUtf8(charset)) return "utf-8";
   return windowsCharsets.includes(charset.toLowerCase())
     ? "windows-1252"
     : unsupported(createTypes, "The charset of CSV must be utf-8 or windows-1252.");
@@ -205,8 +213,8 @@ export function readContentType(headers: Headers, accepted: AcceptedTypes): stri
   if (rejected !== undefined) return rejected;
   const { type, parameters } = readMediaType(field);
   const { charset } = parameters;
-  return charset !== undefined && charset.toLowerCase() !== "utf-8"
-    ? unsupported(accepted, "The charset must be UTF-8 (RFC 8259 §8.1); leave it out.")
+  return charset !== undefined && !isUtf8(charset)
+    ? unsupported(accepted, "The charset must be UTF-8; leave it out.")
     : type;
 }
 
