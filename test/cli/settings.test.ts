@@ -19,6 +19,13 @@ before(async () => {
 after(() => rm(cwd, { recursive: true, force: true }));
 
 describe("restante settings", () => {
+  it("warns of a variable that is nearly that of a setting", async () => {
+    const environment = { RESTANTE_PROT: "9000", RESTANTE_SERVICE_HOST: "10.0.0.1" };
+    const { code, stderr } = await run(["settings"], { cwd, environment });
+    const warning = "Warning: RESTANTE_PROT: is not a setting; did you mean RESTANTE_PORT?\n";
+    assert.deepEqual([code, stderr], [0, warning]);
+  });
+
   it("prints values with their sources, for people and programs, without secrets", async () => {
     const secret = newSecret();
     await writeFile(join(cwd, "restante.json"), '{"port":9000}');
