@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, rmdir, symlink } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -121,6 +121,18 @@ describe("an embedding program", () => {
     await mkdir(collections);
     writeFileSync(join(collections, "people.json"), "{");
     await assert.rejects(restante({ data, collections }), /people\.json/);
+    await (await restante({ data })).close();
+  });
+
+  it("releases the folder when nothing in it can be removed", async () => {
+    const data = join(cwd, "read-only");
+    const server = await restante({ data });
+    for (const name of ["restante.owner", "restante.sock"]) {
+      await rm(join(data, name));
+      await mkdir(join(data, name));
+    }
+    await server.close();
+    for (const name of ["restante.owner", "restante.sock"]) await rmdir(join(data, name));
     await (await restante({ data })).close();
   });
 

@@ -69,7 +69,7 @@ export async function listenForCommits(
   return {
     async close() {
       server.close();
-      removeSocket(folder);
+      removeIfPossible(folder);
       await Promise.allSettled(running);
       for (const socket of connections) socket.end();
     },
@@ -175,6 +175,15 @@ const isPipe = process.platform === "win32";
 
 function removeSocket(folder: string): void {
   if (!isPipe) rmSync(join(folder, socketName), { force: true });
+}
+
+/** A file system that has become read-only must not stop the end of the owner. The next one removes it. */
+function removeIfPossible(folder: string): void {
+  try {
+    removeSocket(folder);
+  } catch {
+    // Who connects is refused.
+  }
 }
 
 /** Returns a path within the length limit: when the folder's path is too long, through a temporary symbolic link. */

@@ -1,7 +1,7 @@
 // The socket of a data folder: requests reach the owner, and none is left without an answer when it ends.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -45,5 +45,16 @@ describe("the socket of a data folder", () => {
       await assert.rejects(committer.commit([put("a")]), Outage);
     }
     assert.equal(await connectToOwner(folder, "1"), undefined);
+  });
+
+  it("ends where its file cannot be removed", async () => {
+    const never = () => Promise.reject(new Error("never"));
+    const listener = await listenForCommits(folder, "1", {
+      ...{ commit: never, erase: never, scrub: never },
+    });
+    await rm(join(folder, "restante.sock"));
+    await mkdir(join(folder, "restante.sock"));
+    await listener.close();
+    await rmdir(join(folder, "restante.sock"));
   });
 });

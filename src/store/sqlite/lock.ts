@@ -97,7 +97,11 @@ export class FolderLock {
 
   release(): void {
     if (!heldLocks.delete(this.#database)) return;
-    this.removeRecord();
+    try {
+      this.removeRecord();
+    } catch {
+      // The file system has become read-only. The record says nothing while nobody holds the lock.
+    }
     this.#database.close();
   }
 
