@@ -69,6 +69,8 @@ class SqliteStore implements Store {
   readonly #pool: ReaderPool;
   readonly #listeners: CommitListeners;
   #probe: Promise<string | undefined> | undefined;
+  /** Whether a read has failed since writing was tried last: the disk can be gone. */
+  #hasFailedToRead = false;
   #isClosed = false;
 
   constructor(
@@ -190,12 +192,13 @@ class SqliteStore implements Store {
     return this.#listeners.add(listener);
   }
 
-  /** After an error it tries to write, so that a server without traffic recovers by itself. */
+  /** After an error, also one of a read, it tries to write, so that a server without traffic recovers by itself. */
   ready(): MaybePromise<string | undefined> {
     if (this.#isClosed) return closed().message;
     // When another process writes, only that process knows whether writes work.
     const isOwnWriter = this.#committer instanceof WriterClient;
-    if (isOwnWriter && this.#committer.lastError === undefined) return undefined;
+    const isWell = this.#committer.lastError === undefined && !this.#hasFailedToRead;
+    if (isOwnWriter && isWell) return undefined;
     this.#probe ??= this.#tryToWrite().finally(() => {
       this.#probe = undefined;
     });
@@ -214,6 +217,7 @@ class SqliteStore implements Store {
   }
 
   async #tryToWrite(): Promise<string | undefined> {
+    this.#hasFailedToRead = false;
     await Promise.allSettled([this.#committer.commit([])]);
     return this.#committer.lastError;
   }
@@ -227,12 +231,26 @@ class SqliteStore implements Store {
 
   #readIn<T>(collection: string, read: (reader: Reader) => T): T {
     if (this.#isClosed) throw closed();
-    return this.#reader.readIn(collection, read);
+    try {
+      return this.#reader.readIn(collection, read);
+    } catch (error) {
+      throw this.#noted(error);
+    }
   }
 
   #read<T>(read: (reader: Reader) => T): T {
     if (this.#isClosed) throw closed();
-    return this.#reader.read(read);
+    try {
+      return this.#reader.read(read);
+    } catch (error) {
+      throw this.#noted(error);
+    }
+  }
+
+  /** A single damaged resource says nothing about the disk. */
+  #noted(error: unknown): unknown {
+    if (error instanceof Outage && error.reason === "unavailable") this.#hasFailedToRead = true;
+    return error;
   }
 }
 

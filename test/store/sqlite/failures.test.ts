@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { statfsSync } from "node:fs";
-import { rename, rm, stat, writeFile } from "node:fs/promises";
+import { rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -191,6 +191,23 @@ describe("a database file that is moved away", () => {
       await store.commit([put("c")]);
       for (const id of ["a", "c"]) assert.equal((await store.find("things", id))?.id, id);
       assert.equal(await store.find("things", "refused"), undefined);
+      await store.close();
+    }));
+});
+
+describe("a disk that is gone", () => {
+  it("is noticed by a server that only reads", () =>
+    inDirectory(async (path) => {
+      const file = join(path, "restante.db");
+      const first = await openSqlite({ path });
+      await first.commit([create, put("a", JSON.stringify({ x: "x".repeat(100_000) }))]);
+      await first.close();
+      const store = await openSqlite({ path });
+      await truncate(file, 4_096);
+      await rename(file, `${file}.away`);
+      assert.equal(await store.ready(), undefined);
+      await assert.rejects(async () => store.find("things", "a"), outageOf("unavailable"));
+      assert.match((await store.ready()) ?? "", /moved or replaced/);
       await store.close();
     }));
 });
