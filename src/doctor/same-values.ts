@@ -1,7 +1,7 @@
 // Finds resources that have the same value where it must be unique, among entries in their order.
 
 import type { Index } from "../model/query/index-plan.ts";
-import { isMissingValue } from "../store/core/index-build.ts";
+import { isMissingValue } from "../store/core/checked-entries.ts";
 import type { SourceRow } from "../store/transfer/source-tables.ts";
 
 export interface SameValue {

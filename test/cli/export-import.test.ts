@@ -307,7 +307,7 @@ for (const store of ["sqlite", "postgres"])
       };
       await rejects("", "sheets", "sheets: a header row is needed");
       await rejects(
-        "sep=;\na;b\n",
+        "a,,b\n",
         "sheets",
         "sheets: column 2 has no name; remove it, or give it a name",
       );

@@ -193,6 +193,23 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
+    itHere("is undone without a definition before it that is not complete", within(120_000), () =>
+      engine(async (open) => {
+        const store = await open();
+        await fill(store);
+        await store.commit([put("twice", { fields: '{"n":5}' })]);
+        const before = typed({ indexed: ["text"] });
+        await store.commit([define(before)]);
+        assert.equal((await store.indexBuild("things"))?.isRunning, true);
+        await store.commit([define(typed({ indexed: ["text"], unique: ["n"] }))]);
+        while ((await store.rules("things"))?.definition !== before) await sleep(5);
+        const clashes = [{ index: "n", ids: ["id-5", "twice"] }];
+        assert.deepEqual((await ended(store))?.clashes, clashes);
+        const found = await idsOf(store, { conditions: [is("text", "any", "word1 other")] });
+        assert.ok(found.includes("id-1"));
+      }),
+    );
+
     itHere("can change again and again before it is complete", within(240_000), () =>
       engine(async (open) => {
         const random = randomNumbers(newSeed(`definitions on ${name}`));

@@ -2,15 +2,14 @@
 
 import { type Index, type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
 import type { Clash } from "../store.ts";
+import { type CheckedEntry, pairsIn } from "./checked-entries.ts";
 import {
   builtPlan,
-  type CheckedEntry,
   cleared,
   compared,
   droppedOne,
   type IndexBuild,
   indexed,
-  pairsIn,
   phaseOf,
   type StoredBuild,
   withoutReturn,

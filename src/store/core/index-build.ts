@@ -1,16 +1,15 @@
 // Plans how the index rows of a part follow a new definition, in steps between other writes.
 
 import { Outage } from "../../model/outage.ts";
-import { missingValue } from "../../model/query/compound-key.ts";
 import {
   emptyIndexPlan,
-  type Index,
   type IndexPlan,
   indexPlanOf,
   isSameSearch,
 } from "../../model/query/index-plan.ts";
 import { minKey } from "../../model/query/sort-key.ts";
 import type { BuildProgress, Clash } from "../store.ts";
+import { type CheckedEntry, maxClashes } from "./checked-entries.ts";
 import { indexChanges } from "./index-changes.ts";
 
 /**
@@ -40,21 +39,21 @@ export interface IndexBuild {
   /** The number of rows that are indexed or compared, and of all. */
   readonly done: number;
   readonly total: number;
-  /** The first values that are not unique. When they are found, the former definition comes back. */
+  /** The first values that are not unique. When they are found, an earlier definition comes back. */
   readonly clashes: readonly Clash[];
+  /** The definition that comes back, when it is a later one than the former. */
+  readonly back?: string;
   /** The node that builds, and when it took its last step. */
   readonly builder?: readonly [node: string, at: number];
 }
 
 export interface StoredBuild {
-  /** The definition to go back to; empty when there is none. */
+  /** The last definition whose index rows were complete; empty when none can come back. */
   readonly former: string;
   readonly state: IndexBuild;
 }
 
 export type BuildPhase = "clear" | "build" | "check" | "drop" | "none";
-
-const maxClashes = 10;
 
 export function phaseOf({ stale, areWordsStale, ...build }: IndexBuild): BuildPhase {
   if (stale.length > 0 || areWordsStale) return "clear";
@@ -73,6 +72,9 @@ export const isIncomplete = ({ state }: StoredBuild, index: string): boolean =>
 /** Whether the definition that is being built has to be replaced by the former one. */
 export const isFailed = ({ former, state }: StoredBuild): boolean =>
   former !== "" && phaseOf(state) === "check" && state.unique[0] === failedMark;
+
+/** The definition that comes back when values are not unique: the last one that asked for no new unique index. */
+export const returnDefinition = ({ former, state }: StoredBuild): string => state.back ?? former;
 
 /** Stands for the rest of the indexes when all are compared and clashes were found. */
 const failedMark = "\0";
@@ -172,7 +174,7 @@ export function planBuild(
   rows: number,
 ): StoredBuild | undefined {
   const open = build && isOpen(build.state) ? build : undefined;
-  const isReturn = open !== undefined && isFailed(open) && after === open.former;
+  const isReturn = open !== undefined && isFailed(open) && after === returnDefinition(open);
   const base = open ? completePlan(before, open) : indexPlanOf(before);
   const next = indexPlanOf(after);
   const changes = indexChanges(base, next);
@@ -181,7 +183,7 @@ export function planBuild(
   const replaced = changes.deletedIndexes.filter((name) => names.has(name));
   const stale = unique([
     ...(build?.state.stale ?? []),
-    ...(open ? [] : (build?.state.dropped ?? [])),
+    ...(open && open.former !== "" ? [] : (build?.state.dropped ?? [])),
     ...partial,
     ...replaced,
   ]);
@@ -203,9 +205,17 @@ export function planBuild(
     ...startOfCheck,
     ...{ seq: 0, done: 0, total: passes * rows },
     clashes: isReturn ? open.state.clashes : [],
+    ...(!isReturn && open && backAfter(open, before)),
   };
   const former = isReturn ? "" : open && open.former !== "" ? open.former : before;
   return phaseOf(state) === "none" && state.clashes.length === 0 ? undefined : { former, state };
+}
+
+/** While the values of another unique index are not compared, nobody knows whether its definition can stay. */
+function backAfter(open: StoredBuild, before: string): Pick<IndexBuild, "back"> {
+  if (open.former === "") return {};
+  if (open.state.unique.length === 0) return { back: before };
+  return open.state.back === undefined ? {} : { back: open.state.back };
 }
 
 const startOfCheck = { checked: [minKey, Number.MAX_SAFE_INTEGER] } as const;
@@ -256,28 +266,6 @@ export const droppedOne = (build: IndexBuild): IndexBuild => ({
   ...build,
   dropped: build.dropped.slice(1),
 });
-
-export type CheckedEntry = readonly [key: string, seq: number];
-
-/** Whether a resource has no value for an index, so that others may have none either. */
-export const isMissingValue = ({ fields }: Index, key: string): boolean =>
-  key === minKey || (fields.length > 1 && key.includes(missingValue));
-
-/** The pairs of resources with the same value among the next entries of an index, in order. */
-export function pairsIn(
-  { checked, clashes }: IndexBuild,
-  index: Index,
-  entries: readonly CheckedEntry[],
-): readonly (readonly [seq: number, other: number])[] {
-  const pairs: (readonly [number, number])[] = [];
-  let last: CheckedEntry = checked;
-  for (const entry of entries) {
-    const [key, seq] = entry;
-    if (key === last[0] && !isMissingValue(index, key)) pairs.push([last[1], seq]);
-    last = entry;
-  }
-  return pairs.slice(0, maxClashes - clashes.length);
-}
 
 /** After a step of `check`: the clashes that were found, and whether more entries follow. */
 export function compared(

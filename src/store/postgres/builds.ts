@@ -7,6 +7,7 @@ import {
   isFailed,
   isNewPlan,
   phaseOf,
+  returnDefinition,
   type StoredBuild,
 } from "../core/index-build.ts";
 import { StepSize } from "../core/step-size.ts";
@@ -86,7 +87,7 @@ export class Builder {
     const { name, build } = failed;
     const at = Date.now();
     await this.#options.commit([
-      { kind: "define", collection: name, definition: build.former, at },
+      { kind: "define", collection: name, definition: returnDefinition(build), at },
     ]);
     return true;
   }

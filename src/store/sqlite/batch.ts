@@ -3,7 +3,7 @@
 import { Outage } from "../../model/outage.ts";
 import { applyChanges, stepsOf } from "../core/apply.ts";
 import type { FileQuotas } from "../core/file-use.ts";
-import { isFailed } from "../core/index-build.ts";
+import { isFailed, returnDefinition } from "../core/index-build.ts";
 import { ErasedTraces, erasedOf, withoutTraces } from "../core/traces.ts";
 import { type EngineWrites, isEmpty } from "../core/writes.ts";
 import type { Erased, Erasure } from "../erasure.ts";
@@ -104,7 +104,7 @@ export class BatchWriter {
     const { name, build } = next;
     if (isFailed(build)) {
       const at = Date.now();
-      this.commit([{ kind: "define", collection: name, definition: build.former, at }]);
+      this.commit([{ kind: "define", collection: name, definition: returnDefinition(build), at }]);
       return true;
     }
     const start = performance.now();

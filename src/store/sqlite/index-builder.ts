@@ -2,12 +2,8 @@
 
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import { type ActionResults, type BuildAction, buildStep } from "../core/build-step.ts";
-import {
-  bytesPerStep,
-  type CheckedEntry,
-  type IndexBuild,
-  type StoredBuild,
-} from "../core/index-build.ts";
+import type { CheckedEntry } from "../core/checked-entries.ts";
+import { bytesPerStep, type IndexBuild, type StoredBuild } from "../core/index-build.ts";
 import { collectIndexRows, noIndexWrites } from "../core/index-rows.ts";
 import type { Connection, PreparedQuery } from "./connection.ts";
 import {

@@ -14,6 +14,7 @@ import {
   phaseOf,
   planBuild,
   plansOf,
+  returnDefinition,
   type StoredBuild,
 } from "../../../src/store/core/index-build.ts";
 import {
@@ -62,7 +63,7 @@ class Part {
     const { build } = this;
     if (build === undefined) return;
     if (isFailed(build)) {
-      this.define(build.former);
+      this.define(returnDefinition(build));
       return;
     }
     const running = buildStep(this.definition, build);

@@ -6,6 +6,7 @@ import {
   cleared,
   phaseOf,
   planBuild,
+  returnDefinition,
   type StoredBuild,
   withoutClashes,
 } from "../../../src/store/core/index-build.ts";
@@ -44,6 +45,34 @@ describe("planBuild", () => {
     const next = planBuild({ definition: between, build }, searchable, 10);
     assert.notEqual(next?.state.isSearchBuilt, true);
     assert.notEqual(next?.state.areWordsStale, true);
+  });
+});
+
+describe("the definition that comes back when values are not unique", () => {
+  const rows = 10;
+  const next = (definition: string, build: StoredBuild | undefined, after: string) => {
+    const planned = planBuild({ definition, build }, after, rows);
+    assert.ok(planned);
+    return planned;
+  };
+  const [first, indexed, unique] = ["{}", '{"indexed":["n"]}', '{"indexed":["n"],"unique":["m"]}'];
+
+  it("is the last one, also when its index is not complete", () => {
+    const build = next(first, undefined, indexed);
+    assert.equal(returnDefinition(build), first);
+    const last = next(indexed, build, unique);
+    assert.equal(returnDefinition(last), indexed);
+    const failed = { ...last, state: { ...last.state, isBuilt: true, unique: ["\0"] } };
+    const { former, state } = next(unique, failed, indexed);
+    assert.deepEqual([former, state.built, state.unique, state.back], ["", ["n"], [], undefined]);
+  });
+
+  it("is none whose own values are still to be compared", () => {
+    const build = next(first, undefined, unique);
+    const last = next(unique, build, '{"unique":["m"],"searchable":["t"]}');
+    assert.equal(returnDefinition(last), first);
+    const again = next('{"unique":["m"],"searchable":["t"]}', last, indexed);
+    assert.equal(returnDefinition(again), first);
   });
 });
 
