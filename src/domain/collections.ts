@@ -124,15 +124,13 @@ export class Collections {
     if (definition instanceof Problem) return definition;
     const isNew = await retryOnConflict(() => this.#replace(name, compact(text), condition));
     if (isNew instanceof Problem) return isNew;
-    const build = await this.#buildOf(name);
+    // Both take up to the same time, so they run beside each other.
+    const [build, violations] = await Promise.all([
+      this.#buildOf(name),
+      this.#violationsOf(name, definition),
+    ]);
     const [clash] = build?.isRunning ? [] : (build?.clashes ?? []);
     if (clash) return notUniqueProblem(clash.index, build?.clashes);
-    // From here on every write is validated with the new rules, so no violation is added.
-    const after = await this.#store.collection(name);
-    const options = { maxMs: this.#maxWaitMs, comparesValues: false };
-    const violations = after?.total
-      ? await findViolations(this.#store, name, definition, options)
-      : noViolations;
     return { isNew, violations, ...(build?.isRunning && { build }) };
   }
 
@@ -183,6 +181,13 @@ export class Collections {
   /** Returns how far the indexes of a collection are; undefined when they are complete. */
   progress(principal: Principal, name: string): MaybePromise<BuildProgress | undefined | Problem> {
     return requireAdmin(principal) ?? requireName(name) ?? this.#store.indexBuild(name);
+  }
+
+  /** From now on every write is validated with the new rules, so no violation is added. */
+  async #violationsOf(name: string, definition: Definition): Promise<Violations> {
+    const after = await this.#store.collection(name);
+    const options = { maxMs: this.#maxWaitMs, comparesValues: false };
+    return after?.total ? findViolations(this.#store, name, definition, options) : noViolations;
   }
 
   /** Waits a moment for the indexes to be complete. */
