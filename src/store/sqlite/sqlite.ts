@@ -197,8 +197,8 @@ class SqliteStore implements Store {
     if (this.#isClosed) return closed().message;
     // When another process writes, only that process knows whether writes work.
     const isOwnWriter = this.#committer instanceof WriterClient;
-    const isWell = this.#committer.lastError === undefined && !this.#hasFailedToRead;
-    if (isOwnWriter && isWell) return undefined;
+    const hasNoError = this.#committer.lastError === undefined && !this.#hasFailedToRead;
+    if (isOwnWriter && hasNoError) return undefined;
     this.#probe ??= this.#tryToWrite().finally(() => {
       this.#probe = undefined;
     });
