@@ -1,9 +1,10 @@
 // Renders `_expanded`: finds what the resources of a page refer to, level by level, and renders each once.
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
-import { nextTurn } from "../lib/turns.ts";
+import { eachInTurns, nextTurn } from "../lib/turns.ts";
 import { isOfElements } from "../model/field-kind.ts";
 import { valueIn } from "../model/query/field-path.ts";
+import { projectionOf } from "../model/query/projection.ts";
 import type { Reference } from "../model/reference.ts";
 import { withText } from "../model/render.ts";
 import { expandedMember, type Resource, sizeOf } from "../model/resource.ts";
@@ -16,6 +17,9 @@ export const maxTargets = 10_000;
 
 /** So many resources of each collection are read together. */
 const maxAtOnce = 200;
+
+/** Of a larger resource only the member with the reference is parsed, because all take much memory. */
+const maxParsedChars = 65_536;
 
 /** A reference that is expanded. */
 export interface Expansion {
@@ -97,20 +101,20 @@ export class ExpandedPage {
     }
     let bytes = 0;
     const texts: string[] = [];
-    for (const resource of resources) {
+    await eachInTurns(resources, sizeOf, (resource) => {
+      if (this.#isTooLarge) return;
       const text = this.#expanded(expansions, resource);
       bytes += text.length + sizeOf(this.#maskOf(resource).shownOf(resource));
       if (bytes > this.#maxBytes) this.#isTooLarge = true;
-      if (this.#isTooLarge) return undefined;
       texts.push(text);
-    }
-    return texts;
+    });
+    return this.#isTooLarge ? undefined : texts;
   }
 
   /** Finds what the resources of one level refer to. */
   async #find(steps: readonly ExpansionStep[]): Promise<void> {
     const wanted = new Map<string, WantedTargets>();
-    for (const step of steps) this.#addTargets(step, wanted);
+    for (const step of steps) await this.#addTargets(step, wanted);
     const groups = [...wanted.values()];
     const most = Math.max(...groups.map(({ targets }) => targets.length));
     for (let start = 0; start < most && !this.#isTooLarge; start += maxAtOnce) {
@@ -122,7 +126,10 @@ export class ExpandedPage {
   }
 
   /** Follows the references, and adds what is not looked for yet. */
-  #addTargets({ expansion, resources }: ExpansionStep, wanted: Map<string, WantedTargets>): void {
+  async #addTargets(
+    { expansion, resources }: ExpansionStep,
+    wanted: Map<string, WantedTargets>,
+  ): Promise<void> {
     const { access } = expansion;
     const { name } = access;
     const known = this.#known.get(name) ?? new Map<string, ExpandedTarget>();
@@ -138,8 +145,9 @@ export class ExpandedPage {
       return target;
     };
     const before = targets.length;
-    for (const resource of resources)
+    await eachInTurns(resources, sizeOf, (resource) => {
       found.set(resource, this.#valuesIn(expansion, resource).map(targetOf));
+    });
     this.#known.set(name, known);
     this.#targets.set(expansion, found);
     wanted.set(name, { access, targets });
@@ -186,14 +194,18 @@ export class ExpandedPage {
 
   #valuesIn({ reference: { field } }: Expansion, resource: Resource): readonly unknown[] {
     const mask = this.#masks.get(resource) ?? this.#maskOf(resource);
-    const value = mask.shows(field) ? valueIn(this.#fieldsOf(resource), field) : undefined;
+    const value = mask.shows(field) ? valueIn(this.#fieldsOf(resource, field), field) : undefined;
     if (!isOfElements(field)) return [value];
     return Array.isArray(value) ? value : [];
   }
 
-  #fieldsOf(resource: Resource): unknown {
+  #fieldsOf(resource: Resource, field: string): unknown {
     const cached = this.#fields.get(resource);
     if (cached !== undefined) return cached;
+    if (sizeOf(resource) > maxParsedChars) {
+      const [name = ""] = field.split(/[.[]/, 1);
+      return JSON.parse(projectionOf([name])(resource.fields));
+    }
     const fields: unknown = JSON.parse(resource.fields);
     this.#fields.set(resource, fields);
     return fields;

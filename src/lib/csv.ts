@@ -36,14 +36,10 @@ export function pathOfColumn(name: string): readonly string[] {
   return [...path, step];
 }
 
-/** The names of all members of the representations, in the order of their first appearance. */
-export function membersOf(representations: readonly string[]): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const text of representations) {
-    const tree = readTree(text);
-    if (isObject(tree)) for (const name of tree.members.keys()) names.add(name);
-  }
-  return names;
+/** The names of the members of a representation. */
+export function membersOf(representation: string): Iterable<string> {
+  const tree = readTree(representation);
+  return isObject(tree) ? tree.members.keys() : [];
 }
 
 export const headerRow = (columns: readonly CsvColumn[]): string =>

@@ -109,6 +109,72 @@ for (const store of [undefined, "postgres"])
         assert.ok((await (await read(`/large/${id}`)).text()) === lines[at]);
     });
 
+    for (const query of ["limit=20", "sort=n&limit=20&fields=*", "n[gte]=0&limit=20"])
+      it(`?${query} as NDJSON and CSV`, async () => {
+        const expected = Array.from({ length: count }, (_, n) => [n, `${n}é`.repeat(chars / 3)]);
+        const ndjson = await read(`/large?${query}`, { accept: "application/x-ndjson" });
+        const lines = (await ndjson.text()).split("\n");
+        assert.equal(lines.pop(), "");
+        const found = lines.map((line) => JSON.parse(line) as Page["data"][number]);
+        assert.ok(isSame(found.map(({ n, text }) => [n, text])));
+        const csv = await read(`/large?${query}`, { accept: "text/csv" });
+        assert.equal(csv.headers.get("x-total-count"), `${count}`);
+        const [head = "", ...rows] = (await csv.text()).trimEnd().split("\r\n");
+        const columns = head.split(",");
+        const at = (row: string, name: string) => row.split(",")[columns.indexOf(name)];
+        assert.ok(isSame(rows.map((row) => [Number(at(row, "n")), at(row, "text")])));
+        // The bytes are not in the message of a failure.
+        function isSame(texts: unknown): boolean {
+          return JSON.stringify(texts) === JSON.stringify(expected);
+        }
+      });
+
+    it("with what it refers to, as JSON and as NDJSON", async () => {
+      const references = { large: { collection: "large" } };
+      await define("referring", { references });
+      const { data } = (await (await read("/large?limit=2")).json()) as {
+        readonly data: readonly { readonly id: string }[];
+      };
+      const text = '"_expanded" é'.repeat(20_000);
+      const sent = data.map(({ id }, n) => ({
+        large: id,
+        text: n === 0 ? text : "é".repeat(chars),
+      }));
+      for (const each of sent) {
+        const init = { method: "POST", headers: json, body: JSON.stringify(each) };
+        assert.equal((await app.request("/referring", init)).status, 201);
+      }
+      const path = "/referring?expand=large&limit=2";
+      const response = await read(path);
+      const etag = response.headers.get("etag") ?? "";
+      assert.equal(response.headers.get("content-length"), null);
+      const page = (await response.json()) as { readonly data: readonly object[] };
+      const lines = await (await read(path, { accept: "application/x-ndjson" })).text();
+      for (const found of [
+        page.data,
+        lines
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line)),
+      ]) {
+        const shown = found.map((each) => {
+          const { large, text, _expanded } = each as Record<string, unknown>;
+          return { large, text, _expanded };
+        });
+        const expected = sent.map((each, n) => ({ ...each, _expanded: { large: data[n] } }));
+        assert.ok(JSON.stringify(shown) === JSON.stringify(expected));
+      }
+      assert.equal((await read(path, { "if-none-match": etag })).status, 304);
+      const patch = {
+        method: "PATCH",
+        headers: { "content-type": "application/merge-patch+json" },
+      };
+      await app.request(`/large/${data[0]?.id}`, { ...patch, body: '{"other":1}' });
+      const changed = await read(path, { "if-none-match": etag });
+      assert.equal(changed.status, 200);
+      assert.equal((await changed.text()).split('"other":1').length, 2);
+    });
+
     it("HEAD has the same header fields and no body", async () => {
       const head = await read("/large?limit=20", {}, { method: "HEAD" });
       assert.equal(head.status, 200);

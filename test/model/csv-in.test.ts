@@ -56,7 +56,7 @@ const isReadable = (value: unknown): boolean => !JSON.stringify(value).includes(
 
 const written = (resources: readonly object[]): string => {
   const texts = resources.map((each) => JSON.stringify(each));
-  const columns = [...membersOf(texts)].map(memberColumn);
+  const columns = [...new Set(texts.flatMap((text) => [...membersOf(text)]))].map(memberColumn);
   return headerRow(columns) + texts.map((text) => resourceRow(columns, text)).join("");
 };
 

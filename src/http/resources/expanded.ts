@@ -6,7 +6,7 @@ import { isByCollection, type PlannedList } from "../../domain/lists.ts";
 import type { ShownResource } from "../../domain/resources.ts";
 import { Problem } from "../../model/problem.ts";
 import { type Renderer, withText } from "../../model/render.ts";
-import { expandedMember } from "../../model/resource.ts";
+import { expandedMember, freeBytes } from "../../model/resource.ts";
 import type { RequestContext } from "../request/context.ts";
 import { invalid } from "../request/request-target.ts";
 import { conditionalResponse, sendPage } from "../response/representation.ts";
@@ -16,10 +16,11 @@ import {
   expandedExportBytes,
   exportPage,
   exportPageBytes,
-  type ListType,
   streamExport,
 } from "./export.ts";
+import { answerLargePage, isLargePage, summaryOf, unsentPage } from "./large-page.ts";
 import { listBody, listHead, setServerTiming } from "./list-page.ts";
+import type { ListType } from "./list-writer.ts";
 import { readList, type TimedList } from "./read-list.ts";
 
 /** The ETag is a hash of the body, because no revision covers several collections. */
@@ -83,7 +84,11 @@ export async function answerExpanded(
   if (listed instanceof Problem) return listed;
   if (isExport) return answerExport(context, listed, plan, type as ExportType);
   const expanded = await expander.read(plan, listed);
-  if (expanded === undefined) return expandedTooLarge(plan);
+  if (expanded === undefined) {
+    freeBytes(listed.resources);
+    return expandedTooLarge(plan);
+  }
+  if (isLargePage(listed, expanded)) return answerLarge(context, listed, plan, type, expanded);
   const body =
     type === "application/json"
       ? listBody(listed, context.collectionUrl, expanded)
@@ -100,6 +105,20 @@ export async function answerExpanded(
     body,
     ...listHead(context, asJson, type, target.collection.name, listed),
   });
+}
+
+async function answerLarge(
+  context: RequestContext,
+  listed: TimedList,
+  plan: ExpansionPlan,
+  type: ListType,
+  expanded: readonly string[],
+): Promise<Response | Problem> {
+  const { target, others } = listed;
+  const page = unsentPage(context, listed, type, expanded);
+  const asJson = headOf(context, [target.access, ...others], plan, await summaryOf(page));
+  const state = listHead(context, asJson, type, target.collection.name, listed);
+  return answerLargePage(context, page, state);
 }
 
 /** Sends a whole list. It has an ETag only when everything fits in one page. */

@@ -4,37 +4,23 @@ import type { ExpansionPlan } from "../../domain/expand.ts";
 import type { ListedGroups } from "../../domain/listed-groups.ts";
 import type { ListResult, PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
-import {
-  type CsvColumn,
-  fieldColumn,
-  headerRow,
-  memberColumn,
-  membersOf,
-  resourceRow,
-} from "../../lib/csv.ts";
+import { headerRow, resourceRow } from "../../lib/csv.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { nextTurn, turnBytes } from "../../lib/turns.ts";
-import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
 import { aggregateLimits } from "../../model/query/aggregate.ts";
-import { everyField, type ListRequest, pageLimits } from "../../model/query/list-request.ts";
+import { type ListRequest, pageLimits } from "../../model/query/list-request.ts";
 import { isRange } from "../../model/query/query.ts";
-import { renderPieces, withText } from "../../model/render.ts";
-import { expandedMember } from "../../model/resource.ts";
-import { validatorOf } from "../../model/validator.ts";
+import { freeBytes } from "../../model/resource.ts";
 import { type BodyPiece, streamOf } from "../body/text-stream.ts";
 import { variantTag } from "../headers/conditional.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
-import { ndjsonTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { encodedHeaders } from "../response/representation.ts";
 import { type ResponseHead, reserveWhileSent, withDate } from "../response/response.ts";
-import { addedNames, rendererFactory } from "./fields-param.ts";
+import { type ListType, type ListWriter, writerFor } from "./list-writer.ts";
 import { readList } from "./read-list.ts";
 
-/** The media types of a list. */
-export const listTypes = ["application/json", ...ndjsonTypes, "text/csv"] as const;
-export type ListType = (typeof listTypes)[number];
 export type ExportType = Exclude<ListType, "application/json">;
 
 /** The limit of one page of an export. */
@@ -75,70 +61,24 @@ export const exportPage = (
 ): string => {
   if (listed.groups !== undefined) return exportGroups(listed.groups, type);
   const writer = writerFor(type, listed, context.collectionUrl);
-  return writer.head + writer.rows(listed, expanded);
+  return writer.head + textOf(writer, listed, expanded);
 };
+
+const textOf = (
+  writer: ListWriter,
+  { resources, maskOf }: ListResult,
+  expanded?: readonly string[],
+): string =>
+  resources.reduce(
+    (text, resource, index) => text + writer.text(resource, maskOf(resource), expanded?.[index]),
+    "",
+  );
 
 /** A member is found by its whole name, which can have dots. */
 function exportGroups({ names, texts }: ListedGroups, type: ExportType): string {
   if (type !== "text/csv") return texts.map((text) => `${text}\n`).join("");
   const columns = names.map((name) => ({ name, path: [name] }));
   return headerRow(columns) + texts.map((text) => resourceRow(columns, text)).join("");
-}
-
-interface ExportWriter {
-  readonly head: string;
-  /** `expanded` has a text for each resource. */
-  rows(listed: ListResult, expanded?: readonly string[]): string;
-  /** Returns the same without `expanded`; large fields stay bytes. */
-  pieces(listed: ListResult): readonly BodyPiece[];
-}
-
-function writerFor(type: ExportType, first: ListResult, home: string): ExportWriter {
-  const fields = first.listRequest.fields.map(({ field }) => field);
-  const isCsv = type === "text/csv";
-  // CSV picks its columns from the whole representation.
-  const rendererFor = rendererFactory(isCsv ? [everyField, ...addedNames(fields)] : fields);
-  const viewsOf = ({ maskOf, resources }: ListResult) =>
-    resources.map((resource) => rendererFor(maskOf(resource))(resource, home));
-  if (isCsv) {
-    const columns = columnsOf(first, fields, viewsOf);
-    const rows = (listed: ListResult) =>
-      viewsOf(listed).reduce((text, view) => text + resourceRow(columns, view), "");
-    return { head: headerRow(columns), rows, pieces: (listed) => [rows(listed)] };
-  }
-  const rows = (listed: ListResult, expanded?: readonly string[]) =>
-    viewsOf(listed).reduce((text, view, index) => {
-      const added = expanded?.[index];
-      return `${text}${added === undefined ? view : withText(view, expandedMember, added)}\n`;
-    }, "");
-  const pieces = (listed: ListResult) => {
-    const { maskOf, resources } = listed;
-    if (!resources.some(({ fieldBytes }) => fieldBytes !== undefined)) return [rows(listed)];
-    return resources.flatMap((resource) => [
-      ...renderPieces(rendererFor(maskOf(resource)), resource, home),
-      "\n",
-    ]);
-  };
-  return { head: "", rows, pieces };
-}
-
-/** Returns the requested columns, or those of the schema and the first page. */
-function columnsOf(
-  first: ListResult,
-  fields: readonly string[],
-  viewsOf: (listed: ListResult) => readonly string[],
-): readonly CsvColumn[] {
-  const isWhole = fields.length === 0 || fields.includes(everyField);
-  if (!isWhole) return [...new Set(["id", ...fields])].map(fieldColumn);
-  const { access, rules } = first.target;
-  const view = access.view("read");
-  const declared = validatorOf(definitionOf(rules)).shownMembers;
-  const names = new Set(["id", ...declared.filter((name) => view.namesIn(name))]);
-  const found = membersOf(viewsOf(first));
-  const times = ["createdAt", "updatedAt"].filter((name) => view.namesIn(name));
-  const ends = [...times, ...addedNames(fields)];
-  const between = [...names.union(found)].filter((name) => !ends.includes(name));
-  return [...between, ...ends].map(memberColumn);
 }
 
 /** Returns the request for a whole list. A ranked search has no cursor, so it is read in creation order. */
@@ -234,7 +174,7 @@ const isRangeIn = (planned: PlannedList | Problem): boolean =>
 /** Yields the rows of a page. One that is too large with what it refers to is written in parts. */
 async function* rowsOf(
   context: RequestContext,
-  writer: ExportWriter,
+  writer: ListWriter,
   listed: ListResult,
   expansion: ExpansionPlan | undefined,
 ): AsyncGenerator<BodyPiece> {
@@ -242,19 +182,37 @@ async function* rowsOf(
   if (expansion === undefined) {
     for (let start = 0; start < resources.length; start += turnCount) {
       if (start > 0) await nextTurn();
-      yield* writer.pieces({ ...listed, resources: resources.slice(start, start + turnCount) });
+      yield* piecesIn(writer, { ...listed, resources: resources.slice(start, start + turnCount) });
     }
     return;
   }
   const maxBytes = resources.length === 1 ? pageLimits.maxBytes : expandedExportBytes;
   const expanded = await context.services.expander.read(expansion, listed, maxBytes);
-  if (expanded !== undefined) return yield writer.rows(listed, expanded);
+  if (expanded !== undefined) {
+    yield* piecesIn(writer, listed, expanded);
+    freeBytes(resources);
+    return;
+  }
   if (resources.length === 1) throw new Error("the export was aborted: a resource is too large");
   const half = resources.length >> 1;
   const parts = [resources.slice(0, half), resources.slice(half)];
   for (const part of parts)
     yield* rowsOf(context, writer, { ...listed, resources: part }, expansion);
 }
+
+/** Resources without bytes are one text. */
+const piecesIn = (
+  writer: ListWriter,
+  listed: ListResult,
+  expanded?: readonly string[],
+): readonly BodyPiece[] => {
+  const { resources, maskOf } = listed;
+  const hasBytes = resources.some(({ fieldBytes }) => fieldBytes !== undefined);
+  if (!hasBytes) return [textOf(writer, listed, expanded)];
+  return resources.flatMap((resource, index) =>
+    writer.pieces(resource, maskOf(resource), expanded?.[index]),
+  );
+};
 
 /** Plans the next page. */
 function nextPage(

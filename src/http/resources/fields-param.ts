@@ -30,10 +30,10 @@ export const wholeRenderer: RendererFactory = ({ render }) => render;
 
 /** Returns a renderer for these fields; an empty list means all fields. */
 export function rendererFactory(fields: readonly string[]): RendererFactory {
-  if (fields.length === 0) return wholeRenderer;
-  const isWhole = fields.includes(everyField);
-  const project = isWhole ? (view: string) => view : projectionOf(fields);
+  const isWhole = fields.length === 0 || fields.includes(everyField);
   const added = addedMembers.filter(({ name }) => fields.includes(name));
+  if (isWhole && added.length === 0) return wholeRenderer;
+  const project = isWhole ? (view: string) => view : projectionOf(fields);
   return (mask) => (resource, home) =>
     added.reduce(
       (view, { name, read }) => withMember(view, name, read(resource, mask)),

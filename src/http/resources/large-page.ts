@@ -5,41 +5,77 @@ import { overloaded } from "../../domain/problems.ts";
 import { Turns } from "../../lib/turns.ts";
 import { Problem } from "../../model/problem.ts";
 import { shortPageBytes } from "../../model/query/list-request.ts";
-import { type Renderer, renderPieces } from "../../model/render.ts";
-import { type Resource, sizeOf } from "../../model/resource.ts";
+import { freeBytes, sizeOf } from "../../model/resource.ts";
 import { type BodyPiece, streamOf } from "../body/text-stream.ts";
+import { contentTag } from "../headers/conditional.ts";
 import { chooseCoding } from "../headers/content-coding.ts";
 import type { RequestContext } from "../request/context.ts";
-import { encodedHeaders } from "../response/representation.ts";
+import { conditionalResponse, encodedHeaders } from "../response/representation.ts";
 import { type ResponseHead, reserveWhileSent, withDate } from "../response/response.ts";
-import { rendererFactory } from "./fields-param.ts";
+import { listBody } from "./list-page.ts";
+import { type ListType, writerInTurns } from "./list-writer.ts";
 
-export const isLargePage = (listed: ListResult): boolean => charsOf(listed) > shortPageBytes;
+/** A page before it is sent. */
+interface UnsentPage {
+  readonly listed: ListResult;
+  readonly type: ListType;
+  /** The JSON of the page without resources. */
+  readonly frame: string;
+  /** A text for each resource: what it refers to. */
+  readonly expanded?: readonly string[] | undefined;
+}
 
-const charsOf = ({ resources }: ListResult): number =>
-  resources.reduce((sum, resource) => sum + sizeOf(resource), 0);
+export const unsentPage = (
+  context: RequestContext,
+  listed: ListResult,
+  type: ListType,
+  expanded?: readonly string[],
+): UnsentPage => {
+  const frame = listBody({ ...listed, resources: [] }, context.collectionUrl);
+  return { listed, type, frame, expanded };
+};
 
-/** The resources follow this text. */
-const start = '{"data":[';
+export const isLargePage = (listed: ListResult, expanded?: readonly string[]): boolean =>
+  charsOf(listed, expanded) > shortPageBytes;
 
-/** Returns a text that differs when the page does. `frame` is the body of the page without resources. */
-export async function summaryOf({ resources, maskOf }: ListResult, frame: string): Promise<string> {
+const charsOf = ({ resources }: ListResult, expanded: readonly string[] = []): number =>
+  resources.reduce((sum, resource) => sum + sizeOf(resource), 0) +
+  expanded.reduce((sum, text) => sum + text.length, 0);
+
+/** Returns a text that differs when the page does. */
+export async function summaryOf({ listed, frame, expanded }: UnsentPage): Promise<string> {
+  const { resources, maskOf } = listed;
   const turns = new Turns();
   let text = frame;
-  for (const resource of resources) {
+  for (const [index, resource] of resources.entries()) {
     const mask = maskOf(resource);
     // The validator of some fields takes as long as rendering them, so other requests get a turn.
     if (mask.fields !== undefined) await turns.take(sizeOf(resource));
     text += `\n${resource.id} ${mask.validator(resource)}`;
+    const referred = expanded?.[index];
+    if (referred === undefined) continue;
+    await turns.take(referred.length);
+    text += ` ${contentTag(referred)}`;
   }
   return text;
+}
+
+/** Responds with 412 or 304 by the preconditions, or with the page. */
+export function answerLargePage(
+  context: RequestContext,
+  page: UnsentPage,
+  state: ResponseHead,
+): Response | Problem {
+  const conditional = conditionalResponse(context, state, Number.POSITIVE_INFINITY);
+  if (conditional === undefined) return sendLargePage(context, page, state);
+  freeBytes(page.listed.resources);
+  return conditional;
 }
 
 /** Responds with a page without Content-Length, which holds only its resources in memory. */
 export function sendLargePage(
   context: RequestContext,
-  listed: ListResult,
-  frame: string,
+  page: UnsentPage,
   state: ResponseHead,
 ): Response | Problem {
   const coding = chooseCoding(context.request.headers, Number.POSITIVE_INFINITY);
@@ -48,32 +84,29 @@ export function sendLargePage(
   // What was taken before the resources were read.
   context.memory.set(0);
   const isHead = context.request.method === "HEAD";
-  const release = reserveWhileSent(context, isHead ? 0 : charsOf(listed));
+  const release = reserveWhileSent(context, isHead ? 0 : charsOf(page.listed, page.expanded));
+  if (isHead || release === undefined) freeBytes(page.listed.resources);
   if (release === undefined) return overloaded;
-  const fields = listed.listRequest.fields.map(({ field }) => field);
-  const rendererFor = rendererFactory(fields);
-  const renderFor = (resource: Resource) => rendererFor(listed.maskOf(resource));
-  const left = isHead ? [] : listed.resources.toReversed();
-  const pieces = piecesOf(context, left, renderFor, frame.slice(start.length));
+  const pieces = isHead ? nothing() : piecesOf(context, page);
   const body = streamOf(pieces, coding, release, context.client);
   return withDate(new Response(body, { headers }), state.updatedAt);
 }
 
-/** Takes the resources from the end of `left`, so that those that were sent are not held in memory. */
+async function* nothing(): AsyncGenerator<BodyPiece> {}
+
 async function* piecesOf(
   context: RequestContext,
-  left: Resource[],
-  rendererFor: (resource: Resource) => Renderer,
-  end: string,
+  { listed, type, frame, expanded }: UnsentPage,
 ): AsyncGenerator<BodyPiece> {
-  let before = start;
-  for (let resource = left.pop(); resource !== undefined; resource = left.pop()) {
+  const writer = await writerInTurns(type, listed, context.collectionUrl);
+  const isArray = type === "application/json";
+  if (writer.head !== "") yield writer.head;
+  for (const [index, resource] of listed.resources.entries()) {
     // A client that reads slowly is not idle.
     context.client.extendTimeout?.();
-    const [first, ...rest] = renderPieces(rendererFor(resource), resource, context.collectionUrl);
-    yield before + first;
-    yield* rest;
-    before = ",";
+    if (isArray && index > 0) yield ",";
+    yield* writer.pieces(resource, listed.maskOf(resource), expanded?.[index]);
+    freeBytes([resource]);
   }
-  yield end;
+  if (isArray) yield frame.slice(writer.head.length);
 }

@@ -8,8 +8,9 @@ import type { RequestContext } from "../request/context.ts";
 import { type PageLink, pageLinks } from "../request/page-parameters.ts";
 import type { SearchParams } from "../request/request-target.ts";
 import type { ResponseHead } from "../response/response.ts";
-import { exportHead, type ListType } from "./export.ts";
+import { exportHead } from "./export.ts";
 import { rendererFactory } from "./fields-param.ts";
+import type { ListType } from "./list-writer.ts";
 import type { TimedPage } from "./read-list.ts";
 
 /** `expanded` has a text for each resource. */

@@ -36,14 +36,19 @@ import {
   exportPage,
   exportPageBytes,
   exportRequest,
-  type ListType,
-  listTypes,
   streamExport,
 } from "./export.ts";
 import { listChanges } from "./feed.ts";
-import { isLargePage, sendLargePage, summaryOf } from "./large-page.ts";
+import {
+  answerLargePage,
+  isLargePage,
+  sendLargePage,
+  summaryOf,
+  unsentPage,
+} from "./large-page.ts";
 import { hasPaging, listBody, listHead, setServerTiming } from "./list-page.ts";
 import { defaultRequest, readListQuery } from "./list-request.ts";
+import { type ListType, listTypes } from "./list-writer.ts";
 import { readQueryBody } from "./query-body.ts";
 import { readList, type TimedList } from "./read-list.ts";
 
@@ -96,7 +101,7 @@ function answerPage(
   type: ListType,
 ): MaybePromise<Response | Problem> {
   const isJson = type === "application/json";
-  if (isJson && isLargePage(listed)) return answerLargePage(context, listed);
+  if (isLargePage(listed)) return answerLarge(context, listed, type);
   const body = isJson ? listBody(listed, context.collectionUrl) : exportPage(context, listed, type);
   const page = { body, ...pageHead(context, listed, type, body) };
   if (listed.others.length === 0 && isByCollection(listed.target.access)) {
@@ -106,17 +111,15 @@ function answerPage(
   return sendPage(context, page);
 }
 
-async function answerLargePage(
+async function answerLarge(
   context: RequestContext,
   listed: TimedList,
+  type: ListType,
 ): Promise<Response | Problem> {
-  const frame = listBody({ ...listed, resources: [] }, context.collectionUrl);
-  const summary = hasRevision(listed) ? "" : await summaryOf(listed, frame);
-  const state = pageHead(context, listed, "application/json", summary);
-  return (
-    conditionalResponse(context, state, Number.POSITIVE_INFINITY) ??
-    sendLargePage(context, listed, frame, state)
-  );
+  const page = unsentPage(context, listed, type);
+  const summary = hasRevision(listed) ? "" : await summaryOf(page);
+  const state = pageHead(context, listed, type, summary);
+  return answerLargePage(context, page, state);
 }
 
 /** The page depends on nothing but the collection as the caller sees it. */
@@ -168,10 +171,9 @@ export async function firstPageHead(
     return planned instanceof Problem ? planned : headOf(context, planned);
   const listed = await readList(context, planned);
   if (listed instanceof Problem) return listed;
-  const bodyOf = (shown: TimedList) => listBody(shown, context.collectionUrl);
   const body = isLargePage(listed)
-    ? await summaryOf(listed, bodyOf({ ...listed, resources: [] }))
-    : bodyOf(listed);
+    ? await summaryOf(unsentPage(context, listed, "application/json"))
+    : listBody(listed, context.collectionUrl);
   return headOf(context, listed, body);
 }
 
@@ -208,9 +210,9 @@ export async function queryResources(context: RequestContext): Promise<Response 
   if (listed.total !== undefined) headers.set("X-Total-Count", `${listed.total}`);
   setServerTiming(headers, listed);
   const state = { headers, etag: "", updatedAt: undefined, isDateExact: false };
-  if (expanded === undefined && isLargePage(listed)) {
-    const frame = listBody({ ...listed, resources: [] }, context.collectionUrl);
-    return sendLargePage(context, listed, frame, state);
+  if (isLargePage(listed, expanded)) {
+    const page = unsentPage(context, listed, "application/json", expanded);
+    return sendLargePage(context, page, state);
   }
   return sendEncoded(context, {
     body: listBody(listed, context.collectionUrl, expanded),

@@ -7,6 +7,7 @@ import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
 import { largePageBytes } from "../../model/query/list-request.ts";
+import { hasAllResources } from "../../model/query/query.ts";
 import type { RequestContext } from "../request/context.ts";
 import { problemFromError, queryTimeout } from "../response/problem.ts";
 
@@ -27,10 +28,10 @@ export function readList(
 ): MaybePromise<TimedList | Problem> {
   const { lists } = context.services;
   const { target, listRequest, query } = planned;
-  if (query === undefined) {
+  if (query === undefined || hasAllResources(query)) {
     const { limit } = listRequest;
     const largeBytes = largePageBytes(target.collection, { limit, maxBytes });
-    if (largeBytes === 0) return lists.read(planned, undefined, maxBytes);
+    if (query === undefined && largeBytes === 0) return lists.read(planned, undefined, maxBytes);
     // Counted before it is read, so that many clients at once cannot take more.
     if (!context.memory.take(largeBytes)) return overloaded;
   }

@@ -68,9 +68,13 @@ export interface Candidate {
 export const isRanked = ({ words, sortings }: Query): boolean =>
   words.length > 0 && sortings.length === 0;
 
+/** Whether all resources are results. */
+export const hasAllResources = ({ conditions, words, aggregation }: Query): boolean =>
+  conditions.length + words.length === 0 && aggregation === undefined;
+
 /** Whether the query reads a range of the resources, which is always short. */
-export const isRange = ({ conditions, words, sortings, aggregation }: Query): boolean =>
-  conditions.length + words.length + sortings.length === 0 && aggregation === undefined;
+export const isRange = (query: Query): boolean =>
+  query.sortings.length === 0 && hasAllResources(query);
 
 /** How many of the first items fit into `maxSize` together, at least one. */
 export function countWithin<T>(

@@ -9,7 +9,12 @@ import type { IndexScan, IndexSource } from "../core/index-use.ts";
 import type { CachedCollection } from "./collections.ts";
 import type { Connection, PreparedQuery, Row } from "./connection.ts";
 import { EntryReader } from "./entries.ts";
-import { type SeqResourceRow, seqResourceColumns, toCandidate } from "./resource-reader.ts";
+import {
+  type SeqLargeRow,
+  type SeqResourceRow,
+  seqResourceColumns,
+  toCandidate,
+} from "./resource-reader.ts";
 import { RowTester } from "./row-test.ts";
 import { WordReader } from "./search.ts";
 
@@ -39,30 +44,29 @@ export class CandidateReader {
   readonly #rowTester: RowTester;
   readonly #next: Readonly<Record<"up" | "down", PreparedQuery<CheckedRow>>>;
   readonly #nextVerified: Readonly<Record<"up" | "down", PreparedQuery<SeqResourceRow>>>;
-  readonly #bySeq: PreparedQuery<SeqResourceRow>;
+  readonly #bySeq: PreparedQuery<SeqLargeRow>;
   readonly #sizes: PreparedQuery<readonly [seq: number, bytes: number]>;
   readonly #byId: PreparedQuery<SeqResourceRow>;
 
-  constructor(connection: Connection) {
-    const select = `SELECT ${seqResourceColumns} FROM resources WHERE part = ?`;
+  /** `pageColumns` are those of the resources of a page. */
+  constructor(connection: Connection, pageColumns: string) {
+    const from = "FROM resources WHERE part = ?";
     const listed = "AND seq IN (SELECT value FROM json_each(?))";
     this.entries = new EntryReader(connection);
     this.words = new WordReader(connection);
     this.#rowTester = new RowTester(connection);
     const next = <R extends Row>(columns: string) => {
-      const from = `SELECT ${columns} FROM resources WHERE part = ?`;
+      const select = `SELECT ${columns} ${from}`;
       return {
-        up: connection.query<R>(`${from} AND seq > ? ORDER BY seq LIMIT ${maxRows}`),
-        down: connection.query<R>(`${from} AND seq < ? ORDER BY seq DESC LIMIT ${maxRows}`),
+        up: connection.query<R>(`${select} AND seq > ? ORDER BY seq LIMIT ${maxRows}`),
+        down: connection.query<R>(`${select} AND seq < ? ORDER BY seq DESC LIMIT ${maxRows}`),
       };
     };
     this.#next = next(checkedColumns);
     this.#nextVerified = next(seqResourceColumns);
-    this.#bySeq = connection.query(`${select} ${listed}`);
-    this.#byId = connection.query(`${select} AND id = ?`);
-    this.#sizes = connection.query(
-      `SELECT seq, octet_length(fields) FROM resources WHERE part = ? ${listed}`,
-    );
+    this.#bySeq = connection.query(`SELECT seq, ${pageColumns} ${from} ${listed}`);
+    this.#byId = connection.query(`SELECT ${seqResourceColumns} ${from} AND id = ?`);
+    this.#sizes = connection.query(`SELECT seq, octet_length(fields) ${from} ${listed}`);
   }
 
   /** `checkStop` throws when the query must end; it is called often enough. */

@@ -38,7 +38,7 @@ export interface QueryLimits {
   readonly maxCounted: number;
   /** A query that looks at no more index entries or resources is short. */
   readonly shortRows: number;
-  /** The columns of the resources of a page in order of creation. */
+  /** The columns of the resources of a page. */
   readonly pageColumns: string;
 }
 
@@ -63,7 +63,7 @@ export class QueryReader {
       down: connection.query(`${select} AND seq <= ? ORDER BY seq DESC LIMIT ?`),
     };
     this.#positions = new PositionReader(connection);
-    this.#candidates = new CandidateReader(connection);
+    this.#candidates = new CandidateReader(connection, limits.pageColumns);
     this.#bytes = connection.query(
       "SELECT coalesce(sum(octet_length(fields)), 0) FROM resources WHERE part = ?",
     );

@@ -37,7 +37,10 @@ export const resourceColumns =
 
 /** The fields of large resources are read as bytes: then they can go to another thread without a copy. */
 export type LargeRow = ResourceCells<string | Uint8Array>;
-export const largeColumns = resourceColumns.replace("fields", "CAST(fields AS BLOB)");
+export const largeColumns = resourceColumns.replace(
+  "fields",
+  "CASE WHEN octet_length(fields) > 32768 THEN CAST(fields AS BLOB) ELSE fields END",
+);
 
 /** Throws Damage when the checksum does not match. */
 export const toResource = (row: readonly [...LargeRow, ...Value[]]): Resource =>
