@@ -110,6 +110,9 @@ export const isFullStep = (before: IndexBuild, after: IndexBuild): boolean =>
     (names) => before[names].length === after[names].length,
   );
 
+/** How many rows a step has indexed or compared; 0 when it deletes. */
+export const rowsOf = (before: IndexBuild, after: IndexBuild): number => after.done - before.done;
+
 /** Whether a step has changed the plans. */
 export const isNewPlan = (before: IndexBuild, after: IndexBuild): boolean =>
   isOpen(before) !== isOpen(after) ||

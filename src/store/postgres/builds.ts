@@ -8,6 +8,7 @@ import {
   isNewPlan,
   phaseOf,
   returnDefinition,
+  rowsOf,
   type StoredBuild,
 } from "../core/index-build.ts";
 import { StepSize } from "../core/step-size.ts";
@@ -27,7 +28,7 @@ const lostAfterMs = 5_000;
  * Only writes to the same collection wait for a step. Its round trips and its commit alone can take 10 ms,
  * so that shorter steps would have few rows.
  */
-const stepMs = 40;
+const stepTimes = { targetMs: 40, longestMs: 60 };
 
 /** A pause follows each step, a part of its time. Without it the next step can take the head from a write that waits. */
 const pauseShare = 0.25;
@@ -52,8 +53,10 @@ export interface BuilderOptions {
 export class Builder {
   readonly #options: BuilderOptions;
   readonly #node = randomUUID();
-  readonly #size = new StepSize(stepMs);
+  readonly #size = new StepSize(stepTimes);
+  /** How long the last step took, and its rows. */
   #lastMs = 0;
+  #lastRows = 0;
 
   constructor(options: BuilderOptions) {
     this.#options = options;
@@ -80,7 +83,7 @@ export class Builder {
         return running ? this.#step(sql, running) : false;
       });
       this.#lastMs = performance.now() - lockedAt;
-      this.#size.adjust(this.#lastMs);
+      this.#size.adjust(this.#lastMs, this.#lastRows);
       return result;
     });
     if (typeof failed === "boolean") return failed;
@@ -101,6 +104,7 @@ export class Builder {
     if (isFailed(build)) return running;
     const limit = this.#size.rowsFor(`${part} ${phaseOf(build.state)}`);
     const next = await rebuildStep(sql, part, definition, build, limit);
+    this.#lastRows = rowsOf(build.state, next) || limit;
     const state: IndexBuild = { ...next, builder: [this.#node, now] };
     await rows(saveBuild(sql, part, { ...build, state }));
     if (isNewPlan(build.state, state)) {

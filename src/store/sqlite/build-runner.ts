@@ -7,6 +7,7 @@ import {
   isFullStep,
   isNewPlan,
   phaseOf,
+  rowsOf,
   type StoredBuild,
 } from "../core/index-build.ts";
 import { firstRows, StepSize } from "../core/step-size.ts";
@@ -17,7 +18,7 @@ import { IndexBuilder } from "./index-builder.ts";
 import type { RowWriter } from "./row-writer.ts";
 
 /** Threads on the same core wait for a step, and a step that is much shorter makes the build slow. */
-const stepMs = 5;
+const stepTimes = { targetMs: 10, longestMs: 50 };
 
 /** A build that is not done, with its collection. */
 export interface RunningBuild {
@@ -31,12 +32,14 @@ export interface RunningBuild {
 export class BuildRunner {
   readonly #rows: RowWriter;
   readonly #indexes: IndexBuilder;
-  readonly #size = new StepSize(stepMs);
+  readonly #size = new StepSize(stepTimes);
   readonly #builds: BuildReader;
   readonly #parts: PreparedQuery<readonly [part: number]>;
   readonly #collection: PreparedQuery<readonly [name: string, definition: string, version: number]>;
   readonly #updateHead: PreparedQuery<never>;
   readonly #updateCollection: PreparedQuery<never>;
+  /** The rows of the last step. */
+  #stepRows = 0;
 
   constructor(connection: Connection, rows: RowWriter) {
     this.#rows = rows;
@@ -74,8 +77,9 @@ export class BuildRunner {
   step(running: RunningBuild): boolean {
     const { part, version, build } = running;
     const rows = this.#size.rowsFor(`${part} ${phaseOf(build.state)}`);
-    const isNew = isNewPlan(build.state, this.#advance(running, rows));
-    if (!isNew) return false;
+    const state = this.#advance(running, rows);
+    this.#stepRows = rowsOf(build.state, state) || rows;
+    if (!isNewPlan(build.state, state)) return false;
     const next = Math.max(version + 1, Date.now());
     this.#updateHead.run(next, part);
     this.#updateCollection.run(next, part);
@@ -84,7 +88,7 @@ export class BuildRunner {
 
   /** Called with the duration of a step and its commit: the next one is larger or smaller. */
   measured(ms: number): void {
-    this.#size.adjust(ms);
+    this.#size.adjust(ms, this.#stepRows);
   }
 
   #advance({ part, definition, build }: RunningBuild, rows: number): IndexBuild {

@@ -28,11 +28,16 @@ import { markSuspect, readSuspectMark, type SuspectRecord } from "./suspect.ts";
 const checkMs = 1_000;
 
 /** The pause between two steps of work in the background, in which commits can run. */
-const pauseMs = 5;
+const pauseMs = 1;
+
+/** While others write, a pause is as long as the step before it, and at least so long. */
+const busyPauseMs = 5;
 
 let file: DatabaseFile;
 let options: DatabaseOptions;
 let isWorking = false;
+/** Whether something was written since the last step. */
+let isBusy = false;
 /** Whether the last batch contained a definition. */
 let isDefining = false;
 let database: Database | undefined;
@@ -71,6 +76,7 @@ function handle(message: Message): WriterReply {
   if (message !== "close" && "kind" in message) return eraseOrScrub(message);
   if (message !== "close") {
     const changes = unpackChanges(message);
+    isBusy = true;
     isDefining = changes.some(({ kind }) => kind === "define");
     const opened = open();
     // Nothing has been written, so the work in the background goes on.
@@ -173,15 +179,17 @@ function check(): void {
 /** Runs steps until nothing is left to do now. */
 function workInBackground(): void {
   isWorking = false;
+  const startedAt = performance.now();
   attempt(() => {
     isWorking = database?.workInBackground() ?? false;
   });
-  if (isWorking) workSoon();
+  if (isWorking) workSoon(performance.now() - startedAt);
 }
 
-function workSoon(): void {
+function workSoon(stepMs = 0): void {
   isWorking = true;
-  setTimeout(workInBackground, pauseMs).unref();
+  setTimeout(workInBackground, isBusy ? Math.max(busyPauseMs, stepMs) : pauseMs).unref();
+  isBusy = false;
 }
 
 /** Runs background work, whose errors no request reports. */
