@@ -57,7 +57,7 @@ export class Collections {
   readonly #clock: () => number;
   readonly #maxWaitMs: number;
 
-  /** A definition waits up to `maxWaitMs` for its indexes; later the client has to ask. */
+  /** A definition is answered after `maxWaitMs`, also when its indexes are not complete; then the client has to ask. */
   constructor(store: Store, clock: () => number, maxWaitMs = 1_000) {
     this.#store = store;
     this.#clock = clock;
@@ -120,14 +120,15 @@ export class Collections {
     text: string,
     condition?: CollectionCondition,
   ): Promise<DefineResult | Problem> {
+    const end = performance.now() + this.#maxWaitMs;
     const definition = await this.#read(principal, name, text);
     if (definition instanceof Problem) return definition;
     const isNew = await retryOnConflict(() => this.#replace(name, compact(text), condition));
     if (isNew instanceof Problem) return isNew;
-    // Both take up to the same time, so they run beside each other.
+    // Both take until then, so they run beside each other.
     const [build, violations] = await Promise.all([
-      this.#buildOf(name),
-      this.#violationsOf(name, definition),
+      this.#buildOf(name, end),
+      this.#violationsOf(name, definition, end),
     ]);
     const [clash] = build?.isRunning ? [] : (build?.clashes ?? []);
     if (clash) return notUniqueProblem(clash.index, build?.clashes);
@@ -184,15 +185,15 @@ export class Collections {
   }
 
   /** From now on every write is validated with the new rules, so no violation is added. */
-  async #violationsOf(name: string, definition: Definition): Promise<Violations> {
+  async #violationsOf(name: string, definition: Definition, end: number): Promise<Violations> {
     const after = await this.#store.collection(name);
-    const options = { maxMs: this.#maxWaitMs, comparesValues: false };
+    const options = { maxMs: end - performance.now(), comparesValues: false };
     return after?.total ? findViolations(this.#store, name, definition, options) : noViolations;
   }
 
   /** Waits a moment for the indexes to be complete. */
-  async #buildOf(name: string): Promise<BuildProgress | undefined> {
-    for (const end = performance.now() + this.#maxWaitMs; ; ) {
+  async #buildOf(name: string, end: number): Promise<BuildProgress | undefined> {
+    for (;;) {
       const build = await this.#store.indexBuild(name);
       if (!build?.isRunning || performance.now() >= end) return build;
       await sleep(pauseMs);

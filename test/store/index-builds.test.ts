@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Collections } from "../../src/domain/collections.ts";
 import { system } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
+import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { BuildProgress, Change, Store } from "../../src/store/store.ts";
 import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
@@ -135,12 +136,12 @@ for (const [name, engine] of Object.entries(engines))
       engine(async (open) => {
         const store = await open();
         // More than are always checked.
-        await fill(store, 6_000);
+        await fill(store, 1_000);
         const impatient = new Collections(store, Date.now, 0);
         const defined = await impatient.define(system, "things", typed({ unique: ["n"] }));
         assert.ok(!(defined instanceof Problem));
         assert.notEqual(defined.build?.isRunning, false);
-        assert.deepEqual(defined.violations, { count: 0, first: [], checked: 5_000 });
+        assert.deepEqual(defined.violations, { count: 0, first: [], checked: 500 });
         assert.equal(await ended(store), undefined);
         assert.equal(await impatient.progress(system, "things"), undefined);
         const patient = new Collections(store, Date.now, 60_000);
@@ -149,6 +150,32 @@ for (const [name, engine] of Object.entries(engines))
         const rejected = await patient.define(system, "things", typed({ unique: ["n"] }));
         assert.ok(rejected instanceof Problem);
         assert.equal(rejected.errors?.[1]?.detail, "id-5 and twice have the same n");
+      }),
+    );
+
+    itHere("is answered in time when the definition itself had to wait", within(120_000), () =>
+      engine(async (open) => {
+        const store = withGroupCommit(await open());
+        await fill(store, 1_000);
+        const maxWaitMs = 50;
+        let asked = 0;
+        const busy: Store = {
+          ...store,
+          async commit(changes) {
+            const outcomes = await store.commit(changes);
+            await sleep(2 * maxWaitMs);
+            return outcomes;
+          },
+          indexBuild() {
+            asked++;
+            return { isRunning: true, done: 0, total: 1_000, clashes: [] };
+          },
+        };
+        const hurried = new Collections(busy, Date.now, maxWaitMs);
+        const defined = await hurried.define(system, "things", typed({ indexed: ["n"] }));
+        assert.ok(!(defined instanceof Problem));
+        assert.deepEqual(defined.violations, { count: 0, first: [], checked: 500 });
+        assert.equal(asked, 1);
       }),
     );
 
