@@ -1,5 +1,6 @@
 // Opens the store that a config names, and locks the data folder when this process writes to it.
 
+import { availableParallelism } from "node:os";
 import { mapFile } from "#runtime";
 import type { Metrics } from "../lib/metrics.ts";
 import { Outage } from "../model/outage.ts";
@@ -70,7 +71,8 @@ export async function openStore(
     for (const folder of foldersOf(config, path)) locks.push(await FolderLock.take(folder));
     const store = await openSqlite({ path, mapFile, report, retention, fileQuotas, ...queries });
     writeVersionFile(path);
-    return withOwner(withGroupCommit(store, { metrics }), path, locks, () => {
+    const sharesProcessor = availableParallelism() === 1;
+    return withOwner(withGroupCommit(store, { metrics, sharesProcessor }), path, locks, () => {
       finishStart(path, report);
       writeVersionFile(path);
     });

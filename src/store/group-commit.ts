@@ -1,5 +1,6 @@
 // Groups commits: calls that arrive while a commit is in progress are committed together in the next one.
 
+import { setImmediate as turn } from "node:timers/promises";
 import { type Metrics, secondsBounds } from "../lib/metrics.ts";
 import { Outage } from "../model/outage.ts";
 import { isDeletion } from "./change.ts";
@@ -13,6 +14,8 @@ export interface GroupOptions {
   readonly isByCollection: boolean;
   /** How many batches are sent to the store before the first of them is committed. */
   readonly maxInFlight: number;
+  /** Whether the store has no processor of its own, so that it never works while calls arrive. */
+  readonly sharesProcessor: boolean;
   /** Where commits are counted. */
   readonly metrics: Metrics | undefined;
 }
@@ -22,6 +25,7 @@ const defaultOptions: GroupOptions = {
   maxWaitingBytes: 64 * 1024 * 1024,
   isByCollection: false,
   maxInFlight: 1,
+  sharesProcessor: false,
   metrics: undefined,
 };
 
@@ -177,14 +181,22 @@ class CommitQueue {
     return inFlight < this.#options.maxInFlight && calls.length >= least;
   }
 
-  /** Starts the next commit before the calls of this one go on, so that the store does not wait for them. */
+  /**
+   * Starts the next commit before the calls of this one go on, so that the store does not wait for them.
+   * Where only one of the two can work at a time, it waits for what these callers send next.
+   */
   async #commitNext(name: string, lane: Lane): Promise<void> {
     lane.inFlight++;
     const settle = await this.#commitSome(this.#takeBatch(lane));
+    const { sharesProcessor } = this.#options;
+    if (sharesProcessor) {
+      settle();
+      await untilAllHaveCome(lane.calls);
+    }
     lane.inFlight--;
     this.#startDue(name, lane);
     if (lane.inFlight === 0) this.#lanes.delete(name);
-    settle();
+    if (!sharesProcessor) settle();
   }
 
   /** Returns a function that settles the calls. On a full disk, what only deletes is committed without the rest. */
@@ -220,7 +232,7 @@ class CommitQueue {
   #takeBatch(lane: Lane): readonly CommitCall[] {
     const { calls: waiting, formerCalls } = lane;
     const half = Math.ceil((waiting.length + formerCalls) / 2);
-    const most = Math.max(half, minBatchCalls);
+    const most = this.#options.sharesProcessor ? waiting.length : Math.max(half, minBatchCalls);
     let calls = 0;
     let count = 0;
     let bytes = 0;
@@ -236,6 +248,17 @@ class CommitQueue {
     lane.formerCalls = calls;
     return waiting.splice(0, calls);
   }
+}
+
+/** Resolves when no more calls come, or when there are enough for a batch. */
+async function untilAllHaveCome(calls: readonly CommitCall[]): Promise<void> {
+  let before: number;
+  do {
+    before = calls.length;
+    // Sockets are read between turns, but perhaps not before the first one.
+    await turn();
+    await turn();
+  } while (calls.length > before && calls.length < maxBatchChanges);
 }
 
 /** Counts the changes inside `all`; an empty `all` counts as one. */

@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { Outage } from "../../src/model/outage.ts";
-import { withGroupCommit } from "../../src/store/group-commit.ts";
+import { type GroupOptions, withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Change, Put, Store } from "../../src/store/store.ts";
 import { inDirectory } from "./sqlite/test-directory.ts";
@@ -86,7 +87,7 @@ class Gate {
 
 async function atGate(
   test: (store: Store, gate: Gate) => Promise<void>,
-  limits: { maxWaiting?: number; maxWaitingBytes?: number; maxInFlight?: number } = {},
+  limits: Partial<GroupOptions> = {},
 ): Promise<void> {
   await inDirectory(async (path) => {
     const store = await openSqlite({ path });
@@ -196,6 +197,46 @@ describe("group commit", () => {
       await again;
       assert.equal((await store.collection("things"))?.total, 65);
     }));
+
+  it("on a shared processor, commits all callers together with what the last ones send next", () =>
+    atGate(
+      async (store, gate) => {
+        const calls = puts("a", 64).map((one) => store.commit([one]));
+        gate.open();
+        await calls[0];
+        await turn();
+        const next = store.commit([put("b")]);
+        assert.deepEqual(gate.sizes, [1], "the next commit has not begun");
+        while (gate.sizes.length < 2) await turn();
+        assert.deepEqual(gate.sizes, [1, 64]);
+        gate.open();
+        await Promise.all([...calls, next]);
+        await store.close();
+        assert.deepEqual(gate.sizes, [1, 64], "no commit is empty");
+      },
+      { sharesProcessor: true },
+    ));
+
+  it("on a shared processor, does not wait for more calls than a batch has", () =>
+    atGate(
+      async (store, gate) => {
+        const first = store.commit([put("first")]);
+        gate.open();
+        await first;
+        const calls: ReturnType<Store["commit"]>[] = [];
+        while (gate.sizes.length < 2) {
+          calls.push(...puts(`${calls.length}`, 100).map((one) => store.commit([one])));
+          await turn();
+        }
+        assert.deepEqual(gate.sizes, [1, 1_024]);
+        gate.open();
+        await Promise.all(calls.slice(0, 1_024));
+        while (gate.sizes.length < 3) await turn();
+        gate.open();
+        await Promise.all(calls);
+      },
+      { sharesProcessor: true },
+    ));
 
   it("sends a batch before the former one is committed, when as many calls wait", () =>
     atGate(
