@@ -16,8 +16,14 @@ const main = existsSync(source) ? source : join(root, "dist/main.js");
 /** Makes the young generation small: with Node's default, an upload leaves 80 MB of unused buffers. */
 const nodeFlags = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=2"];
 
+/** Bun keeps freed memory for a second. Giving it back at once takes 7 % of the time of a POST. */
+const bunVariables = { MIMALLOC_PURGE_DELAY: "1000" };
+
 const [program, ...flags] = chooseRuntime();
-const child = spawn(program, [...flags, main, ...process.argv.slice(2)], { stdio: "inherit" });
+const child = spawn(program, [...flags, main, ...process.argv.slice(2)], {
+  stdio: "inherit",
+  env: { ...bunVariables, ...process.env },
+});
 
 // Passes signals on to the server. This process exits when the server has exited.
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => child.kill(signal));

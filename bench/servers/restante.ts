@@ -22,6 +22,9 @@ export interface Flags {
   readonly core?: number | undefined;
 }
 
+/** As `bin/restante.js` sets them. */
+const bunVariables = { MIMALLOC_PURGE_DELAY: "1000" };
+
 const source = join(root, "src", "main.ts");
 
 /** Default settings but for the address; the token is taken on the first start of a store. */
@@ -35,7 +38,7 @@ export async function startRestante(
   const program = {
     command,
     args: [...runtime, main, "serve", ...flags],
-    environment: { RESTANTE_ADMIN_TOKEN: secret },
+    environment: { RESTANTE_ADMIN_TOKEN: secret, ...bunVariables },
     folder,
   };
   return serve(core === undefined ? program : onCore(program, core), port, "/-/health");
