@@ -183,7 +183,7 @@ class CommitQueue {
 
   /**
    * Starts the next commit before the calls of this one go on, so that the store does not wait for them.
-   * Where only one of the two can work at a time, it waits for what these callers send next.
+   * Where only one of the two can work at a time, these callers go on first, and it takes what they send next, too.
    */
   async #commitNext(name: string, lane: Lane): Promise<void> {
     lane.inFlight++;
