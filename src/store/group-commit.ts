@@ -3,7 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { type Metrics, secondsBounds } from "../lib/metrics.ts";
 import { Outage } from "../model/outage.ts";
-import { isDeletion } from "./change.ts";
+import { failureOf, isDeletion, isFailure } from "./change.ts";
 import type { Change, Outcome, Store } from "./store.ts";
 
 export interface GroupOptions {
@@ -87,6 +87,8 @@ interface Lane {
   formerCalls: number;
   /** The number of batches that the store has not committed yet. */
   inFlight: number;
+  /** Whether a change of the last batch failed, as when many callers change one resource, and try again. */
+  isContended: boolean;
 }
 
 class CommitQueue {
@@ -163,7 +165,8 @@ class CommitQueue {
   }
 
   #lane(name: string): Lane {
-    const lane = this.#lanes.get(name) ?? { calls: [], formerCalls: 0, inFlight: 0 };
+    const idle = { formerCalls: 0, inFlight: 0, isContended: false };
+    const lane = this.#lanes.get(name) ?? { calls: [], ...idle };
     this.#lanes.set(name, lane);
     return lane;
   }
@@ -187,24 +190,30 @@ class CommitQueue {
    */
   async #commitNext(name: string, lane: Lane): Promise<void> {
     lane.inFlight++;
-    const settle = await this.#commitSome(this.#takeBatch(lane));
-    const { sharesProcessor } = this.#options;
-    if (sharesProcessor) {
+    const settle = await this.#commitSome(lane, this.#takeBatch(lane));
+    const takesAll = this.#takesAll(lane);
+    if (takesAll) {
       settle();
       await untilAllHaveCome(lane.calls);
     }
     lane.inFlight--;
     this.#startDue(name, lane);
     if (lane.inFlight === 0) this.#lanes.delete(name);
-    if (!sharesProcessor) settle();
+    if (!takesAll) settle();
+  }
+
+  /** Of callers that change one resource, only the first in a batch succeeds, so that small ones cost less. */
+  #takesAll({ isContended }: Lane): boolean {
+    return this.#options.sharesProcessor && !isContended;
   }
 
   /** Returns a function that settles the calls. On a full disk, what only deletes is committed without the rest. */
-  async #commitSome(calls: readonly CommitCall[]): Promise<() => void> {
+  async #commitSome(lane: Lane, calls: readonly CommitCall[]): Promise<() => void> {
     try {
       const startedAt = performance.now();
       const sent = calls.flatMap((call) => call.changes);
       const outcomes = await this.#store.commit(sent);
+      lane.isContended = outcomes.some((outcome) => isFailure(failureOf(outcome)));
       this.#measure(sent.length, performance.now() - startedAt);
       return () => {
         let start = 0;
@@ -217,7 +226,7 @@ class CommitQueue {
       const deletions = calls.filter(({ changes }) => changes.every(isDeletion));
       const isFull = error instanceof Outage && error.reason === "full";
       const again = isFull && deletions.length < calls.length ? deletions : [];
-      const settle = again.length > 0 ? await this.#commitSome(again) : undefined;
+      const settle = again.length > 0 ? await this.#commitSome(lane, again) : undefined;
       return () => {
         settle?.();
         for (const call of calls) if (!again.includes(call)) call.reject(error);
@@ -232,7 +241,7 @@ class CommitQueue {
   #takeBatch(lane: Lane): readonly CommitCall[] {
     const { calls: waiting, formerCalls } = lane;
     const half = Math.ceil((waiting.length + formerCalls) / 2);
-    const most = this.#options.sharesProcessor ? waiting.length : Math.max(half, minBatchCalls);
+    const most = this.#takesAll(lane) ? waiting.length : Math.max(half, minBatchCalls);
     let calls = 0;
     let count = 0;
     let bytes = 0;
@@ -252,13 +261,12 @@ class CommitQueue {
 
 /** Resolves when no more calls come, or when there are enough for a batch. */
 async function untilAllHaveCome(calls: readonly CommitCall[]): Promise<void> {
-  let before: number;
-  do {
+  for (let before = -1; before < calls.length && calls.length < maxBatchChanges; ) {
     before = calls.length;
     // Sockets are read between turns, but perhaps not before the first one.
     await turn();
     await turn();
-  } while (calls.length > before && calls.length < maxBatchChanges);
+  }
 }
 
 /** Counts the changes inside `all`; an empty `all` counts as one. */

@@ -217,6 +217,29 @@ describe("group commit", () => {
       { sharesProcessor: true },
     ));
 
+  it("on a shared processor, commits half of the callers after a change that failed", () =>
+    atGate(
+      async (store, gate) => {
+        const first = store.commit([put("a")]);
+        gate.open();
+        await first;
+        const again = Array.from({ length: 32 }, () => store.commit([put("a")]));
+        while (gate.sizes.length < 2) await turn();
+        const others = puts("b", 32).map((one) => store.commit([one]));
+        gate.open();
+        await Promise.all(again);
+        assert.deepEqual(gate.sizes, [1, 32, 32], "the next one has begun");
+        const more = puts("c", 64).map((one) => store.commit([one]));
+        gate.open();
+        await Promise.all(others);
+        while (gate.sizes.length < 4) await turn();
+        assert.deepEqual(gate.sizes, [1, 32, 32, 64], "all again");
+        gate.open();
+        await Promise.all(more);
+      },
+      { sharesProcessor: true },
+    ));
+
   it("on a shared processor, does not wait for more calls than a batch has", () =>
     atGate(
       async (store, gate) => {
