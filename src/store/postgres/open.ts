@@ -5,11 +5,15 @@ import { messageOf } from "./errors.ts";
 import { assertSchemaName, type PostgresSettings } from "./options.ts";
 import { migrate, migration } from "./schema.ts";
 import type { ReportProgress } from "./step.ts";
+import { begin } from "./transaction.ts";
 
 export async function prepareServers(settings: PostgresSettings): Promise<void> {
   assertSchemaName(settings.schema);
   await prepare({ ...settings, deadlineMs: 0 }, settings.onProgress);
-  if (settings.readUrl !== undefined) await assertReplica(settings, settings.readUrl);
+  const { readUrl } = settings;
+  if (readUrl === undefined) return;
+  await withConnection({ ...settings, url: readUrl }, assertOwnSession);
+  await assertReplica(settings, readUrl);
 }
 
 export const cannotOpen = ({ url }: PostgresSettings, cause: unknown): Error =>
@@ -20,13 +24,11 @@ export async function prepare(
   options: ConnectionOptions,
   onProgress: ReportProgress,
 ): Promise<void> {
-  const connection = await Connection.open(options);
-  try {
+  await withConnection(options, async (connection) => {
     await connection.run(assertDurable);
+    await assertOwnSession(connection, options);
     await migrate(connection, options.schema, migration, everySecond(onProgress));
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 function everySecond(report: ReportProgress): ReportProgress {
@@ -60,13 +62,40 @@ async function assertReplica(settings: ConnectionOptions, readUrl: string): Prom
     );
 }
 
-async function readOne(
+/**
+ * A pooler that gives a session to another client after each transaction loses our settings, also the one
+ * that makes commits durable. With few clients it does so unnoticed, because the sessions happen to be the same.
+ */
+async function assertOwnSession(first: Connection, options: ConnectionOptions): Promise<void> {
+  const isShared = await withConnection(options, async (second) => {
+    await second.run(begin);
+    const pids = [await second.run(readPid), await first.run(readPid), await first.run(readPid)];
+    return pids.join() !== [second.pid, first.pid, first.pid].join() || second.pid === first.pid;
+  });
+  if (isShared)
+    throw new Error(
+      "a pooler gives its sessions to other clients after each transaction: let it pool by session (pool_mode = session), or connect without it",
+    );
+}
+
+async function readPid(sql: Sql): Promise<Row[number] | undefined> {
+  const [row] = await rows(sql`SELECT pg_backend_pid()`);
+  return row?.[0];
+}
+
+const readOne = (
   options: ConnectionOptions,
   load: (sql: Sql) => Promise<readonly Row[]>,
-): Promise<Row[number] | undefined> {
+): Promise<Row[number] | undefined> =>
+  withConnection(options, async (connection) => (await connection.run(load))[0]?.[0]);
+
+async function withConnection<T>(
+  options: ConnectionOptions,
+  work: (connection: Connection, options: ConnectionOptions) => Promise<T>,
+): Promise<T> {
   const connection = await Connection.open(options);
   try {
-    return (await connection.run(load))[0]?.[0];
+    return await work(connection, options);
   } finally {
     await connection.close();
   }
