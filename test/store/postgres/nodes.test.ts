@@ -236,4 +236,19 @@ describe("a process that lets another one commit", () => {
       assert.equal(written((await worker.commit([put("a")]))[0]).revision, 2);
       assert.deepEqual(await idsOf(worker), ["a"]);
     }));
+
+  it("leaves the work in the background to it", () =>
+    databases.in(async (testDatabase) => {
+      const retention = { removalsMs: 0, pauseMs: 1 };
+      const owner = await testDatabase.open();
+      const worker = await testDatabase.open({ retention, committer: owner });
+      await worker.commit([create(), put("a")]);
+      await worker.commit([remove("a")]);
+      const removals = async () =>
+        (await testDatabase.admin((sql) => sql`SELECT FROM tombstones`)).length;
+      for (let reads = 0; reads < 50; reads++) await idsOf(worker);
+      assert.equal(await removals(), 1);
+      await testDatabase.open({ retention });
+      await until(async () => (await removals()) === 0);
+    }));
 });
