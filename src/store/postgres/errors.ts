@@ -96,12 +96,20 @@ export const isReadOnly = (error: unknown): boolean =>
 /** Returns an Outage when the server caused the error, or undefined when it is a bug. */
 export function outageOf(error: unknown): Outage | undefined {
   if (error instanceof Outage) return error;
-  const code =
-    error instanceof postgres.PostgresError ? error.code : isConnectionLost(error) ? "08" : "";
-  const condition = own(conditions, code) ?? own(conditions, code.slice(0, 2));
+  const code = error instanceof postgres.PostgresError ? error.code : "";
+  // An error that has closed the connection is no bug, whatever its code is.
+  const lost = isConnectionLost(error) ? conditions["08"] : undefined;
+  const condition = own(conditions, code) ?? own(conditions, code.slice(0, 2)) ?? lost;
   if (!condition) return undefined;
   const [reason, description] = condition;
   return new Outage(reason, `${description} (${messageOf(error)})`, { cause: error });
+}
+
+/** The same for a read. It needs the disk for a moment only, for example to sort: nothing is too large to be stored. */
+export function readOutageOf(error: unknown): Outage | undefined {
+  const outage = outageOf(error);
+  if (outage?.reason !== "full") return outage;
+  return new Outage("unavailable", outage.message, { cause: error });
 }
 
 export const messageOf = (error: unknown): string =>

@@ -4,7 +4,7 @@ import { Outage } from "../../model/outage.ts";
 import { defaultDeadlineMs, QueryQueue, queueLimits } from "../query-queue.ts";
 import { maxCounted, type ReadOptions } from "../store.ts";
 import { Connection, rows, type Sql } from "./connection.ts";
-import { isRepeatable, outageOf } from "./errors.ts";
+import { isRepeatable, readOutageOf } from "./errors.ts";
 import type { PostgresSettings } from "./options.ts";
 import type { Pool } from "./pool.ts";
 
@@ -43,7 +43,7 @@ export class QueryPool {
       try {
         return await this.#repeat(signal, work);
       } catch (error) {
-        throw outageOf(error) ?? error;
+        throw readOutageOf(error) ?? error;
       }
     });
   }

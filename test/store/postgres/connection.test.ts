@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { describe, it } from "node:test";
+import postgres from "postgres";
 import { Outage } from "../../../src/model/outage.ts";
 import {
   allOrFirstError,
@@ -266,6 +267,18 @@ describe("errors", () => {
   it("of the network mean that the server is unavailable", () => {
     for (const each of ["ECONNREFUSED", "ECONNRESET", "CONNECTION_CLOSED", "CONNECT_TIMEOUT"])
       assert.equal(outageOf(code(each))?.reason, "unavailable");
+  });
+
+  it("that close the connection mean that the server is unavailable, whatever their code is", () => {
+    for (const code of ["25P03", "25P04", "42000", "99999"]) {
+      const thrown = (severity: string) =>
+        Object.assign(new postgres.PostgresError({ message: "words" } as never), {
+          code,
+          severity,
+        });
+      assert.equal(outageOf(thrown("FATAL"))?.reason, "unavailable");
+      assert.equal(outageOf(thrown("ERROR")), undefined);
+    }
   });
 
   it("in the code are not reported as outages", () => {

@@ -402,6 +402,29 @@ describe("a server that cannot write", () => {
   );
 });
 
+describe("a read that needs room on a full disk", () => {
+  it("is unavailable, and recovers", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
+      await store.commit([create(), put("a")]);
+      const reads = [() => store.find("things", "a"), () => idsOf(store), () => totalOf(store)];
+      await testDatabase.admin((sql) =>
+        sql.unsafe(`
+          CREATE FUNCTION fail() RETURNS boolean LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
+          ALTER TABLE heads RENAME TO full_heads;
+          CREATE VIEW heads AS SELECT * FROM full_heads WHERE fail()`),
+      );
+      for (const read of reads)
+        await assert.rejects(async () => read(), isOutage("unavailable", /is full/));
+      await testDatabase.admin((sql) =>
+        sql.unsafe("DROP VIEW heads; ALTER TABLE full_heads RENAME TO heads"),
+      );
+      for (const read of reads) assert.ok(await read());
+    }),
+  );
+});
+
 describe("a server that is gone", () => {
   it("is reported immediately, and everything recovers with it", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
