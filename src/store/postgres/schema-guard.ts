@@ -11,6 +11,8 @@ export class SchemaGuard {
   #newer: Outage | undefined;
   /** Whether the last look at the version failed. */
   #isUnknown = false;
+  /** The look that begins after the present work. */
+  #next: Promise<void> | undefined;
 
   constructor(read: () => Promise<WrittenBy>, report: (message: string) => void) {
     this.#read = read;
@@ -29,8 +31,16 @@ export class SchemaGuard {
     }
   }
 
-  /** Looks at the version. After an outage the next write does it again. */
-  async check(): Promise<void> {
+  /** Looks at the version, once for the notifications that arrive together. After an outage the next write does it again. */
+  check(): Promise<void> {
+    this.#next ??= Promise.resolve().then(() => {
+      this.#next = undefined;
+      return this.#look();
+    });
+    return this.#next;
+  }
+
+  async #look(): Promise<void> {
     const newest = migration.steps.length;
     const [result] = await Promise.allSettled([this.#read()]);
     this.#isUnknown = result.status === "rejected";
