@@ -20,7 +20,14 @@ import {
   type Sql,
 } from "./connection.ts";
 import { eraseRows } from "./erase-rows.ts";
-import { isConflict, isOutOfResources, isReadOnly, isRepeatable, outageOf } from "./errors.ts";
+import {
+  isConflict,
+  isForbidden,
+  isOutOfResources,
+  isReadOnly,
+  isRepeatable,
+  outageOf,
+} from "./errors.ts";
 import { insertedInto, insertNew } from "./insert.ts";
 import { KnownHeads } from "./known-heads.ts";
 import { loadState, lockAll, type RowCache } from "./load-state.ts";
@@ -59,7 +66,7 @@ export class BatchWriter {
   readonly #rows: RowCache = new Map();
   readonly #heads: KnownHeads;
   #wasReadOnly = false;
-  /** Whether the last write failed because the server is out of resources, such as disk space. */
+  /** Whether a write has failed because the server is out of resources, and none was seen to have room since. */
   #isOutOfSpace = false;
 
   constructor({ open, maxConnections, headAgeMs, ...options }: WriterOptions) {
@@ -115,8 +122,11 @@ export class BatchWriter {
   /** Rejects when writes do not work. */
   probe(): Promise<void> {
     return this.run(async (connection) => {
-      if (this.#isOutOfSpace) await connection.run(checkFreeSpace);
-      else await connection.run((sql) => rows(sql`UPDATE store SET epoch = epoch WHERE one`));
+      if (this.#isOutOfSpace) {
+        await connection.run(checkFreeSpace);
+        this.#isOutOfSpace = false;
+      }
+      await connection.run((sql) => rows(sql`UPDATE store SET epoch = epoch WHERE one`));
     });
   }
 
@@ -141,11 +151,11 @@ export class BatchWriter {
         this.#wasReadOnly = false;
         this.#onFailover();
       }
-      this.#isOutOfSpace = false;
       return result;
     } catch (error) {
       if (isReadOnly(error)) this.#disconnect();
-      if (isOutOfResources(error)) this.#isOutOfSpace = true;
+      const isFull = error instanceof Outage && error.reason === "full";
+      if (isFull || isOutOfResources(error)) this.#isOutOfSpace = true;
       throw outageOf(error) ?? error;
     }
   }
@@ -237,13 +247,15 @@ export class BatchWriter {
 
 /**
  * Writes data that needs new disk space, and rolls it back. Updating a row can reuse its space, so that
- * would not show whether the disk is full.
+ * would not show whether the disk is full. A user who may create no table cannot look.
  */
 async function checkFreeSpace(sql: Sql): Promise<void> {
   await begin(sql);
   try {
     await rows(sql`
       CREATE TABLE room AS SELECT repeat(md5(n::text), 32) FROM generate_series(1, 1000) AS n`);
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
   } finally {
     await rows(sql`ROLLBACK`);
   }

@@ -89,6 +89,10 @@ export const isCanceled = (error: unknown): boolean =>
 export const isOutOfResources = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code.startsWith("53") && error.code !== "53300";
 
+/** Whether the user lacks a permission. */
+export const isForbidden = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code === "42501";
+
 /** Whether the server is read-only: it may have become a replica after a failover. */
 export const isReadOnly = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "25006";

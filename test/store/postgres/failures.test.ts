@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Sql } from "postgres";
 import { Outage } from "../../../src/model/outage.ts";
+import { within } from "../../seeds.ts";
 import {
   all,
   create,
@@ -337,6 +338,20 @@ describe("overload", () => {
   );
 });
 
+/** From now on writes to heads fail, and so does what needs more room. */
+const fillDisk = (sql: Sql) =>
+  sql.unsafe(`
+    CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
+    CREATE TRIGGER full_disk BEFORE UPDATE ON heads EXECUTE FUNCTION fail();
+    CREATE FUNCTION no_room() RETURNS event_trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
+    CREATE EVENT TRIGGER full_disk ON ddl_command_start WHEN TAG IN ('CREATE TABLE AS')
+      EXECUTE FUNCTION no_room()`);
+
+const makeRoom = (sql: Sql) =>
+  sql.unsafe("DROP TRIGGER full_disk ON heads; DROP EVENT TRIGGER full_disk");
+
 describe("a server that cannot write", () => {
   it("that is read-only: reads work, writes are rejected, and recover", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
@@ -377,28 +392,49 @@ describe("a server that cannot write", () => {
         const store = await testDatabase.open();
         await store.commit([create(), put("a")]);
         const before = await store.collection("things");
-        await testDatabase.admin((sql) =>
-          sql.unsafe(`
-          CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
-            $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
-          CREATE TRIGGER full_disk BEFORE UPDATE ON heads EXECUTE FUNCTION fail();
-          CREATE FUNCTION no_room() RETURNS event_trigger LANGUAGE plpgsql AS
-            $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$;
-          CREATE EVENT TRIGGER full_disk ON ddl_command_start WHEN TAG IN ('CREATE TABLE AS')
-            EXECUTE FUNCTION no_room()`),
-        );
+        await testDatabase.admin(fillDisk);
         // What is written in place still works, and what needs room was not tried yet.
         assert.equal(await store.ready(), undefined);
         await assert.rejects(store.commit([put("b"), put("a")]), isOutage("full", /is full/));
         assert.match((await store.ready()) ?? "", /is full/);
         assert.deepEqual(await store.collection("things"), before);
         assert.deepEqual(await idsOf(store), ["a"]);
-        await testDatabase.admin((sql) =>
-          sql.unsafe("DROP TRIGGER full_disk ON heads; DROP EVENT TRIGGER full_disk"),
-        );
+        await testDatabase.admin(makeRoom);
         assert.equal(await store.ready(), undefined);
         assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
       }),
+  );
+
+  it("that is full is reported until there is room, whatever else works", within(60_000), () =>
+    databases.in(async (testDatabase) => {
+      const owner = await testDatabase.open({ retention: { removalsMs: 0, pauseMs: 1 } });
+      const worker = await testDatabase.open({ committer: owner });
+      await owner.commit([create(), put("a")]);
+      await testDatabase.admin(fillDisk);
+      await assert.rejects(worker.commit([put("b")]), isOutage("full"));
+      for (let reads = 0; reads < 50; reads++) await idsOf(owner);
+      for (const store of [owner, worker]) assert.match((await store.ready()) ?? "", /is full/);
+      await testDatabase.admin(makeRoom);
+      for (const store of [owner, worker]) assert.equal(await store.ready(), undefined);
+    }),
+  );
+
+  it("that was full is ready again for a user who may create no table", within(60_000), () =>
+    databases.in(async (testDatabase) => {
+      const { server, url, schema } = testDatabase;
+      await testDatabase.admin(async (sql) => {
+        await sql`CREATE ROLE plain LOGIN`;
+        await sql`GRANT USAGE ON SCHEMA ${sql(schema)} TO plain`;
+        await sql`GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${sql(schema)} TO plain`;
+      });
+      const asPlain = server.url(new URL(url).pathname.slice(1), "plain");
+      const store = await testDatabase.open({ url: asPlain });
+      await store.commit([create(), put("a")]);
+      await testDatabase.admin(fillDisk);
+      await assert.rejects(store.commit([put("b")]), isOutage("full"));
+      await testDatabase.admin(makeRoom);
+      assert.equal(await store.ready(), undefined);
+    }),
   );
 });
 
