@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { readMessages } from "./messages.ts";
 
 /** Which of the idle sessions is used next: the one that was used last, or that nobody has used for longest. */
 export type Order = "last" | "oldest";
@@ -89,26 +90,4 @@ export class TransactionPooler {
     });
     return session;
   }
-}
-
-/** Calls `onMessage` with each whole message. The first one of a client has no kind before its length. */
-function readMessages(
-  socket: Socket,
-  onMessage: (message: Buffer, isFirst: boolean) => void,
-  isOfClient = false,
-): void {
-  let received: Buffer = Buffer.alloc(0);
-  let isFirst = isOfClient;
-  socket.on("error", () => undefined);
-  socket.on("data", (bytes: Buffer) => {
-    received = Buffer.concat([received, bytes]);
-    for (;;) {
-      const at = isFirst ? 0 : 1;
-      const end = received.length < at + 4 ? Infinity : at + received.readInt32BE(at);
-      if (received.length < end) return;
-      onMessage(received.subarray(0, end), isFirst);
-      isFirst = false;
-      received = received.subarray(end);
-    }
-  });
 }
