@@ -239,7 +239,7 @@ for (const isCut of [false, true])
       const random = randomNumbers(newSeed("rights of two nodes"));
       const world = new World(admin, lanes, random);
       const holders = await Promise.all(Array.from({ length: lanes }, issue));
-      let left = runs(40, 1_500);
+      let left = runs(40, 600);
       const counts = new Map<number, number>();
 
       const revoke = async (lane: number) => {
