@@ -11,8 +11,16 @@ const slotMs = 15 * minuteMs;
 /** When more slots are known they are forgotten, which bounds the memory use. */
 const maxSlots = 100_000;
 
-/** Whether the name is a time zone of the IANA database, such as Europe/Berlin. */
+/**
+ * Names that V8 accepts and JavaScriptCore does not: the old ones of ICU, such as PST and SystemV/PST8, and an
+ * offset with a minus sign of typography.
+ */
+const onlyInV8 =
+  /^(?!CET|EET|EST|GMT|HST|MET|MST|PRC|ROC|ROK|UCT|UTC|WET)[a-z]{3}$|^SystemV|[^ -~]/i;
+
+/** Whether the name is a time zone of the IANA database, such as Europe/Berlin, or an offset, such as +01:00. */
 export function isTimeZone(name: string): boolean {
+  if (onlyInV8.test(name)) return false;
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });
     return true;

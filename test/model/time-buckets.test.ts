@@ -74,6 +74,18 @@ describe("a bucket of time", () => {
     assert.ok(isTimeZone("Europe/Berlin"));
     for (const name of ["Europe/Atlantis", "", "berlin!"]) assert.ok(!isTimeZone(name), name);
   });
+
+  it("takes the same names on every runtime", () => {
+    const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+    const words = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
+    assert.deepEqual(words.filter(isTimeZone), [
+      ...["CET", "EET", "EST", "GMT", "HST", "MET", "MST"],
+      ...["PRC", "ROC", "ROK", "UCT", "UTC", "WET"],
+    ]);
+    const offsets = ["+01:00", "-0130", "+05", "Etc/GMT+5", "gmt-0", "EST5EDT", "US/Pacific"];
+    for (const name of offsets) assert.ok(isTimeZone(name), name);
+    for (const name of ["pst", "SystemV/PST8", "\u221201:00"]) assert.ok(!isTimeZone(name), name);
+  });
 });
 
 /** Returns when an offset changes, to the second, between 1950 and 2040. */
