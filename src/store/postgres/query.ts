@@ -6,6 +6,7 @@ import type { Read, ReadResults, Running } from "../core/filter-reads.ts";
 import { findOrAggregate } from "../core/find-or-aggregate.ts";
 import { type FilterPlan, planQuery, type QueryPlan } from "../core/query-plan.ts";
 import { idsOf, withRelatedIds } from "../core/related-ids.ts";
+import type { Head } from "../core/rows.ts";
 import type { QueryResult } from "../store.ts";
 import { namedResources, readFor } from "./candidates.ts";
 import { type CollectionRow, findCollectionRows, findHeads, toCollection } from "./collections.ts";
@@ -25,7 +26,7 @@ export function runQuery(
   if (isRelated(query)) return inSnapshot(sql, row, (run) => run.answer(row, query), maxCounted);
   const plan = planQuery(row.plan, query);
   if (plan.kind === "filter" || plan.kind === "nothing")
-    return inSnapshot(sql, row, (run, total) => run.execute(row, plan, query, total), maxCounted);
+    return inSnapshot(sql, row, (run, size) => run.execute(row, plan, query, size), maxCounted);
   return runStatementOf(sql, row, plan, query, maxCounted);
 }
 
@@ -51,27 +52,30 @@ function runStatementOf(
 
 type EngineResult = Omit<QueryResult, "collection">;
 
+/** How large a collection is. */
+type Size = Pick<Head, "total" | "bytes">;
+
 /** Reads the head and the answer in one snapshot; again when Postgres cannot read a stored value. */
 async function inSnapshot(
   sql: Sql,
   row: CollectionRow,
-  read: (run: SnapshotRun, total: number) => Promise<EngineResult>,
+  read: (run: SnapshotRun, size: Size) => Promise<EngineResult>,
   maxCounted: number,
 ): Promise<VersionedResult> {
   const run = (isVerified: boolean) => new SnapshotRun(sql, maxCounted, isVerified);
   try {
-    return await readInSnapshot(sql, row, (total) => read(run(false), total));
+    return await readInSnapshot(sql, row, (size) => read(run(false), size));
   } catch (error) {
     if (!isDataError(error)) throw error;
     // The checker reads every value itself.
-    return readInSnapshot(sql, row, (total) => read(run(true), total));
+    return readInSnapshot(sql, row, (size) => read(run(true), size));
   }
 }
 
 async function readInSnapshot(
   sql: Sql,
   row: CollectionRow,
-  read: (total: number) => Promise<EngineResult>,
+  read: (size: Size) => Promise<EngineResult>,
 ): Promise<VersionedResult> {
   const { part } = row;
   await rows(sql`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`);
@@ -83,7 +87,7 @@ async function readInSnapshot(
     const { version } = head;
     // The definition has changed: the query is planned again.
     if (version !== row.rules.version) return undefined;
-    const answer = await read(head.total);
+    const answer = await read(head);
     return { version, value: { collection: toCollection(row, head), ...answer } };
   } finally {
     await rows(sql`ROLLBACK`).catch(() => undefined);
@@ -106,17 +110,17 @@ class SnapshotRun {
   async answer(row: CollectionRow, query: Query): Promise<EngineResult> {
     const asked = isRelated(query) ? await this.#finish(row, withRelatedIds(query)) : query;
     const [head] = await findHeads(this.#sql, [row.part]);
-    return this.execute(row, planQuery(row.plan, asked), asked, head?.total ?? 0);
+    return this.execute(row, planQuery(row.plan, asked), asked, head ?? noSize);
   }
 
   async execute(
     row: CollectionRow,
     plan: QueryPlan,
     query: Query,
-    total: number,
+    size: Size,
   ): Promise<EngineResult> {
     if (plan.kind === "nothing") return nothing(query);
-    if (plan.kind === "filter") return this.#filter(row, plan, query, total);
+    if (plan.kind === "filter") return this.#filter(row, plan, query, size);
     const reply = await runStatementOf(this.#sql, row, plan, query, this.#maxCounted);
     return reply?.value ?? nothing(query);
   }
@@ -125,19 +129,19 @@ class SnapshotRun {
     row: CollectionRow,
     filterPlan: FilterPlan,
     query: Query,
-    total: number,
+    size: Size,
   ): Promise<EngineResult> {
     const filtered = {
-      ...{ plan: row.plan, total },
+      ...{ plan: row.plan, total: size.total },
       ...{ maxCounted: this.#maxCounted, isVerified: this.#isVerified },
     };
-    const result = await this.#finish(row, findOrAggregate(filtered, filterPlan, query));
+    const result = await this.#finish(row, findOrAggregate(filtered, filterPlan, query), size);
     return query.isCounted ? result : { ...result, total: undefined };
   }
 
-  async #finish<T>(row: CollectionRow, running: Running<T>): Promise<T> {
+  async #finish<T>(row: CollectionRow, running: Running<T>, size: Size = noSize): Promise<T> {
     let step = running.next();
-    while (!step.done) step = running.next(await this.#read(row, step.value));
+    while (!step.done) step = running.next(await this.#read(row, limited(step.value, size)));
     return step.value;
   }
 
@@ -155,6 +159,17 @@ class SnapshotRun {
       this.#others.set(name, (await findCollectionRows(this.#sql, [name]))[0]);
     return this.#others.get(name);
   }
+}
+
+const noSize: Size = { total: 0, bytes: 0 };
+
+/** Large resources are tested in smaller steps, because the page may be full after the first ones. */
+const maxTestedBytes = 8 * 1024 * 1024;
+
+function limited(read: Read, { total, bytes }: Size): Read {
+  if (read.kind !== "test") return read;
+  const fitting = Math.ceil((maxTestedBytes * total) / Math.max(1, bytes));
+  return { ...read, limit: Math.max(1, Math.min(read.limit, fitting)) };
 }
 
 const nothing = ({ isCounted }: Query): EngineResult => ({

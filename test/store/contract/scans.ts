@@ -96,6 +96,17 @@ function ordered(rows: readonly Row[], { sortings, isNewestFirst }: Query): read
 }
 
 export function scans(contractTest: ContractTest): void {
+  contractTest("look at few large resources when the page is soon full", async ({ store }) => {
+    const fields = JSON.stringify({ t: "a", text: "x".repeat(400_000) });
+    const ids = Array.from({ length: 40 }, (_, index) => `r${index}`);
+    await store.commit([create("things"), define(JSON.stringify({ schema }), "things")]);
+    await store.commit(ids.map((id) => put(id, { fields, collection: "things" })));
+    const query = ask({ conditions: conditionsOf({ t: "a" }), limit: 1, isCounted: false });
+    const { resources, scan } = await answerTo(store, query, "things");
+    assert.deepEqual(idsIn(resources), ["r0"]);
+    assert.ok((scan?.checked ?? 0) < 30, `${scan?.checked} resources were checked`);
+  });
+
   contractTest("find what a plain filter finds, whatever the spelling", async ({ store }) => {
     const seed = newSeed("scans");
     const next = randomNumbers(seed);
