@@ -323,9 +323,30 @@ describe("a server that stops", () => {
     const server = serve(() => assert.fail("handled"));
     const socket = new FakeSocket(server, { closesLater: true });
     const stopped = server.stop(60_000);
+    await socket.end();
     socket.connection.receive(Buffer.from(post()));
     await stopped;
     assert.deepEqual(socket.mistakes, []);
+  });
+
+  it("answers a request that arrives when it stops, and none after it", async () => {
+    const server = serve(() => hello);
+    const socket = new FakeSocket(server, { closesLater: true });
+    const stopped = server.stop(60_000);
+    await socket.receive(Buffer.from(post() + post()));
+    await socket.end();
+    await stopped;
+    assert.deepEqual(socket.mistakes, []);
+    assert.deepEqual(statuses(socket), [200]);
+    assert.match(socket.sent.toString("latin1"), /\r\nConnection: close\r\n/);
+  });
+
+  it("closes idle connections without a reset", async () => {
+    const server = serve(() => hello);
+    const idle = [new FakeSocket(server), new FakeSocket(server)];
+    await idle[0]?.receive(Buffer.from(post()));
+    await server.stop(0);
+    for (const socket of idle) assert.ok(socket.isClosed && !socket.isTerminated);
   });
 
   it("does not reset a connection whose last response was sent", async () => {

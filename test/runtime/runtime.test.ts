@@ -468,7 +468,50 @@ describe("stop", () => {
     await server.stop(0);
   });
 
-  it("closes idle connections immediately", { timeout: 20_000 }, async () => {
+  it(
+    "answers what was on its way, and says that it is the last on its connection",
+    patience,
+    async () => {
+      const server = await start();
+      const kept = await Promise.all(Array.from({ length: 16 }, () => openConnection(server.port)));
+      const fresh = await openConnection(server.port);
+      for (const connection of kept) {
+        connection.write(get("/1"));
+        assert.equal((await connection.response())?.headers.connection, undefined);
+      }
+      const stopped = server.stop(60_000);
+      for (const connection of [...kept, fresh]) {
+        connection.write(get("/2"));
+        connection.halfClose();
+      }
+      for (const connection of [...kept, fresh]) {
+        const response = await connection.response();
+        assert.equal(response?.headers.connection, "close");
+        assert.equal(seen(response).url, "http://a/2");
+      }
+      await stopped;
+    },
+  );
+
+  it("leaves no request of busy clients without an answer", patience, async () => {
+    const server = await start();
+    const busy = Promise.withResolvers<void>();
+    const lasts = Array.from({ length: 16 }, async () => {
+      const connection = await openConnection(server.port);
+      for (;;) {
+        connection.write(get("/a"));
+        const response = await connection.response();
+        if (response?.headers.connection !== undefined) connection.destroy();
+        if (response === undefined || response.headers.connection !== undefined) return response;
+        if (server.reached.length > 200) busy.resolve();
+      }
+    });
+    await busy.promise;
+    await server.stop(60_000);
+    for (const last of await Promise.all(lasts)) assert.equal(last?.headers.connection, "close");
+  });
+
+  it("closes idle connections soon", { timeout: 20_000 }, async () => {
     const server = await start();
     const idle = await openConnection(server.port);
     idle.write(get("/a"));

@@ -6,7 +6,7 @@ import { endedEarly, type HttpError, isError, requestTimedOut } from "./http-err
 import { findEarlyError, parseHead, type RequestHead } from "./request-head.ts";
 import { sendResponse } from "./response-sender.ts";
 import { Output, type Socket } from "./socket.ts";
-import { findTimeout } from "./timeouts.ts";
+import { findTimeout, lastRequestMs } from "./timeouts.ts";
 
 /** The socket is paused while this much waits for the application, or for the end of a response. */
 const maxWaitingBytes = 262_144;
@@ -109,10 +109,15 @@ export class HttpConnection implements ConnectionControls {
     this.output.abandon();
   }
 
-  /** Closes the connection if it is idle. */
+  /** Closes the connection when it is idle. A request that is on its way is answered before, as the last one. */
   finish(): void {
-    const isIdle = this.#active === undefined && this.#input.length === 0;
-    if (isIdle && this.#state === "open") this.#closeSocket();
+    setTimeout(() => {
+      if (this.#isIdle) this.#closeSocket();
+    }, lastRequestMs).unref();
+  }
+
+  get #isIdle(): boolean {
+    return this.#state === "open" && this.#active === undefined && this.#input.length === 0;
   }
 
   #closeSocket(): void {
@@ -123,7 +128,7 @@ export class HttpConnection implements ConnectionControls {
 
   /** Ends the connection now. A last response that was sent as a whole may still be on its way. */
   destroy(): void {
-    if (this.#state === "closing") this.#socket.close();
+    if (this.#state === "closing" || this.#isIdle) this.#socket.close();
     else this.#socket.terminate();
   }
 

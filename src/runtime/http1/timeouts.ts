@@ -11,6 +11,8 @@ const requestTimeoutMs = 14_400_000;
 /** After the last response the client may be inactive or keep sending for so long. */
 const lingerInactivityMs = 2_000;
 const lingerMs = 10_000;
+/** When the server stops, an idle connection may get one more request in this time: it may be on its way. */
+export const lastRequestMs = 200;
 /**
  * Most clients that send no more have left, so nobody waits for a long read or an import. The clock has steps
  * of a second.
