@@ -95,15 +95,21 @@ const listOnly: JsonTypes = new Set(["array", "null"]);
 const isListOrNull = (tree: Tree): boolean =>
   tree === "null" || (typeof tree === "object" && tree.kind === "array");
 
-/** `address[city]` and `address.city`. Names in brackets may have dots. */
-const nestedName = /^[^.[\]]+(?:\.[^.[\]]+|\[[^[\]]+\])+$/;
-const nestedStep = /\[([^[\]]+)\]|([^.[\]]+)/g;
+const firstStep = /^[^.[\]]*/;
+/** What follows the first step in `address[city]` and `address.city`. Names in brackets may have dots. */
+const nextSteps = /\.([^.[\]]+)|\[([^[\]]+)\]/gy;
 
+/** Reads one step more than the limit, and no further: so deep a name is rejected whatever follows. */
 function stepsOf(name: string): readonly string[] {
-  if (!nestedName.test(name)) return [name];
-  // One more than the limit, so that the name is rejected whatever follows.
-  const steps = name.matchAll(nestedStep).take(jsonLimits.maxDepth + 1);
-  return [...steps.map(([, inBrackets, plain]) => inBrackets ?? plain ?? "")];
+  const [first = ""] = firstStep.exec(name) ?? [];
+  const steps = [first];
+  let end = first.length;
+  for (const [step, plain, inBrackets] of name.slice(end).matchAll(nextSteps)) {
+    if (steps.length > jsonLimits.maxDepth) return steps;
+    steps.push(plain ?? inBrackets ?? "");
+    end += step.length;
+  }
+  return first !== "" && end === name.length ? steps : [name];
 }
 
 /** Converts a text to JSON. A text of the wrong type stays a string, so that validation reports it. */

@@ -229,6 +229,14 @@ describe("a name in a form", () => {
     }
   });
 
+  it("is not read beyond that depth, so its end does not matter", () => {
+    const deep = read(`address${"[twin]".repeat(65)}]=1`, properties);
+    const [error] = draftOf(deep) as readonly { detail: string }[];
+    assert.equal(error?.detail, "nested deeper than 64 levels");
+    const steps = "[twin]".repeat(63);
+    assert.equal(read(`address${steps}]=1`, properties), `{"address${steps}]":"1"}`);
+  });
+
   it("is limited in number as in JSON", () => {
     const form = (count: number) => Array.from({ length: count }, (_, n) => `f${n}=`).join("&");
     assert.ok("fields" in draftOf(read(form(formLimits.maxFields), {})));
