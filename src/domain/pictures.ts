@@ -17,6 +17,7 @@ import { Problem } from "../model/problem.ts";
 import { bytesOf, type Files, type FindReferenced, MissingFile } from "../store/files.ts";
 import type { CachedPicture, HasRoom, PictureCache } from "../store/pictures/cache.ts";
 import { type PictureTask, pictureLimits } from "../store/pictures/job.ts";
+import { withoutTexts } from "../store/pictures/png-texts.ts";
 import { NoRenderer, type RendererProcess } from "../store/pictures/renderer.ts";
 import { QueryQueue } from "../store/query-queue.ts";
 import type { CollectionAccess } from "./collection-access.ts";
@@ -130,7 +131,7 @@ export class Pictures {
 
   async #make(name: string, file: StoredFile, task: PictureTask): Promise<Made> {
     if (file.size > pictureLimits.maxBytes) return unprocessable("it has more than 64 MiB");
-    const bytes = bytesOf(() => this.#files.open(file.key));
+    const bytes = withoutTexts(bytesOf(() => this.#files.open(file.key)));
     const [input, output] = [await this.#cache.write(bytes), await this.#cache.newPath()];
     try {
       const reason = await this.#renderer.run({ input, output, task });

@@ -67,12 +67,18 @@ export const broken: Readonly<Record<string, Buffer>> = {
   "a PNG with a wrong checksum": flipped(png(2, 2, deflateSync(Buffer.alloc(14)))),
 };
 
-/** A small PNG with a comment that unpacks to 50 MB. */
-export const withLargeComment = (): Buffer => {
-  const small = png(2, 2, deflateSync(Buffer.alloc(14)));
-  const comment = Buffer.concat([Buffer.from("a\0\0"), deflateSync(Buffer.alloc(50_000_000))]);
-  const [head, rest] = [small.subarray(0, 33), small.subarray(33)];
-  return Buffer.concat([head, chunk("zTXt", comment), rest]);
+/** A small PNG of one colour. */
+export const plain = png(2, 2, deflateSync(Buffer.alloc(14)));
+
+/** The same with other chunks before its pixels. */
+export const withChunks = (...chunks: readonly Buffer[]): Buffer =>
+  Buffer.concat([plain.subarray(0, 33), ...chunks, plain.subarray(33)]);
+
+/** With 3,000 comments that unpack to 27 GB. */
+export const withLargeComments = (): Buffer => {
+  const packed = deflateSync(Buffer.alloc(9_000_000));
+  const comment = chunk("zTXt", Buffer.concat([Buffer.from("a\0\0"), packed]));
+  return withChunks(...Array.from({ length: 3_000 }, () => comment));
 };
 
 /** A PNG of 8-bit colours with these bytes as its pixels. */
@@ -86,7 +92,7 @@ function png(width: number, height: number, pixels: Buffer): Buffer {
   return Buffer.concat([signature, chunk("IHDR", head), chunk("IDAT", pixels), end]);
 }
 
-function chunk(name: string, content: Buffer): Buffer {
+export function chunk(name: string, content: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(name), content]);
   const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
   length.writeUInt32BE(content.length);
