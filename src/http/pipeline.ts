@@ -149,7 +149,8 @@ export function routeRequest(context: RequestContext): MaybePromise<Response | P
   return then(authorized, (rejected) => rejected ?? run(context, route));
 }
 
-const isSafe = ({ method }: Route): boolean => method === "GET" || method === "QUERY";
+const isSafe = ({ method }: { readonly method: string }): boolean =>
+  method === "GET" || method === "QUERY";
 
 /** Any value of Early-Data counts (RFC 8470 §5.1). */
 const tooEarly = new Problem(
@@ -226,5 +227,6 @@ function complete(context: RequestContext, response: Response): Response {
 
 function fail(context: RequestContext, thrown: unknown): Response {
   context.services.logFailure(context, thrown);
-  return finish(context, problemFromError(thrown));
+  const isRead = context.route !== undefined && isSafe(context.route);
+  return finish(context, problemFromError(thrown, isRead));
 }

@@ -188,7 +188,7 @@ describe("a file", () => {
       assert.equal((await other.request(`/people/${id}`)).status, 200);
       await writeFile(files, "");
       const problem = await expectProblem(other.request(lost.url), "unavailable");
-      assert.match(problem.detail, /^The storage of files does not answer now/);
+      assert.match(problem.detail, /^The storage of files does not answer now. Requests without/);
       await rm(files);
     } finally {
       await other.stop();

@@ -157,14 +157,16 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   },
 };
 
-async function closedStore(): Promise<Answer> {
+async function closedStore(init: RequestInit = {}): Promise<Answer> {
   const folder = await mkdtemp(join(tmpdir(), "restante-closed-"));
   const embedded = await restante({ data: folder });
   const authorization = `Bearer ${embedded.firstAdminToken}`;
   await embedded.close();
   await rm(folder, { recursive: true });
   return answerOf(
-    embedded.fetch(new Request("http://localhost/people", { headers: { authorization } })),
+    embedded.fetch(
+      new Request("http://localhost/people", { ...init, headers: { ...json, authorization } }),
+    ),
   );
 }
 
@@ -291,6 +293,14 @@ describe("an outage", () => {
   it("has a Retry-After", async () => {
     const { headers } = await closedStore();
     assert.match(headers.get("retry-after") ?? "", /^\d+$/);
+  });
+
+  it("says for a write that nothing was stored, and not for a read", async () => {
+    const detailOf = (answer: Answer) => assertProblem(answer, "unavailable").detail;
+    const read = detailOf(await closedStore());
+    assert.equal(read, "The store cannot be read now. Try again later.");
+    const written = detailOf(await closedStore({ method: "POST", body: "{}" }));
+    assert.match(written, /^The store cannot accept writes now. Nothing was stored/);
   });
 
   it("is explained in the log and not on the readiness page", async () => {

@@ -147,7 +147,7 @@ export function queryTimeout(
 }
 
 /** Returns the problem for a thrown error: an outage is described, a bug is not. */
-export function problemFromError(thrown: unknown): Problem {
+export function problemFromError(thrown: unknown, isRead = false): Problem {
   if (!(thrown instanceof Outage)) {
     return new Problem(
       "internal-error",
@@ -155,7 +155,8 @@ export function problemFromError(thrown: unknown): Problem {
     );
   }
   const isOfFiles = thrown instanceof FileOutage;
-  if (isOfFiles && !["unknown", "damaged"].includes(thrown.reason)) return filesProblem(thrown);
+  if (isOfFiles && !["unknown", "damaged"].includes(thrown.reason))
+    return filesProblem(thrown, isRead);
   switch (thrown.reason) {
     case "full":
       return new Problem("storage-full", "The disk is full. Nothing was stored.");
@@ -183,7 +184,9 @@ export function problemFromError(thrown: unknown): Problem {
     case "unavailable":
       return new Problem(
         "unavailable",
-        "The store cannot accept writes now. Nothing was stored; try again later.",
+        isRead
+          ? "The store cannot be read now. Try again later."
+          : "The store cannot accept writes now. Nothing was stored; try again later.",
       );
     case "suspect":
       return new Problem(
@@ -194,13 +197,15 @@ export function problemFromError(thrown: unknown): Problem {
 }
 
 /** The message is for the log. */
-const filesProblem = ({ reason }: FileOutage): Problem =>
-  reason === "full"
-    ? new Problem("storage-full", "The storage of files is full. Nothing was stored.")
+function filesProblem({ reason }: FileOutage, isRead: boolean): Problem {
+  const result = isRead ? "" : " Nothing was stored.";
+  return reason === "full"
+    ? new Problem("storage-full", `The storage of files is full.${result}`)
     : new Problem(
         "unavailable",
-        "The storage of files does not answer now. Nothing was stored; requests without files work. Try again later.",
+        `The storage of files does not answer now.${result} Requests without files work. Try again later.`,
       );
+}
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
