@@ -14,6 +14,7 @@ import { defaultConfig } from "../src/server/config.ts";
 import { certificateFolder, makeCertificate } from "./certificates.ts";
 import fc from "./fast-check.ts";
 import { captureLog } from "./http/captured-log.ts";
+import { isBun } from "./runtime/test-server.ts";
 import { runs } from "./seeds.ts";
 
 const good = makeCertificate({ name: "good" });
@@ -22,6 +23,10 @@ const yesterday = new Date(Date.now() - 86_400_000);
 const tomorrow = new Date(Date.now() + 86_400_000);
 const expired = makeCertificate({ from: new Date(0), to: yesterday });
 const early = makeCertificate({ from: tomorrow });
+
+const short = makeCertificate({ keys: generateKeyPairSync("rsa", { modulusLength: 1024 }) });
+const missing = (name: string) =>
+  new RegExp(`^--tls-${name}: cannot be read: there is no such file or folder$`);
 
 const encrypted = generateKeyPairSync("ec", {
   namedCurve: "P-256",
@@ -50,7 +55,8 @@ describe("a certificate at start", () => {
   const table: readonly [string, Partial<Certificate>, readonly RegExp[]][] = [
     ["a good one", good, []],
     ["a chain", { cert: good.cert + other.cert, key: good.key }, []],
-    ["missing files", {}, [/^--tls-cert: cannot be read: ENOENT/, /^--tls-key: cannot be read/]],
+    ["missing files", {}, [missing("cert"), missing("key")]],
+    ["a short key", short, isBun ? [] : [/^--tls-cert: cannot be used: its key is too short; use/]],
     ["a key of another one", { cert: good.cert, key: other.key }, [/^--tls-key: does not belong/]],
     ["an expired one", expired, [/^--tls-cert: expired on .* GMT; renew it$/]],
     ["one for later", early, [/^--tls-cert: is not valid before /]],
@@ -72,6 +78,15 @@ describe("a certificate at start", () => {
       assert.equal(faults.length, expected.length, faults.join("\n"));
       for (const [index, pattern] of expected.entries()) assert.match(faults[index] ?? "", pattern);
     });
+
+  it("in a folder instead of a file is named so", () => {
+    const folder = tmpdir();
+    const config = { ...defaultConfig, tlsCert: folder, tlsKey: folder };
+    assert.throws(
+      () => readCertificate(config),
+      /tls-cert "[^"]*": cannot be read: it is a folder/,
+    );
+  });
 
   it("never shows the key", () => {
     for (const key of [encrypted, other.key, good.key.slice(0, 120)])
@@ -180,7 +195,7 @@ describe("a certificate that changes on disk", () => {
     await follower.look();
     await follower.look();
     assert.deepEqual(used, []);
-    assert.match(captured.text(), /ENOENT/);
+    assert.match(captured.text(), /there is no such file/);
   });
 
   it("is only ever used with its own key, whatever is written in which order", async () => {

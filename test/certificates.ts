@@ -10,13 +10,16 @@ export interface CertificateOptions {
   readonly name?: string;
   readonly from?: Date;
   readonly to?: Date;
+  /** Another pair of keys. The certificate says that it is signed by one on a curve, which nobody checks. */
+  readonly keys?: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
 }
 
 const dayMs = 86_400_000;
 
 /** A certificate of the subject `CN=name` for localhost and 127.0.0.1, on the curve P-256. */
 export function makeCertificate(options: CertificateOptions = {}): Certificate {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const { publicKey, privateKey } =
+    options.keys ?? generateKeyPairSync("ec", { namedCurve: "P-256" });
   const body = toBeSigned(publicKey, options);
   const signature = sign("sha256", body, privateKey);
   const whole = sequence(body, ecdsaWithSha256, element(0x03, Buffer.of(0), signature));

@@ -4,6 +4,7 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { messageOf, usageError } from "../lib/cli-error.ts";
+import { codeOf, reasonOf } from "../lib/system-error.ts";
 import type { Certificate } from "../runtime/runtime.ts";
 import type { Config, ConfigError } from "./config.ts";
 
@@ -80,7 +81,7 @@ export const unreadable = (
   error: unknown,
 ): ConfigError => ({
   where: whereOf(files, name),
-  detail: `cannot be read: ${messageOf(error)}`,
+  detail: `cannot be read: ${reasonOf(error)}`,
 });
 
 const whereOf = (files: CertificateFiles, name: keyof CertificateFiles): string =>
@@ -124,6 +125,8 @@ function weaknessOf(pair: Certificate): string | undefined {
     createSecureContext(pair);
     return undefined;
   } catch (error) {
-    return messageOf(error);
+    return codeOf(error) === "ERR_SSL_EE_KEY_TOO_SMALL" ? shortKey : messageOf(error);
   }
 }
+
+const shortKey = "its key is too short; use RSA with 2048 bits or more, or EC P-256";
