@@ -115,9 +115,13 @@ function addResult(
   else if (status === 412 && idOf !== undefined) count.existing++;
   else {
     count.rejected++;
-    onRejected({ line, status, detail: problemText(problemIn(text)) });
+    onRejected({ line, status, detail: withFlag(problemText(problemIn(text))) });
   }
 }
+
+/** The problems of the API name its parameter. */
+const withFlag = (detail: string): string =>
+  detail.replace("send ?key=id", "use --key id").replace("?key=id", "--key id");
 
 const problemIn = (text: string): ProblemBody =>
   (JSON.parse(text) as { problem: ProblemBody }).problem;

@@ -203,6 +203,14 @@ for (const store of ["sqlite", "postgres"])
       );
     });
 
+    it("advises what the command takes, not what the API does", async () => {
+      const { errors } = await importText(app, "i.csv", "id,sku\nx,A1\n", { collection: "goods" });
+      assert.equal(
+        errors[0]?.detail,
+        "/id leave the id out, or use --key id to create or replace by id",
+      );
+    });
+
     it("creates a collection, with the key as a unique field", async () => {
       const options = { collection: "fresh", key: "email", types: "infer" };
       const { imports } = await importText(app, "f.csv", "email,n\na@x,1\nb@x,2\n", options);

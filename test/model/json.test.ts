@@ -228,7 +228,7 @@ describe("rejected JSON", () => {
       {
         pointer: "/a",
         detail:
-          "this number would be read as 12345678901234567000; send it as a string to keep the exact value",
+          "this number would be read as 12345678901234567000; only a string keeps the exact value",
       },
     ]);
   });

@@ -66,7 +66,7 @@ const tooDeep = `nested deeper than ${jsonLimits.maxDepth} levels`;
  */
 const prototypeName = "__proto__ is not accepted as a name";
 const inexactNumber = (literal: string): string =>
-  `this number would be read as ${Number(literal)}; send it as a string to keep the exact value`;
+  `this number would be read as ${Number(literal)}; only a string keeps the exact value`;
 
 /** Every private method takes the start of a value and returns its end, or `failed`. */
 class Scanner {
