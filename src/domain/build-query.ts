@@ -123,9 +123,9 @@ class QueryBuilder {
   }
 
   /** Finds a field that filters and sort orders can name; otherwise says why not. */
-  #findAnywhere(field: string) {
+  #findAnywhere(field: string, explain = explainUnknown) {
     const { queryable, related, view } = this.#named;
-    return findField(queryable, field, related, view);
+    return findField(queryable, field, related, view, explain);
   }
 
   #condition(filter: Filter): readonly Predicate[] {
@@ -152,12 +152,13 @@ class QueryBuilder {
   #sortings(): readonly Sorting[] {
     return this.#listRequest.sort.flatMap((sorted): readonly Sorting[] => {
       const { field, isDescending, place } = sorted;
-      const found = this.#findAnywhere(field);
+      // A field that is not shown in every resource gets the same error as one that is not there.
+      const found = this.#findAnywhere(field, explainNotAlways);
       const isDeclared = typeof found === "object" && found.queryable.declares(found.field);
       const misspelled = isDeclared ? undefined : explainSortName(field);
       if (misspelled !== undefined) return this.#addError(place, misspelled);
-      if (typeof found === "string") return this.#addError(place, this.#unknownSort(field, found));
-      const hidden = notAlwaysShown(found, this.#named);
+      if (typeof found === "string") return this.#addError(place, found);
+      const hidden = notAlwaysShown(found);
       if (hidden !== undefined) return this.#addError(place, hidden);
       if (found.holds === "object") return this.#addError(place, isObjectError(field));
       if (found.holds === "array" || (found.steps.length > 0 && isOfElements(field)))
@@ -165,12 +166,6 @@ class QueryBuilder {
       const through = sortThrough(found);
       return [{ field, kind: found.kind, isDescending, ...(through && { through }) }];
     });
-  }
-
-  /** A field of the collection itself gets the same error as one that is not shown in every resource. */
-  #unknownSort(field: string, error: string): string {
-    const isOwn = this.#queryable.referenceBefore(field) === undefined;
-    return isOwn ? explainNotAlways(this.#named, field) : error;
   }
 
   #words({ text, place }: Located): readonly Word[] {

@@ -74,12 +74,16 @@ export interface FoundField extends QueryableField, Seen {
   readonly steps: readonly PathStep[];
 }
 
-/** Finds a field. Returns an error message when there is none, or when the caller may not read it. */
+/**
+ * Finds a field. Returns an error message when there is none, or when the caller may not read it; `explain`
+ * says that there is none in a collection.
+ */
 export function findField(
   queryable: QueryableFields,
   field: string,
   related: RelatedCollections | undefined,
   ownView: View = wholeView,
+  explain: typeof explainUnknown = explainUnknown,
 ): FoundField | string {
   const steps: PathStep[] = [];
   let view = ownView;
@@ -110,19 +114,15 @@ export function findField(
     const shape = view.namesIn(rest) ? found : undeclared;
     return { ...shape, field: rest, steps, queryable: fields, view };
   }
-  return explainIn(steps.at(-1), rest, { queryable: fields, view });
+  return placed(steps.at(-1), explain({ queryable: fields, view }, rest));
 }
 
 /** A field that the caller is never shown is missing everywhere, and its type is not told. */
 const undeclared: QueryableField = { kind: "any", holds: "value" };
 
-/** Says that there is no such field in the collection that the last step leads to. */
-function explainIn(last: PathStep | undefined, field: string, seen: Seen): string {
-  const words = explainUnknown(seen, field);
-  return last === undefined
-    ? words
-    : `${last.collection}, which "${last.reference}" refers to: ${words}`;
-}
+/** Says that the words are about the collection that the last step leads to. */
+const placed = (last: PathStep | undefined, words: string): string =>
+  last === undefined ? words : `${last.collection}, which "${last.reference}" refers to: ${words}`;
 
 /** Names the fields that the caller is shown. */
 export const explainUnknown = ({ queryable, view }: Seen, field: string): string =>
@@ -136,14 +136,18 @@ export const misspelledIn = (queryable: QueryableFields, field: string): string 
 export const explainNotAlways = ({ queryable, view }: Seen, field: string): string =>
   queryable.explainUnknown(field, (each) => view.showsAlways(each));
 
-/** Returns the error for a field that the caller is not shown in every resource: as for an unknown one. */
-export function notAlwaysShown(found: FoundField, own: Seen): string | undefined {
+/**
+ * Returns the error for a field that the caller is not shown in every resource: the same as for one that is
+ * not there, where the way to it is hidden first.
+ */
+export function notAlwaysShown(found: FoundField): string | undefined {
   const { steps, field } = found;
   const hidden = steps.findIndex(({ view, reference }) => !view.showsAlways(reference));
-  const step = steps[hidden];
-  if (step !== undefined) return explainIn(steps[hidden - 1], step.reference, step);
-  if (found.view.showsAlways(field)) return undefined;
-  return steps.length === 0 ? explainNotAlways(own, field) : explainIn(steps.at(-1), field, found);
+  const at = hidden < 0 ? steps.length : hidden;
+  const seen = steps[at] ?? found;
+  if (seen === found && found.view.showsAlways(field)) return undefined;
+  const rest = [...steps.slice(at).map(({ reference }) => reference), field].join(".");
+  return placed(steps[at - 1], explainNotAlways(seen, rest));
 }
 
 const notWithSince =

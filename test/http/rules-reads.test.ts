@@ -503,8 +503,18 @@ for (const store of ["sqlite", "postgres"]) {
         assert.deepEqual(await foundBy(anyone, "by.name[ne]=Eve"), ["2", "3"]);
         assert.deepEqual(await foundBy(bob, "by.boss.name=Eve"), ["2"]);
         assert.deepEqual(await foundBy(anyone, "by.boss.name=Eve"), []);
-        for (const field of ["by.name", "by", "by.pay"])
-          assertProblem(await anyone.get(`/books?sort=${field}`), "invalid-parameter");
+        const explained = async (field: string) => {
+          const answer = await anyone.get(`/books?sort=${field}`);
+          return assertProblem(answer, "invalid-parameter").errors?.[0]?.detail ?? "";
+        };
+        // As if there were none, and the reference, which is not always shown, is not named.
+        for (const field of ["by.name", "by", "by.pay"]) {
+          const detail = await explained(field);
+          assert.match(detail, /^there is no field "by[.a-z]*" in this collection; its fields are: /);
+          assert.doesNotMatch(detail.slice(detail.indexOf(";")), /\bby\b/);
+          const unknown = field.replace("by", "zz");
+          assert.equal((await explained(unknown)).replace(unknown, field), detail);
+        }
         assert.equal((await admin.get("/books?sort=by.name")).status, 200);
       });
 
