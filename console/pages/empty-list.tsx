@@ -36,6 +36,10 @@ export function EmptyList(props: EmptyListProps) {
           <p>Change what is marked above, or begin again.</p>
           <Button onClick={onClear}>Clear all filters</Button>
         </Message>
+      ) : problem?.status === 403 ? (
+        <Message icon="shield-check" title={`Your token may not read ${name}`}>
+          <p>What it adds is stored, and not shown here.</p>
+        </Message>
       ) : problem ? (
         <ProblemMessage problem={problem} retry={onRetry} />
       ) : isFiltered(view) ? (

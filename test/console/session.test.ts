@@ -114,6 +114,10 @@ describe("a token that may only create", { skip }, () => {
     await expectAccessible(page);
     await page.getByRole("link", { name: "New resource" }).press("Enter");
     await page.locator(".resource").getByRole("button", { name: "Create", exact: true }).waitFor();
+    // No error stands beside the form.
+    await page.getByText("Your token may not read notes").waitFor();
+    assert.equal(await page.getByRole("alert").count(), 0);
+    await expectAccessible(page);
     await page.context().close();
   });
 });

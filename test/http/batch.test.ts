@@ -55,6 +55,20 @@ const remove = (path: string, more = {}) => ({ method: "DELETE", path, ...more }
 const jsonPatch = { contentType: "application/json-patch+json" };
 
 describe("a batch", () => {
+  it("swaps unique values where one of them is free meanwhile", async () => {
+    await client.put("/-/collections/goods", { unique: ["sku"] });
+    for (const sku of ["one", "two"]) await client.put(`/goods/${sku}`, { sku });
+    const two = patch("/goods/two", { sku: "one" });
+    const last = patch("/goods/one", { sku: "two" });
+    const rejected = await client.batch([last, two]);
+    assert.deepEqual(pointersOf(assertProblem(rejected, "conflict")), ["/operations/0/body/sku"]);
+    const results = await run([patch("/goods/one", { sku: null }), two, last]);
+    assert.deepEqual(
+      results.map(({ body }) => body?.sku),
+      [undefined, "one", "two"],
+    );
+  });
+
   it("executes the operations in order and returns a result for each", async () => {
     await client.put("/people/old", { n: 1, keep: "\\u0061" });
     await client.put("/people/gone", {});
