@@ -510,7 +510,10 @@ for (const store of ["sqlite", "postgres"]) {
         // As if there were none, and the reference, which is not always shown, is not named.
         for (const field of ["by.name", "by", "by.pay"]) {
           const detail = await explained(field);
-          assert.match(detail, /^there is no field "by[.a-z]*" in this collection; its fields are: /);
+          assert.match(
+            detail,
+            /^there is no field "by[.a-z]*" in this collection; its fields are: /,
+          );
           assert.doesNotMatch(detail.slice(detail.indexOf(";")), /\bby\b/);
           const unknown = field.replace("by", "zz");
           assert.equal((await explained(unknown)).replace(unknown, field), detail);
