@@ -208,6 +208,8 @@ describe("values", () => {
   const notDatabases = [
     "mysql://me:hunter2@db.test/people",
     "me:hunter2@db.test",
+    "postgres://me:hunter2@one.test,two.test/people",
+    "postgres://one.test:5432,two.test:5432/people",
     "./data",
     "5432",
   ];

@@ -460,7 +460,8 @@ describe("signals", () => {
       const socket = await halfPosted(running, token);
       running.signal(signal);
       while (!running.stdout().includes('"draining"')) await sleep(10);
-      await assert.rejects(people(running.url, token));
+      const next = connect(running.port, new URL(running.url).hostname);
+      await assert.rejects(once(next, "connect"), { code: "ECONNREFUSED" });
       socket.write('"Bob"}');
       const [answer] = await once(socket, "data");
       assert.match(answer, /^HTTP\/1.1 201 /);

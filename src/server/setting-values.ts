@@ -57,8 +57,10 @@ export function isOrigin(item: string): boolean {
   return url !== null && url.host !== "" && item === `${url.protocol}//${url.host}`;
 }
 
+/** With one host: a primary that can move needs a name that moves with it. */
 export function postgresUrl(text: string): string | undefined {
-  return /^postgres(?:ql)?:$/.test(URL.parse(text)?.protocol ?? "") ? text : undefined;
+  const { protocol = "", host = "" } = URL.parse(text) ?? {};
+  return /^postgres(?:ql)?:$/.test(protocol) && !host.includes(",") ? text : undefined;
 }
 
 export function baseUrl(text: string): string | undefined {

@@ -206,7 +206,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     placeholder: "url",
     about:
       "The URL of a Postgres database that stores the data instead of the data folder; many nodes can share it. If the URL has a password, use the variable: other users of the machine can see command lines.",
-    allowed: "a URL such as postgres://user:password@host:5432/database",
+    allowed: "a URL such as postgres://user:password@host:5432/database, with one host",
     fallback: undefined,
     isPrivate: true,
     read: postgresUrl,
@@ -218,7 +218,7 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     placeholder: "url",
     about:
       "The URL of a replica of the --store database, for reads. Writes then wait until the replica has them, so that clients read what they wrote.",
-    allowed: "a URL such as postgres://user:password@host:5432/database",
+    allowed: "a URL such as postgres://user:password@host:5432/database, with one host",
     fallback: undefined,
     isPrivate: true,
     read: postgresUrl,
