@@ -30,6 +30,8 @@ const conditions: Readonly<Record<string, readonly [Reason, string]>> = {
 const conflicts = new Set(["40001", "40P01", "23505"]);
 
 /** Error codes of the driver and of sockets for a lost or failed connection. */
+const sessionEnds: ReadonlySet<string> = new Set(["CONNECTION_CLOSED", "ECONNRESET", "57P01"]);
+
 const lostCodes = /^(?:CONNECT|E)/;
 
 export const isConflict = (error: unknown): boolean =>
@@ -71,6 +73,10 @@ export function isConnectionLost(error: unknown): boolean {
   if (error instanceof postgres.PostgresError) return error.severity !== "ERROR";
   return error instanceof Error && "code" in error && lostCodes.test(String(error.code));
 }
+
+/** Whether the server has ended a session that it had accepted. */
+export const isSessionEnded = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && sessionEnds.has(String(error.code));
 
 /** Error classes after which the result of a commit is unknown. */
 const uncertainClasses = new Set(["08", "57", "58", "XX"]);
