@@ -6,7 +6,6 @@ import { Outage } from "../../model/outage.ts";
 import {
   ConnectionLost,
   isConnectionLost,
-  isSessionEnded,
   isUnreachable,
   messageOf,
   NoAnswer,
@@ -126,15 +125,13 @@ export class Connection {
     this.#sql = postgres(url, driverOptions) as unknown as Sql;
   }
 
-  /** Opens another one when the server ends the first meanwhile, as it does with all sessions of a user. */
-  static async open(options: ConnectionOptions, isLast = false): Promise<Connection> {
+  static async open(options: ConnectionOptions): Promise<Connection> {
     const connection = new Connection(options);
     try {
       connection.#pid = await connection.run((sql) => configure(sql, options));
       return connection;
     } catch (error) {
       connection.destroy();
-      if (isSessionEnded(error) && !isLast) return Connection.open(options, true);
       const outage = new Outage("unavailable", `cannot connect: ${messageOf(error)}`);
       throw outageOf(error) ?? outage;
     }

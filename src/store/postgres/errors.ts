@@ -30,8 +30,6 @@ const conditions: Readonly<Record<string, readonly [Reason, string]>> = {
 const conflicts = new Set(["40001", "40P01", "23505"]);
 
 /** Error codes of the driver and of sockets for a lost or failed connection. */
-const sessionEnds: ReadonlySet<string> = new Set(["CONNECTION_CLOSED", "ECONNRESET", "57P01"]);
-
 const lostCodes = /^(?:CONNECT|E)/;
 
 export const isConflict = (error: unknown): boolean =>
@@ -50,6 +48,19 @@ export class NoAnswer extends Error {
 /** Whether work can be done on another connection now. When there was no answer, the caller has waited enough. */
 export const isRepeatable = (error: unknown): boolean =>
   isConnectionLost(error) && !(error instanceof NoAnswer);
+
+/** The same for a read, which can be done again also when a new connection was lost while it was opened. */
+export const isRepeatableRead = (error: unknown): boolean =>
+  isRepeatable(error) || (error instanceof Outage && isSessionEnded(error.cause));
+
+/** Whether the server has ended a session that it had accepted. */
+const isSessionEnded = (error: unknown): boolean =>
+  error instanceof Error &&
+  !(error instanceof ConnectionLost) &&
+  "code" in error &&
+  sessionEnds.has(String(error.code));
+
+const sessionEnds: ReadonlySet<string> = new Set(["CONNECTION_CLOSED", "ECONNRESET", "57P01"]);
 
 /** Whether no server has answered. Its errors show that it is there. */
 export const isUnreachable = (error: unknown): boolean =>
@@ -73,10 +84,6 @@ export function isConnectionLost(error: unknown): boolean {
   if (error instanceof postgres.PostgresError) return error.severity !== "ERROR";
   return error instanceof Error && "code" in error && lostCodes.test(String(error.code));
 }
-
-/** Whether the server has ended a session that it had accepted. */
-export const isSessionEnded = (error: unknown): boolean =>
-  error instanceof Error && "code" in error && sessionEnds.has(String(error.code));
 
 /** Error classes after which the result of a commit is unknown. */
 const uncertainClasses = new Set(["08", "57", "58", "XX"]);

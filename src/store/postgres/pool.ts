@@ -3,7 +3,7 @@
 import type { Metrics } from "../../lib/metrics.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Connection, Sql } from "./connection.ts";
-import { isRepeatable, readOutageOf } from "./errors.ts";
+import { isRepeatableRead, readOutageOf } from "./errors.ts";
 
 /** When this many reads wait on every connection, new ones are rejected. */
 const maxInFlight = 200;
@@ -45,7 +45,7 @@ export class Pool {
       try {
         return await this.#ask(send);
       } catch (error) {
-        if (!isRepeatable(error) || others < 0) throw readOutageOf(error) ?? error;
+        if (!isRepeatableRead(error) || others < 0) throw readOutageOf(error) ?? error;
       }
   }
 

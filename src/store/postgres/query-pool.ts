@@ -4,7 +4,7 @@ import { Outage } from "../../model/outage.ts";
 import { defaultDeadlineMs, QueryQueue, queueLimits } from "../query-queue.ts";
 import { maxCounted, type ReadOptions } from "../store.ts";
 import { Connection, rows, type Sql } from "./connection.ts";
-import { isRepeatable, readOutageOf } from "./errors.ts";
+import { isRepeatableRead, readOutageOf } from "./errors.ts";
 import type { PostgresSettings } from "./options.ts";
 import type { Pool } from "./pool.ts";
 
@@ -74,7 +74,7 @@ export class QueryPool {
       try {
         return await this.#use(signal, work);
       } catch (error) {
-        if (signal.aborted || !isRepeatable(error) || others < 0) throw error;
+        if (signal.aborted || !isRepeatableRead(error) || others < 0) throw error;
       }
   }
 

@@ -1,8 +1,7 @@
 // Connections: their settings, errors when opening, and the classification of errors.
 
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { createServer } from "node:net";
 import { describe, it } from "node:test";
 import postgres from "postgres";
 import { Outage } from "../../../src/model/outage.ts";
@@ -219,35 +218,6 @@ describe("opening", () => {
           assert.doesNotMatch(String(error), /geheim/);
           return true;
         });
-      }),
-    );
-
-  for (const [times, text] of [
-    [1, "is tried again"],
-    [2, "is given up the second time"],
-  ] as const)
-    it(`a session that the server ends meanwhile ${text}`, { timeout: 60_000 }, () =>
-      databases.in(async ({ url, schema }) => {
-        const { hostname, port } = new URL(url);
-        let ended = 0;
-        const server = createServer((client) => {
-          const session = connect({ host: hostname, port: Number(port) });
-          for (const socket of [client, session]) socket.on("error", () => undefined);
-          client.on("close", () => session.destroy()).pipe(session);
-          if (ended++ < times) session.once("data", () => client.destroy());
-          else session.pipe(client);
-        });
-        await once(server.listen(0, "127.0.0.1"), "listening");
-        const proxied = new URL(url);
-        proxied.port = String((server.address() as AddressInfo).port);
-        try {
-          const opening = Connection.open({ url: proxied.href, schema, deadlineMs: 10_000 });
-          if (times === 2) await assert.rejects(opening, /broke/);
-          else await (await opening).close();
-          assert.equal(ended, 2);
-        } finally {
-          server.close();
-        }
       }),
     );
 
