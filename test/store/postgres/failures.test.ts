@@ -1,8 +1,6 @@
 // Failures of a server: nothing acknowledged is lost, nothing is done twice, and everything recovers.
 
 import assert from "node:assert/strict";
-import { once as event } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, it } from "node:test";
 import type { Sql } from "postgres";
 import { Outage } from "../../../src/model/outage.ts";
@@ -72,40 +70,6 @@ const waiting = (testDatabase: TestDatabase): Promise<number> =>
   });
 
 describe("a lost connection", () => {
-  it(
-    "has no effect, nor has the loss of the next one while it is opened",
-    { timeout: 60_000 },
-    () =>
-      databases.in(async (testDatabase) => {
-        const { hostname, port } = new URL(testDatabase.url);
-        const clients = new Set<Socket>();
-        let cuts = 0;
-        const server = createServer((client) => {
-          const session = connect({ host: hostname, port: Number(port) });
-          for (const socket of [client, session]) socket.on("error", () => undefined);
-          clients.add(client);
-          client.on("close", () => session.destroy()).pipe(session);
-          session.on("close", () => client.destroy()).pipe(client);
-          let sent = 0;
-          // The first message opens the session, the second one has its settings.
-          client.on("data", () => ++sent === 2 && cuts-- > 0 && client.destroy());
-        });
-        await event(server.listen(0, "127.0.0.1"), "listening");
-        const url = new URL(testDatabase.url);
-        url.port = String((server.address() as AddressInfo).port);
-        try {
-          const store = await testDatabase.open({ url: url.href });
-          await store.commit([create(), put("a")]);
-          for (const client of clients) client.destroy();
-          cuts = 1;
-          assert.ok(await store.find("things", "a"));
-          await store.close();
-        } finally {
-          server.close();
-        }
-      }),
-  );
-
   it("while idle has no effect", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
