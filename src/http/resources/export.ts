@@ -3,7 +3,6 @@
 import type { ExpansionPlan } from "../../domain/expand.ts";
 import type { ListedGroups } from "../../domain/listed-groups.ts";
 import type { ListResult, PlannedList } from "../../domain/lists.ts";
-import { overloaded } from "../../domain/problems.ts";
 import { headerRow, resourceRow } from "../../lib/csv.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { nextTurn, turnBytes } from "../../lib/turns.ts";
@@ -12,14 +11,13 @@ import { aggregateLimits } from "../../model/query/aggregate.ts";
 import { type ListRequest, pageLimits } from "../../model/query/list-request.ts";
 import { isRange } from "../../model/query/query.ts";
 import { freeBytes } from "../../model/resource.ts";
-import { type BodyPiece, streamOf } from "../body/text-stream.ts";
+import type { BodyPiece } from "../body/text-stream.ts";
 import { variantTag } from "../headers/conditional.ts";
-import { chooseCoding } from "../headers/content-coding.ts";
 import type { RequestContext } from "../request/context.ts";
-import { encodedHeaders } from "../response/representation.ts";
-import { type ResponseHead, reserveWhileSent, withDate } from "../response/response.ts";
+import type { ResponseHead } from "../response/response.ts";
 import { type ListType, type ListWriter, writerFor } from "./list-writer.ts";
 import { readList } from "./read-list.ts";
+import { sendPieces } from "./send-pieces.ts";
 
 export type ExportType = Exclude<ListType, "application/json">;
 
@@ -105,23 +103,14 @@ export function streamExport(
   type: ExportType,
   expansion?: ExpansionPlan,
 ): Response | Problem {
-  const coding = chooseCoding(context.request.headers, Number.POSITIVE_INFINITY);
-  if (coding instanceof Problem) return coding;
-  const headers = coding === undefined ? state.headers : encodedHeaders(state.headers, coding);
-  const hasBody = context.request.method !== "HEAD";
-  const release = hasBody ? reserveWhileSent(context, memoryFor(expansion)) : noop;
-  if (release === undefined) return overloaded;
-  const pieces = hasBody ? piecesOf(context, first, type, expansion) : nothing();
-  const body = streamOf(pieces, coding, release, context.client);
-  return withDate(new Response(body, { headers }), state.updatedAt);
+  const pieces = piecesOf(context, first, type, expansion);
+  return sendPieces(context, state, memoryFor(expansion), pieces);
 }
 
 const memoryFor = (expansion: ExpansionPlan | undefined): number =>
   expansion === undefined ? exportBytes : exportBytes + 2 * expandedExportBytes;
 
 const noop = (): void => undefined;
-
-async function* nothing(): AsyncGenerator<BodyPiece> {}
 
 async function* piecesOf(
   context: RequestContext,

@@ -1,19 +1,18 @@
 // Sends a page of large resources one by one, so that neither rendering nor encoding blocks other requests.
 
 import type { ListResult } from "../../domain/lists.ts";
-import { overloaded } from "../../domain/problems.ts";
 import { Turns } from "../../lib/turns.ts";
-import { Problem } from "../../model/problem.ts";
+import type { Problem } from "../../model/problem.ts";
 import { shortPageBytes } from "../../model/query/list-request.ts";
 import { freeBytes, sizeOf } from "../../model/resource.ts";
-import { type BodyPiece, streamOf } from "../body/text-stream.ts";
+import type { BodyPiece } from "../body/text-stream.ts";
 import { contentTag } from "../headers/conditional.ts";
-import { chooseCoding } from "../headers/content-coding.ts";
 import type { RequestContext } from "../request/context.ts";
-import { conditionalResponse, encodedHeaders } from "../response/representation.ts";
-import { type ResponseHead, reserveWhileSent, withDate } from "../response/response.ts";
+import { conditionalResponse } from "../response/representation.ts";
+import type { ResponseHead } from "../response/response.ts";
 import { listBody } from "./list-page.ts";
 import { type ListType, writerInTurns } from "./list-writer.ts";
+import { sendPieces } from "./send-pieces.ts";
 
 /** A page before it is sent. */
 interface UnsentPage {
@@ -78,21 +77,14 @@ export function sendLargePage(
   page: UnsentPage,
   state: ResponseHead,
 ): Response | Problem {
-  const coding = chooseCoding(context.request.headers, Number.POSITIVE_INFINITY);
-  if (coding instanceof Problem) return coding;
-  const headers = coding === undefined ? state.headers : encodedHeaders(state.headers, coding);
   // What was taken before the resources were read.
   context.memory.set(0);
-  const isHead = context.request.method === "HEAD";
-  const release = reserveWhileSent(context, isHead ? 0 : charsOf(page.listed, page.expanded));
-  if (isHead || release === undefined) freeBytes(page.listed.resources);
-  if (release === undefined) return overloaded;
-  const pieces = isHead ? nothing() : piecesOf(context, page);
-  const body = streamOf(pieces, coding, release, context.client);
-  return withDate(new Response(body, { headers }), state.updatedAt);
+  const bytes = charsOf(page.listed, page.expanded);
+  const response = sendPieces(context, state, bytes, piecesOf(context, page));
+  const isSent = response instanceof Response && context.request.method !== "HEAD";
+  if (!isSent) freeBytes(page.listed.resources);
+  return response;
 }
-
-async function* nothing(): AsyncGenerator<BodyPiece> {}
 
 async function* piecesOf(
   context: RequestContext,

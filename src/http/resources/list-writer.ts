@@ -37,10 +37,10 @@ export interface ListWriter {
 export function writerFor(type: ListType, listed: ListResult, home: string): ListWriter {
   if (type !== "text/csv") return jsonWriter(type, listed, home);
   const { resources, maskOf } = listed;
-  const table = new CsvWriter(listed, home);
-  if (!table.hasFields)
-    for (const resource of resources) table.addNames(resource, maskOf(resource));
-  return table.writer();
+  const columns = new CsvColumns(listed, home);
+  if (!columns.hasFields)
+    for (const resource of resources) columns.addNames(resource, maskOf(resource));
+  return columns.writer();
 }
 
 /** Does the same for large resources, so that other requests get a turn. */
@@ -51,10 +51,12 @@ export async function writerInTurns(
 ): Promise<ListWriter> {
   if (type !== "text/csv") return jsonWriter(type, listed, home);
   const { resources, maskOf } = listed;
-  const table = new CsvWriter(listed, home);
-  if (!table.hasFields)
-    await eachInTurns(resources, sizeOf, (resource) => table.addNames(resource, maskOf(resource)));
-  return table.writer();
+  const columns = new CsvColumns(listed, home);
+  if (!columns.hasFields)
+    await eachInTurns(resources, sizeOf, (resource) =>
+      columns.addNames(resource, maskOf(resource)),
+    );
+  return columns.writer();
 }
 
 /** Writes a resource as an item of an array, or as a line. */
@@ -82,7 +84,8 @@ function jsonWriter(type: ListType, { listRequest }: ListResult, home: string): 
 const mayHave = ({ buffer, byteOffset, byteLength }: Uint8Array, name: string): boolean =>
   Buffer.from(buffer, byteOffset, byteLength).includes(`"${name}"`);
 
-class CsvWriter {
+/** The columns of a CSV list: the fields that are asked for, or all that its resources have. */
+class CsvColumns {
   readonly #listed: ListResult;
   readonly #fields: readonly string[];
   readonly #render: (resource: Resource, mask: Mask) => string;
