@@ -53,12 +53,9 @@ export const isRepeatable = (error: unknown): boolean =>
 export const isRepeatableRead = (error: unknown): boolean =>
   isRepeatable(error) || (error instanceof Outage && isSessionEnded(error.cause));
 
-/** Whether the server has ended a session that it had accepted. */
+/** Whether the server has accepted a connection and then ended it. */
 const isSessionEnded = (error: unknown): boolean =>
-  error instanceof Error &&
-  !(error instanceof ConnectionLost) &&
-  "code" in error &&
-  sessionEnds.has(String(error.code));
+  error instanceof Error && "code" in error && sessionEnds.has(String(error.code));
 
 const sessionEnds: ReadonlySet<string> = new Set(["CONNECTION_CLOSED", "ECONNRESET", "57P01"]);
 
