@@ -23,6 +23,25 @@ export function separateFiles(fields: string, candidates: readonly StoredFile[])
   return files.length === 0 ? { fields, files } : { fields: writeTree(tree), files };
 }
 
+/** The members that still describe one of the lost files: the description would stay, and the bytes would not. */
+export function staleMembers(fields: string, lost: readonly StoredFile[]): readonly string[] {
+  const tree = lost.length === 0 ? undefined : readTree(fields);
+  if (!isObject(tree)) return [];
+  const isStale = (member: string, several: readonly StoredFile[]) => {
+    const value = tree.members.get(member);
+    if (value === undefined || typeof value === "string") return false;
+    const sums = new Set(several.map(({ sha256 }) => sha256));
+    const slots = new Set(several.map(({ slot }) => slot));
+    return (value.kind === "array" ? value.items : [value]).some((item) => {
+      const sum = isObject(item) ? textOf(item, "sha256") : undefined;
+      return sum !== undefined && (sums.has(sum) || slots.has(slotOf(item)));
+    });
+  };
+  return [...Map.groupBy(lost, memberOf)]
+    .filter(([member, several]) => isStale(member, several))
+    .map(([member]) => member);
+}
+
 /** The files that the value represents, in order. Returns none when the value contains anything else. */
 function filesIn(value: Tree | undefined, several: readonly StoredFile[]): readonly StoredFile[] {
   if (value === undefined || typeof value === "string") return [];

@@ -630,11 +630,48 @@ describe("a change to a resource with files", () => {
 
   it("stores anything else in their place as plain data", async () => {
     const { resource, path, left } = await make();
-    const docs = [...resource.docs, { mine: true }];
-    const { body } = await client.put(path, { photo: { ...resource.photo, name: "other" }, docs });
-    assert.deepEqual((JSON.parse(body) as { docs: unknown }).docs, docs);
+    const { url, type } = resource.photo;
+    const fields = { photo: { url, type, name: "other" }, docs: [{ mine: true }, "text"] };
+    const { body } = await client.put(path, fields);
+    const { photo, docs } = JSON.parse(body) as typeof fields;
+    assert.deepEqual({ photo, docs }, fields);
     assert.equal(await left(), 0);
     assertProblem(await client.get(resource.photo.url), "not-found");
+  });
+
+  it("that describes a file in another way than it is shown is rejected", async () => {
+    const { resource, path, left } = await make();
+    const { name, photo, docs } = resource;
+    const { status } = await app.request(photo.url, {
+      method: "PUT",
+      headers: { "content-type": "image/png" },
+      body: "new photo",
+    });
+    assert.equal(status, 204);
+    const { photo: shown } = await client.json<typeof resource>(path);
+    const wrong: readonly (readonly [string, Record<string, unknown>])[] = [
+      ["/photo", { photo: { ...shown, name: "other" } }],
+      ["/photo", { photo: { ...shown, type: "text/plain" } }],
+      ["/photo", { photo: { ...shown, size: 1, mine: true } }],
+      // As it was before it was replaced.
+      ["/photo", { photo }],
+      ["/photo", { photo: [shown] }],
+      ["/docs", { docs: [...docs, { mine: true }] }],
+      ["/docs", { docs: [docs[0], docs[0]] }],
+      ["/docs", { docs: docs[0] }],
+    ];
+    for (const [pointer, fields] of wrong) {
+      const whole = { name, photo: shown, docs, ...fields };
+      for (const send of [() => client.put(path, whole), () => client.patch(path, fields)]) {
+        const problem = await rejects("invalid-body", send);
+        assert.deepEqual(pointersOf(problem), [pointer], JSON.stringify(fields));
+      }
+    }
+    const body = { photo: { name: "other" }, docs: null };
+    await rejects("invalid-body", () => client.patch(path, body));
+    await rejects("invalid-body", () => client.batch([{ method: "PATCH", path, body }]));
+    assert.equal(await left(), 3);
+    assert.equal(String(await bytesAt(shown)), "new photo");
   });
 
   it("that is rejected changes nothing", async () => {

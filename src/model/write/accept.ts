@@ -15,7 +15,7 @@ import {
 import type { FieldError } from "../problem.ts";
 import { entryErrors } from "../query/entry-limit.ts";
 import type { Resource } from "../resource.ts";
-import { type SeparatedFiles, separateFiles } from "../retained-files.ts";
+import { type SeparatedFiles, separateFiles, staleMembers } from "../retained-files.ts";
 import { adminOnlyChange, validatorOf } from "../validator.ts";
 
 /** The text and the files of a resource. */
@@ -75,6 +75,10 @@ function acceptWithFiles(
   // The schema validates the whole representation, with files as they are shown.
   const shown = withProtected(writer, rules, separateFiles(fields, files), files);
   if ("errors" in shown) return shown;
+  const kept = new Set(shown.files);
+  const lost = files.filter((file) => !kept.has(file));
+  const stale = staleMembers(shown.fields, lost);
+  if (stale.length > 0) return { errors: stale.map(staleFile) };
   const whole = addFileMembers(shown.fields, shown.files, address);
   const before = current && addFileMembers(current.fields, stored, address);
   const accepted = validate(writer, rules, whole, before, files);
@@ -85,6 +89,13 @@ function acceptWithFiles(
   const named = shown.files.filter((file) => sent.includes(file) || !isReplacing(file));
   return refuseLost(named, accepted) ?? accepted;
 }
+
+/** Rejects a changed or old description of a file, because it would replace the bytes. */
+const staleFile = (member: string): FieldError => ({
+  pointer: pointerTo([member]),
+  detail:
+    "this describes a stored file, but not as it is: send the file's member as the resource shows it, null to delete the file, or new bytes",
+});
 
 /** A file of which only an administrator sets a part stays when it is left out, as a read-only field does. */
 function withProtected(
