@@ -92,3 +92,67 @@ for (const store of [undefined, "postgres"])
         }
       });
   });
+
+for (const store of [undefined, "postgres"])
+  describe(`a page of ${store ?? "the embedded engine"} whose total cannot be counted`, () => {
+    const count = 4000;
+    const rows = Array.from({ length: count }, (_, index) => ({
+      id: `r${index}`,
+      n: index % 2,
+      m: (index * 7) % count,
+      rare: index < count - 3 ? "no" : "yes",
+    }));
+    let app: TestApp;
+    let client: QueryClient;
+    before(async () => {
+      app = await startApp({ store, maxCounted });
+      client = new QueryClient(app);
+      const properties = { n: number, m: number, rare: text };
+      await client.define("rows", { schema: { properties }, indexed: ["n", "m"] });
+      await client.import("rows", rows);
+    });
+    after(() => app.stop());
+
+    /** Returns the ids of the page, and how many resources were checked, where that is said. */
+    const ask = async (query: string) => {
+      const body = await client.list(`/rows?${query}`);
+      assert.equal(body.total, null, query);
+      const checked = /desc="(\d+) resources/.exec(body.headers.get("server-timing") ?? "")?.[1];
+      return { ids: idsOf(body), checked: Number(checked ?? 0), next: body.next };
+    };
+    const byM = [...rows].sort((one, other) => one.m - other.m);
+
+    for (const [query, sorted] of [
+      ["n=1&sort=m", byM.filter(({ n }) => n === 1)],
+      ["n=1&sort=-m", byM.filter(({ n }) => n === 1).toReversed()],
+      ["n=1&sort=m,rare", byM.filter(({ n }) => n === 1)],
+      ["rare=no&sort=m", byM.filter(({ rare }) => rare === "no")],
+      ["n=1&rare=no", rows.filter(({ n, rare }) => n === 1 && rare === "no")],
+    ] as const)
+      it(`of ?${query} ends when it is full`, async () => {
+        const expected = sorted.map(({ id }) => id);
+        for (const place of ["limit=20", "limit=20&page=7"]) {
+          const { ids, checked } = await ask(`${query}&${place}`);
+          const start = place.includes("page") ? 120 : 0;
+          assert.deepEqual(ids, expected.slice(start, start + 20));
+          assert.ok(checked < 1500, `${checked} resources of ${count} are checked`);
+        }
+        const seen: string[] = [];
+        for (let cursor: string | null | undefined = ""; cursor !== null && seen.length < 300; ) {
+          const { ids, checked, next } = await ask(`${query}&limit=100&cursor=${cursor}`);
+          seen.push(...ids);
+          assert.ok(checked < 1500, `${checked} resources of ${count} are checked`);
+          cursor = next;
+        }
+        assert.deepEqual(seen, expected.slice(0, 300));
+      });
+
+    it("is found when all of its resources are at the end of the order", async () => {
+      const { ids } = await ask("n=1&rare=yes&sort=m");
+      const expected = byM.filter(({ n, rare }) => n === 1 && rare === "yes");
+      assert.deepEqual(
+        ids,
+        expected.map(({ id }) => id),
+      );
+    });
+  });

@@ -1,6 +1,7 @@
-// Estimates how many resources are checked when they are read in the order of a query.
+// Estimates how many resources are checked when they are read in the order of a query, and whether they can be counted.
 
 import type { Query } from "../../model/query/query.ts";
+import type { CountedSource } from "./counted-source.ts";
 
 const minRead = 2_000;
 /** A page beyond this many resources is not read in the order of the first fields. */
@@ -17,3 +18,18 @@ export const maxInOrder = (expected: number): number => Math.max(minRead, 4 * ex
 
 /** How many are read in the order of the first fields before all are checked. */
 export const maxByFirstKeys = (total: number): number => Math.max(minRead, total / 16);
+
+/**
+ * Whether matches are counted while resources are checked. When so many have to be looked at that the total
+ * cannot be exact, the page does not wait for a count, except in order of creation without an index, where
+ * the count ends in time.
+ */
+export function canCount(
+  { isCounted, sortings }: Query,
+  { total, maxCounted }: { readonly total: number; readonly maxCounted: number },
+  smallest: CountedSource | undefined,
+): boolean {
+  if (!isCounted) return false;
+  if (smallest !== undefined) return smallest.count <= maxCounted;
+  return sortings.length === 0 || total <= maxCounted;
+}

@@ -52,7 +52,7 @@ export function* matchesInOrder(
     if (last === undefined || isFull) break;
     if (checker.checked > maxRead) return undefined;
   }
-  return { matches: page, counted: { count, isWhole: isExact() } };
+  return { matches: page, counted: { count, isWhole: isToCount && isExact() } };
 }
 
 const afterOf = ({ start }: Query): Match | undefined =>

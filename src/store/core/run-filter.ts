@@ -19,7 +19,7 @@ import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
 import { itemWork, runEachInTurns, takeSorted } from "./in-turns.ts";
 import type { IndexScan, IndexSource } from "./index-use.ts";
 import { lowerLimit } from "./lower-limit.ts";
-import { expectedInOrder, maxByFirstKeys, maxInOrder, maxSkipped } from "./order-cost.ts";
+import { canCount, expectedInOrder, maxByFirstKeys, maxInOrder, maxSkipped } from "./order-cost.ts";
 import { matchesByFirstKeys, matchesInOrder, type Ordered } from "./ordered-matches.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
@@ -53,6 +53,8 @@ class FilterRun {
   readonly #checker: Checker;
   /** The total when an index has counted it. */
   #total: number | undefined;
+  /** Whether matches are counted while resources are checked. */
+  #isToCount = false;
 
   constructor(filtered: Filtered, filter: FilterPlan, query: Query) {
     this.#filtered = filtered;
@@ -73,6 +75,7 @@ class FilterRun {
       this.#total = conditions.length === 0 ? this.#filtered.total : exact?.count;
     }
     let [smallest] = sources;
+    this.#isToCount = this.#total === undefined && canCount(this.#query, this.#filtered, smallest);
     const { byFirstKeys } = this.#filter;
     if (this.#prefersOrder(smallest)) {
       const most = smallest && maxInOrder(this.#expectedInOrder(smallest.count));
@@ -165,10 +168,6 @@ class FilterRun {
     const maxRead = maxByFirstKeys(this.#filtered.total);
     const found = yield* matchesByFirstKeys(this.#ordered, scan, maxRead);
     return found && (yield* this.#result(found.matches, found.counted));
-  }
-
-  get #isToCount(): boolean {
-    return this.#query.isCounted && this.#total === undefined;
   }
 
   get #ordered(): Ordered {
