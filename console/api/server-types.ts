@@ -40,6 +40,7 @@ export interface SlowQuery {
   readonly checked: number;
   readonly plan: string;
   readonly missingIndexes: readonly Index[];
+  readonly undeclaredFields: readonly string[];
 }
 
 /** A field, or several in one index. */

@@ -5,7 +5,7 @@ import type { ListedIndex } from "../model/listed-index.ts";
 import type { Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
 import { indexPlanOf } from "../model/query/index-plan.ts";
-import { missingIndexes } from "../model/query/missing-indexes.ts";
+import { missingIndexes, undeclaredFields } from "../model/query/missing-indexes.ts";
 import type { Query } from "../model/query/query.ts";
 import { type QueryShape, shapeOf } from "../model/query/query-shape.ts";
 import { redactSecrets } from "../model/token.ts";
@@ -39,6 +39,8 @@ export interface SlowQuery {
   readonly plan: string;
   /** What `indexed` in the definition lacks. */
   readonly missingIndexes: readonly ListedIndex[];
+  /** The fields whose type the schema must declare before an index helps. */
+  readonly undeclaredFields: readonly string[];
   readonly count: number;
   /** How many of them were stopped at the deadline. */
   readonly stopped: number;
@@ -53,7 +55,7 @@ export class SlowQueries {
   readonly #clock: () => number;
   /** By collection and shape, the least recent first. */
   readonly #byShape = new Map<string, SlowQuery>();
-  /** When a line was logged, by collection and missing indexes. */
+  /** When a line was logged, by collection and advice. */
   readonly #loggedAt = new Map<string, number>();
 
   /** How many queries were recorded since the start of this process. */
@@ -77,6 +79,7 @@ export class SlowQueries {
       shape,
       plan: redactSecrets(describePlan(plan, query)),
       missingIndexes: missingIndexes(query, plan),
+      undeclaredFields: undeclaredFields(query),
       count: (earlier?.count ?? 0) + 1,
       stopped: (earlier?.stopped ?? 0) + (isStopped ? 1 : 0),
       lastAt: this.#clock(),
@@ -90,9 +93,9 @@ export class SlowQueries {
     return recorded;
   }
 
-  /** Whether a line should be logged for it: not when one with the same indexes was logged in the last minute. */
-  isToLog({ collection, missingIndexes }: SlowQuery): boolean {
-    const key = JSON.stringify([collection, missingIndexes]);
+  /** Whether a line should be logged for it: not when one with the same advice was logged in the last minute. */
+  isToLog({ collection, missingIndexes, undeclaredFields }: SlowQuery): boolean {
+    const key = JSON.stringify([collection, missingIndexes, undeclaredFields]);
     const now = this.#clock();
     if (now - (this.#loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return false;
     this.#loggedAt.delete(key);

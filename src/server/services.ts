@@ -129,11 +129,13 @@ function logging(
         { requestId, method: request.method, path: redactSecrets(loggedPath(path)), err: thrown },
         "failed",
       ),
-    logSlowQuery: ({ requestId }, { collection, shape, plan, missingIndexes }, run) =>
+    logSlowQuery: ({ requestId }, { collection, shape, plan, ...advice }, run) =>
       log.warn(
         {
           ...{ requestId, collection },
-          ...{ where: shape.where, sort: shape.sort, search: shape.isSearch, plan, missingIndexes },
+          ...{ where: shape.where, sort: shape.sort, search: shape.isSearch, plan },
+          missingIndexes: advice.missingIndexes,
+          undeclaredFields: advice.undeclaredFields,
           checked: run.checked,
           milliseconds: Math.round(run.milliseconds),
         },

@@ -57,6 +57,7 @@ describe("slow queries", () => {
       shape: { where: "a eq", sort: [], isSearch: false },
       plan: "checks all",
       missingIndexes: ["a"],
+      undeclaredFields: [],
       count: 2,
       stopped: 1,
       lastAt: 6,

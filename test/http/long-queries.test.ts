@@ -158,12 +158,32 @@ for (const store of stores)
           search: false,
           plan: "checks all",
           missingIndexes: [["name", "stock"]],
+          undeclaredFields: [],
           checked: count,
           milliseconds: 0,
           msg: "a query was slow or checked many resources one by one",
         },
       );
       assert.ok(lines.every((each) => !JSON.stringify(each).includes("private-value")));
+    });
+
+    it("names the fields whose type must be declared before an index helps", async () => {
+      const rows = Array.from({ length: count }, (_, at) => ({ id: `r${at}`, n: count - at }));
+      const typed = { schema: { properties: { n: { type: "number" } } } };
+      for (const [name, declared] of [
+        ["untyped", {}],
+        ["typed", typed],
+      ] as const) {
+        await client.define(name, { ...declared, indexed: ["n"] });
+        await client.import(name, rows);
+        const sorted = await client.list(`/${name}?sort=n`);
+        assert.equal(sorted.data[0]?.n, 1);
+        const isChecked = timing.test(timingOf(sorted) ?? "");
+        assert.equal(isChecked, name === "untyped");
+      }
+      const recorded = await slowQueries(app);
+      const of = recorded.find(({ collection }) => collection === "untyped");
+      assert.deepEqual([of?.missingIndexes, of?.undeclaredFields], [[], ["n"]]);
     });
 
     it("is listed under /-/queries, for admins only", async () => {
@@ -182,6 +202,7 @@ for (const store of stores)
         checked: count,
         plan: "checks all",
         missingIndexes: [["note", "-stock"]],
+        undeclaredFields: [],
       });
       assert.ok(Date.parse(`${lastAt}`) <= Date.now());
       assert.ok(Number(longestMs) <= Number(totalMs));

@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { conditionOf } from "../../src/model/query/filter.ts";
 import { indexPlanOf, ownerField } from "../../src/model/query/index-plan.ts";
 import type { Operator } from "../../src/model/query/list-request.ts";
-import { missingIndexes } from "../../src/model/query/missing-indexes.ts";
+import { missingIndexes, undeclaredFields } from "../../src/model/query/missing-indexes.ts";
 import type { Condition, Predicate } from "../../src/model/query/predicate.ts";
 import type { Query, Sorting } from "../../src/model/query/query.ts";
 import { shapeOf } from "../../src/model/query/query-shape.ts";
@@ -125,6 +125,31 @@ describe("missing indexes", () => {
   it("are none that a definition cannot list, and contain no secret", () => {
     assert.deepEqual(advice([where("a".repeat(257), "eq", "x")]), []);
     assert.deepEqual(advice([where(newSecret(), "eq", "x")]), []);
+  });
+});
+
+describe("undeclared fields", () => {
+  const fieldsOf = (conditions: readonly Predicate[], ...sortings: readonly Sorting[]) =>
+    undeclaredFields(queryOf(conditions, sortings));
+
+  it("are those of a sort order or a negation over values of any type", () => {
+    assert.deepEqual(fieldsOf([], by("a", false, "any"), by("b", true, "any")), ["a", "b"]);
+    assert.deepEqual(fieldsOf([where("a", "ne", 1, "any")], by("a", true, "any")), ["a"]);
+  });
+
+  it("are none where a type changes nothing", () => {
+    assert.deepEqual(fieldsOf([where("a", "eq", 1, "any"), where("b", "gt", 1, "any")]), []);
+    assert.deepEqual(fieldsOf([where("a", "ne", "x")], by("b"), by("id"), by("updatedAt")), []);
+    assert.deepEqual(fieldsOf([where("tags[]", "ne", 1, "any")]), []);
+    const shop = {
+      reference: "shop",
+      collection: "shops",
+      visible: [],
+      field: "n",
+      kind: "any",
+    } as const;
+    assert.deepEqual(fieldsOf([], { ...by("name", false, "any"), through: shop }), []);
+    assert.deepEqual(fieldsOf([], by(newSecret(), false, "any")), []);
   });
 });
 

@@ -10,7 +10,7 @@ import { useCurrentRequest } from "../../state/current-request.ts";
 import { useLoad } from "../../state/load.ts";
 import { tellDone, tellFailure } from "../../state/notices.ts";
 import { usePolling } from "../../state/poll.ts";
-import { collectionPath, linkTo } from "../../state/router.ts";
+import { collectionPath, linkTo, screenPath } from "../../state/router.ts";
 import { Button } from "../../ui/button.tsx";
 import { formatNumber } from "../../ui/format.ts";
 import { Message, Shown } from "../../ui/states.tsx";
@@ -56,7 +56,7 @@ const keyOf = ({ collection, where, sort, search }: SlowQuery): string =>
   JSON.stringify([collection, where, sort, search]);
 
 function QueryCard({ query }: { query: SlowQuery }) {
-  const { collection, where, sort, search, plan, missingIndexes } = query;
+  const { collection, where, sort, search, plan, missingIndexes, undeclaredFields } = query;
   const parts = [where, sort.length > 0 && `sorted by ${sort.join(", ")}`, search && "search"];
   return (
     <li class="card query">
@@ -75,13 +75,18 @@ function QueryCard({ query }: { query: SlowQuery }) {
         </Figure>
         <Figure name="How it was found">{plan}</Figure>
       </dl>
-      {missingIndexes.length === 0 ? (
-        <p class="faint">No index would help this query.</p>
-      ) : (
-        missingIndexes.map((index) => (
-          <AddIndex key={JSON.stringify(index)} collection={collection} index={index} />
-        ))
+      {undeclaredFields.length > 0 && (
+        <p>
+          Declare the type of <code>{undeclaredFields.join(", ")}</code> in the{" "}
+          <a href={linkTo(screenPath(collection, "definition"))}>definition</a>: an index over
+          values of any type is in no order.
+        </p>
       )}
+      {missingIndexes.length === 0
+        ? undeclaredFields.length === 0 && <p class="faint">No index would help this query.</p>
+        : missingIndexes.map((index) => (
+            <AddIndex key={JSON.stringify(index)} collection={collection} index={index} />
+          ))}
     </li>
   );
 }

@@ -30,4 +30,5 @@ const viewOf = ({ shape, lastAt, longestMs, totalMs, ...query }: SlowQuery): Slo
   checked: query.checked,
   plan: query.plan,
   missingIndexes: query.missingIndexes,
+  undeclaredFields: [...query.undeclaredFields],
 });

@@ -82,8 +82,9 @@ function stoppedProblem(
   const { isCounted } = query ?? listRequest;
   // The fields of rules are not named to callers who see a part.
   const isPart = target.access.bound !== undefined && !isWhole(target);
-  const indexes = isPart ? undefined : slow?.missingIndexes;
-  return queryTimeout(thrown, { indexes, isCounted });
+  const { missingIndexes: indexes, undeclaredFields: undeclared } =
+    (isPart ? undefined : slow) ?? {};
+  return queryTimeout(thrown, { indexes, undeclared, isCounted });
 }
 
 function record(

@@ -127,17 +127,22 @@ function setOwnFields(headers: Pick<Headers, "set">, problem: Problem): void {
 
 interface QueryAdvice {
   readonly indexes?: readonly ListedIndex[] | undefined;
+  /** Fields without a declared type. */
+  readonly undeclared?: readonly string[] | undefined;
   readonly isCounted?: boolean;
 }
 
 /** Says what would help. */
 export function queryTimeout(
   { message }: Outage,
-  { indexes = [], isCounted = false }: QueryAdvice = {},
+  { indexes = [], undeclared = [], isCounted = false }: QueryAdvice = {},
 ): Problem {
-  const names = indexes.map((index) => JSON.stringify(index)).join(" and ");
+  const quoted = (items: readonly ListedIndex[]) =>
+    items.map((item) => JSON.stringify(item)).join(" and ");
+  const names = quoted(indexes);
   const advice = [
     ...(names === "" ? [] : [`add ${names} to "indexed" in the definition`]),
+    ...(undeclared.length === 0 ? [] : [`declare the type of ${quoted(undeclared)} in the schema`]),
     "narrow it",
     ...(isCounted ? ["send total=none"] : []),
   ];

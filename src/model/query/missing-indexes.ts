@@ -1,4 +1,4 @@
-// Finds the indexes that would help a query, as a definition would list them.
+// Finds what a definition lacks for a query: indexes, and the types of fields.
 
 import { definitionLimits } from "../definition-schema.ts";
 import { isOfElements } from "../field-kind.ts";
@@ -38,6 +38,23 @@ export function missingIndexes(
     !existing.has(keyOfParts(readIndex(index).fields, equal.length));
   const missing = wanted.filter((index) => isMissing(index) && [index].flat().every(isListable));
   return [...new Map(missing.map((index) => [JSON.stringify(index), index])).values()];
+}
+
+/**
+ * Returns the fields that need a declared type. An index over values of any type has several entries for a
+ * list, so that it is in no order, and does not tell which resources have no such value.
+ */
+export function undeclaredFields({
+  conditions,
+  sortings,
+}: Pick<Query, "conditions" | "sortings">): readonly string[] {
+  const negated = conditions.filter(isCondition).filter(({ isNegated }) => isNegated === true);
+  const own = sortings.filter(({ through }) => through === undefined);
+  const fields = [...own, ...negated].filter(
+    ({ field, kind }) =>
+      kind === "any" && !isOfElements(field) && !isFree(field) && isListable(field),
+  );
+  return [...new Set(fields.map(({ field }) => field))];
 }
 
 interface IndexPart {

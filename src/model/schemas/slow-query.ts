@@ -16,7 +16,7 @@ export const slowQuerySchema = {
   type: "object",
   required: [
     ...(["collection", "where", "sort", "search", "count", "stopped", "lastAt"] as const),
-    ...(["longestMs", "totalMs", "checked", "plan", "missingIndexes"] as const),
+    ...(["longestMs", "totalMs", "checked", "plan", "missingIndexes", "undeclaredFields"] as const),
   ],
   properties: {
     collection: collectionNameSchema,
@@ -41,6 +41,12 @@ export const slowQuerySchema = {
       type: "array",
       items: listedIndex,
       description: "What to add to `indexed` in the definition of the collection.",
+    },
+    undeclaredFields: {
+      type: "array",
+      items: { type: "string" },
+      description:
+        "The fields to declare in the schema as a string, number, boolean or time, because an index over values of any type is in no order.",
     },
   },
   additionalProperties: false,
@@ -67,6 +73,7 @@ export const slowQueryListSchema = {
           checked: 20015,
           plan: "checks all",
           missingIndexes: [["status", "-total"]],
+          undeclaredFields: [],
         },
       ],
     },
