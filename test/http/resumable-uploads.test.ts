@@ -285,8 +285,9 @@ describe("an interrupted request", () => {
 });
 
 describe("a whole upload in one request", () => {
+  const draft = (version: string) => ({ "upload-draft-interop-version": version });
   const whole = (size: number) => ({
-    ...{ ...png, ...last, "content-length": String(size) },
+    ...{ ...png, ...last, ...draft("8"), "content-length": String(size) },
     authorization: `Bearer ${app.admin}`,
   });
 
@@ -311,6 +312,7 @@ describe("a whole upload in one request", () => {
     assert.equal(interim?.status, 104);
     const path = interim?.headers.location ?? "";
     assert.match(interim?.headers["upload-limit"] ?? "", /^max-size=4000000, max-age=/);
+    assert.equal(interim?.headers["upload-draft-interop-version"], "8");
     await untilWritten(path, 40_000);
     wire.destroy();
     const offset = await uploads.offset(path);
@@ -318,6 +320,29 @@ describe("a whole upload in one request", () => {
     const done = await uploads.patch(path, offset, bytes.subarray(offset), last);
     assert.equal(done.status, 201, done.body);
     await assertStored(JSON.parse(done.body).file, bytes);
+  });
+
+  it("is announced in the version of its client, and only to one that knows 104", async () => {
+    const known = ["6", "7", "8"];
+    for (const version of [...known, "5", "9", "x", undefined]) {
+      for (const completes of [more, last]) {
+        const fields = { ...whole(3), ...completes, ...draft(version ?? "") };
+        const lines = Object.entries(fields)
+          .filter(([, value]) => value !== "")
+          .map(([name, value]) => `${name}: ${value}\r\n`);
+        const request = `POST /scans HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${lines.join("")}\r\nabc`;
+        const { responses } = await send(app.port, request);
+        assert.deepEqual(
+          responses.map(({ status }) => status),
+          known.includes(version ?? "") ? [104, 201] : [201],
+          `${version}`,
+        );
+        if (responses.length === 2)
+          assert.equal(responses[0]?.headers["upload-draft-interop-version"], version);
+        const path = responses.at(-1)?.headers.location ?? "";
+        assert.equal((await uploads.send("DELETE", path)).status, 204);
+      }
+    }
   });
 
   it("gets no interim response over HTTP/1.0", async () => {

@@ -12,6 +12,7 @@ import { keyOwnerOf, readKey } from "../headers/idempotency-key.ts";
 import { isCsv, isForm, isNdjson, typeOf } from "../headers/media-type.ts";
 import {
   booleanField,
+  interopVersionOf,
   limitField,
   readUploadFields,
   type UploadFields,
@@ -46,8 +47,7 @@ export function runResumable(
     return route.handler(context);
   const mayResume = hasFile(context);
   // A client that cannot learn the URL of the upload cannot resume it.
-  if (isComplete && (!mayResume || context.client.sendInterim === undefined))
-    return route.handler(context);
+  if (isComplete && (!mayResume || !canAnnounce(context))) return route.handler(context);
   return mayResume ? begin(context, route.permission as CollectionPermission, fields) : notAFile;
 }
 
@@ -80,7 +80,7 @@ async function begin(
   const upload = await services.resumableUploads.create(collection, permission, wanted);
   if (upload instanceof Problem) return upload;
   const location = `${services.base}/-/uploads/${upload.id}`;
-  context.client.sendInterim?.(104, { Location: location, "Upload-Limit": limitOf(upload) });
+  announce(context, location, upload);
   const received = await receive(context, upload);
   if (received instanceof Problem) return received;
   if (fields.isComplete) return complete(context, received);
@@ -89,6 +89,23 @@ async function begin(
   // Without it Node would send an empty chunked body.
   headers.set("Content-Length", "0");
   return new Response(null, { status: 201, headers });
+}
+
+const canAnnounce = ({ client, request }: RequestContext): boolean =>
+  client.sendInterim !== undefined && interopVersionOf(request.headers) !== undefined;
+
+/** Tells a client that knows 104 the address while it sends. nginx takes a 104 for the response. */
+function announce(
+  { client, request }: RequestContext,
+  location: string,
+  upload: ResumableUpload,
+): void {
+  const version = interopVersionOf(request.headers);
+  if (version === undefined) return;
+  client.sendInterim?.(104, {
+    ...{ Location: location, "Upload-Limit": limitOf(upload) },
+    "Upload-Draft-Interop-Version": String(version),
+  });
 }
 
 const isProblem = (value: unknown): value is Problem => value instanceof Problem;

@@ -15,6 +15,15 @@ export const readUploadFields = (headers: Headers): UploadFields => ({
   length: readInteger(headers.get("upload-length")),
 });
 
+/** The drafts that clients may implement, from version 05 to 11, by the numbers that these give themselves. */
+const interopVersions: ReadonlySet<number> = new Set([6, 7, 8]);
+
+/** The draft of the client. Without a draft that is known here, it must not get a 104, which a proxy may not know either. */
+export function interopVersionOf(headers: Headers): number | undefined {
+  const version = readInteger(headers.get("upload-draft-interop-version"));
+  return version !== undefined && interopVersions.has(version) ? version : undefined;
+}
+
 /** RFC 9651 §3.3.6. */
 const readBoolean = (field: string | null): boolean | undefined =>
   field === "?1" ? true : field === "?0" ? false : undefined;
