@@ -21,7 +21,8 @@ interface BulkEditProps {
 }
 
 export function BulkEdit({ collection, columns, targets, onClose }: BulkEditProps) {
-  const fields = columns.filter(({ locked }) => locked === undefined);
+  // As in a cell, they stay as they are while somebody edits, whatever the definition says meanwhile.
+  const [fields] = useState(() => columns.filter(({ locked }) => locked === undefined));
   const [path, setPath] = useState("");
   const [text, setText] = useState("");
   const [isRemoval, setRemoval] = useState(false);

@@ -17,8 +17,10 @@ interface CellEditorProps {
   readonly onLeave: (move: -1 | 0 | 1 | undefined) => void;
 }
 
-export function CellEditor({ column, value, onSave, onLeave }: CellEditorProps) {
-  const kind = inputKind(column, value);
+export function CellEditor({ column: shown, value, onSave, onLeave }: CellEditorProps) {
+  // With another definition meanwhile, what is typed stays in the input that it was typed into.
+  const [column] = useState(shown);
+  const [kind] = useState(() => inputKind(column, value));
   const [text, setText] = useState(() => inputText(kind, value));
   const [error, setError] = useState<string>();
   const isDone = useRef(false);

@@ -32,7 +32,7 @@ async function look(state: GridState): Promise<void> {
   try {
     if (!(await cache.refresh())) return;
   } catch {
-    // The banner says that the server is away; a look follows when it is back.
+    // The cache says why the list is refused. The banner says that the server is away; a look follows when it is back.
     return;
   }
   if (state.firstSeen !== first) return;

@@ -34,6 +34,9 @@ export type LoadPage = (
   etag?: string,
 ) => Promise<ListPage | undefined>;
 
+/** The server says that there is no such list any more: another definition, other rights, no collection. */
+const isRefusal = ({ status }: Problem): boolean => [400, 403, 404].includes(status);
+
 /** What is known of the list. It is another object only when it says something else. */
 export interface ListFacts {
   /** That of the answer that came last; undefined before the first one. */
@@ -138,6 +141,19 @@ export class PageCache {
 
   /** Reads what is shown again. Returns whether anything has changed. */
   async refresh(): Promise<boolean> {
+    try {
+      return await this.readAgain();
+    } catch (error) {
+      const problem = asProblem(error);
+      if (isRefusal(problem)) {
+        this.pages.clear();
+        this.changed(problem);
+      }
+      throw error;
+    }
+  }
+
+  private async readAgain(): Promise<boolean> {
     const [first = 0] = this.wanted;
     const asked = this.wanted;
     const abort = new AbortController();

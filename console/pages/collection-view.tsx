@@ -195,7 +195,7 @@ function ListPart(props: ListPartProps) {
       )}
       <StatusLine
         collection={name}
-        page={latest}
+        page={problem === undefined ? latest : undefined}
         total={cache.total}
         isLoading={list.isLoading && problem === undefined}
         whole={props.whole}

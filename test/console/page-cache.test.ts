@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
+import { Problem } from "../../console/api/problem.ts";
 import type { Row } from "../../console/grid/columns.ts";
 import { type ListPage, PageCache, pageSize } from "../../console/grid/page-cache.ts";
 
@@ -101,6 +102,31 @@ describe("the pages of a grid", () => {
     cache.show(0, 20);
     await wait(1);
     assert.match(cache.problem?.message ?? "", /away/);
+  });
+
+  it("go when the server refuses the list, and come back; those of a server that is away stay", async () => {
+    let status = 0;
+    const { cache } = serverOf(async (page) => {
+      if (status !== 0) throw new Problem(status, { title: "refused" });
+      return pageOf(page);
+    });
+    cache.show(0, 20);
+    await wait(1);
+    for (status of [429, 500, 503]) {
+      await assert.rejects(cache.refresh());
+      assert.equal(cache.problem, undefined);
+      assert.equal(cache.rowAt(3)?.id, "r3");
+    }
+    for (const refused of [400, 403, 404]) {
+      status = refused;
+      await assert.rejects(cache.refresh());
+      assert.equal(cache.problem?.status, refused);
+      assert.equal(cache.rowAt(3), undefined);
+      status = 0;
+      assert.equal(await cache.refresh(), true);
+      assert.equal(cache.problem, undefined);
+      assert.equal(cache.rowAt(3)?.id, "r3");
+    }
   });
 
   it("go on where the server does not count", async () => {
