@@ -350,7 +350,7 @@ describe("values", () => {
     rateLimitPerAddress: { allowed: [["0", 0]], rejected: ["-1", "1000001", "1/s"] },
     rateLimitPerToken: { allowed: [["600", 600]], rejected: ["-1", "1000001", "none"] },
     queryDeadline: { allowed: [["100", 100]], rejected: ["0", "101", "0.5", "10s"] },
-    backupTo: { allowed: [["/x/y", "/x/y"]], rejected: ["a\0b", "b.tar.zst"] },
+    backupTo: { allowed: [["/x/y", "/x/y"]], rejected: ["a\0b", "b.tar.zst", "s3:/a"] },
     backupEvery: { allowed: [["1m", 60_000]], rejected: ["0", "59s", "6", "6 h", "3651d"] },
     backupKeep: { allowed: [["7d", 604_800_000]], rejected: ["0d", "1w", "soon"] },
     maxCascade: { allowed: [["0", 0]], rejected: ["-1", "10001", "all"] },
@@ -363,12 +363,14 @@ describe("values", () => {
       allowed: [
         ["/x/../y", "/y"],
         ["s3://photos/a?region=eu-west-1", "s3://photos/a?region=eu-west-1"],
+        ["/srv/s3:/photos", "/srv/s3:/photos"],
       ],
       rejected: [
         "a\0b",
         "s3://photos?regoin=x",
         "s3://key:secret@photos",
         "https://photos.example",
+        ...["s3:/photos/a", "s3:photos", "S3:/photos", "S3://photos"],
       ],
     },
     store: { allowed: databases, rejected: notDatabases },

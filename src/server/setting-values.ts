@@ -10,8 +10,8 @@ export function folderPath(text: string, folder: string): string | undefined {
 
 export function folderOrBucket(text: string, folder: string): string | undefined {
   if (isS3Url(text)) return parseLocation(text) && text;
-  // Another scheme is a mistake, not the name of a folder.
-  return /^[\w+.-]+:\/\//.test(text) ? undefined : folderPath(text, folder);
+  // Another scheme is a mistake, not the name of a folder, and so is a slash that is missing.
+  return /^([\w+.-]+:\/\/|s3:)/i.test(text) ? undefined : folderPath(text, folder);
 }
 
 const switches = ["on", "off"] as const;
