@@ -116,6 +116,15 @@ const queries: readonly (readonly [query: string, test: Test, sort?: keyof Produ
       `where=${encodeURIComponent('{"$or":[{"sku":"s5"},{"price":{"gt":499}}]}')}`,
       ({ sku, price }) => sku === "s5" || price > 499,
     ],
+    // One product is found by both parts, and a part has a condition that its index does not decide.
+    [
+      `where=${encodeURIComponent('{"$or":[{"sku":"s4999"},{"price":{"gt":499}}]}')}`,
+      ({ price }) => price > 499,
+    ],
+    [
+      `where=${encodeURIComponent('{"$or":[{"sku":"s5"},{"price":{"lt":1},"stock":1}]}')}`,
+      ({ sku, price, stock }) => sku === "s5" || (price < 1 && stock === 1),
+    ],
     [
       `where=${encodeURIComponent('{"$not":{"category":{"in":["toys","food"]}}}')}`,
       ({ category }) => category === "tools",
