@@ -25,7 +25,7 @@ export const checkMs = 3_000;
 const lostAfterMs = 5_000;
 
 /**
- * Only writes to the same collection wait for a step. Its round trips and its commit alone can take 10 ms,
+ * Only changes in the same collection wait for a step. Its round trips and its commit alone can take 10 ms,
  * so that shorter steps would have few rows.
  */
 const stepTimes = { targetMs: 40, longestMs: 60 };
@@ -124,15 +124,21 @@ async function listBuilds(sql: Sql): Promise<readonly number[]> {
   return found.map(([part]) => part);
 }
 
-/** After it no write comes between what is read and what is written. */
+/**
+ * After it no definition and no change of a resource comes between what is read and what is written. New
+ * resources may, because they bring their index rows and are at the end: what inserts them takes a lock that
+ * this one does not exclude, unless their values are compared with others.
+ */
 const lockHead = (sql: Sql, part: number): Promise<unknown> =>
-  rows(sql`SELECT part FROM heads WHERE part = ${part}::bigint FOR UPDATE`);
+  rows(sql`SELECT part FROM heads WHERE part = ${part}::bigint FOR KEY SHARE`);
 
+/** Locks the build, so that another node does not take the same step. */
 async function findBuild(sql: Sql, part: number): Promise<RunningBuild | undefined> {
   const [row] = await rows<readonly [string, string, number, string, string, number]>(sql`
     SELECT name, definition, version, former, state,
       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
-    FROM collections JOIN builds USING (part) WHERE part = ${part}::bigint`);
+    FROM collections JOIN builds USING (part) WHERE part = ${part}::bigint
+    FOR UPDATE OF builds`);
   if (!row) return undefined;
   const [name, definition, version, former, state, now] = row;
   return { part, name, definition, version, build: { former, state: JSON.parse(state) }, now };

@@ -148,7 +148,7 @@ function applyAt(known: KnownHead, changes: readonly Change[], epoch: number): A
 }
 
 /** Whether other resources decide about a new one: by their unique values, or because it refers to them. */
-const needsOthers = ({ indexes, references = [] }: IndexPlan): boolean =>
+export const needsOthers = ({ indexes, references = [] }: IndexPlan): boolean =>
   references.length > 0 || indexes.some(({ isUnique }) => isUnique);
 
 /** Returns the state for changes that need nothing but the head. */
@@ -188,7 +188,7 @@ function insertAt(sql: Sql, before: Head, writes: PartWrites): Statement {
     WITH written AS (
       UPDATE heads SET ${countersOf(sql, head)}
       WHERE part = ${part}::bigint AND revision = ${before.revision}::bigint
-        AND epoch = ${before.epoch}::bigint
+        AND epoch = ${before.epoch}::bigint AND version = ${before.version}::bigint
       RETURNING part
     ),
     ${entries.length > 0 ? sql`entry AS (${insertEntries(sql, part, entries, from)}),` : sql``}

@@ -9,7 +9,7 @@ import type { ResourceState, StoredKey, StoredRemoval } from "../core/state.ts";
 import { claimsOf, nameOf } from "../core/unique-values.ts";
 import type { Put } from "../store.ts";
 import type { CollectionRow } from "./collections.ts";
-import { allOrFirstError, column, rows, type Sql } from "./connection.ts";
+import { allOrFirstError, column, rows, type Sql, type Statement } from "./connection.ts";
 import type { Referenced } from "./references.ts";
 
 export interface LoadedPart {
@@ -34,6 +34,7 @@ export async function loadPart(
   sql: Sql,
   row: CollectionRow,
   { ids, puts, keys, targets, isOnlyCompared, hasOperations = false }: Referenced,
+  isInsert = false,
 ): Promise<LoadedPart> {
   const { part, writePlan: plan } = row;
   const uniqueValues = plan.indexes.some(({ isUnique }) => isUnique)
@@ -45,7 +46,7 @@ export async function loadPart(
   const wanted = [...uniqueValues, ...references];
   const isWhole = hasOperations || needsFields(plan);
   const [head, states, holders, storedKeys] = await allOrFirstError([
-    lockHead(sql, part, isOnlyCompared),
+    lockHead(sql, part, isOnlyCompared ? "compare" : isInsert ? "insert" : "change"),
     ids.size > 0 ? readResources(sql, part, [...ids], isWhole) : none,
     wanted.length > 0 ? readHolders(sql, part, wanted, most) : none,
     keys.length > 0 ? readKeys(sql, part, keys) : none,
@@ -75,15 +76,21 @@ type HeadRow = readonly [
   bytes: number,
 ];
 
-/** Batches that only compare the same head can run at the same time. */
-async function lockHead(
-  sql: Sql,
-  part: number,
-  isOnlyCompared: boolean,
-): Promise<Head | undefined> {
+/**
+ * Batches that only compare the same head can run at the same time, and one that only inserts beside the
+ * step of an index build (builds.ts).
+ */
+type HeadLock = "compare" | "insert" | "change";
+
+const lockOf = (sql: Sql, lock: HeadLock): Statement => {
+  if (lock === "compare") return sql`FOR SHARE`;
+  return lock === "insert" ? sql`FOR NO KEY UPDATE` : sql`FOR UPDATE`;
+};
+
+async function lockHead(sql: Sql, part: number, lock: HeadLock): Promise<Head | undefined> {
   const [row] = await rows<HeadRow>(sql`
     SELECT revision, seq, total, updated, shares_date, version, epoch, key_now, key_seen, bytes
-    FROM heads WHERE part = ${part}::bigint ${isOnlyCompared ? sql`FOR SHARE` : sql`FOR UPDATE`}`);
+    FROM heads WHERE part = ${part}::bigint ${lockOf(sql, lock)}`);
   if (!row) return undefined;
   const [revision, seq, total, updatedAt, sharesDate, version, epoch, now, seen, bytes] = row;
   const counters = { revision, seq, total, bytes, updatedAt };

@@ -7,6 +7,7 @@ import type { Change } from "../store.ts";
 import { type CollectionRow, findCollectionRows } from "./collections.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import { addsFiles, loadFileUse, lockFileUse } from "./file-use.ts";
+import { insertedInto, needsOthers } from "./insert.ts";
 import { keyName, type LoadedPart, loadPart } from "./load-part.ts";
 import { noneReferenced, References } from "./references.ts";
 
@@ -39,6 +40,7 @@ export async function loadState(
   const quotas = addsFiles(changes) ? fileQuotas : undefined;
   if (quotas) await lockFileUse(sql);
   const references = new References(changes);
+  const isInsertOnly = insertedInto(changes) !== undefined;
   // What is known already is locked in the right order.
   while (references.follow(cache));
   for (;;) {
@@ -48,7 +50,8 @@ export async function loadState(
       ...found.map(async (row): Promise<Part> => {
         const referenced = references.collections.get(row.name);
         if (!referenced) throw new Error(`${row.name} is not referenced`);
-        return { row, ...(await loadPart(sql, row, referenced)) };
+        const isInsert = isInsertOnly && !needsOthers(row.writePlan);
+        return { row, ...(await loadPart(sql, row, referenced, isInsert)) };
       }),
     ]);
     const outdated = parts.filter(({ row, head }) => head?.version !== row.rules.version);

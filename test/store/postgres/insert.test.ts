@@ -76,6 +76,16 @@ const whileLocked = (testDatabase: TestDatabase, action: () => Promise<void>): P
     }
   });
 
+/** The steps of a build in the background wait while somebody has the lock. */
+const waitingSteps = `
+  CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM pg_advisory_xact_lock_shared(1);
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER wait BEFORE UPDATE ON builds FOR EACH ROW
+  WHEN (NEW.state LIKE '%"builder"%') EXECUTE FUNCTION wait()`;
+
 const isOutage = (reason: Outage["reason"]) => (error: unknown) =>
   error instanceof Outage && error.reason === reason;
 
@@ -173,6 +183,31 @@ describe("new resources", () => {
       assert.deepEqual(kinds(await store.commit([insert()])), ["missing"]);
       await other.commit([create()]);
       assert.deepEqual(revisions(await store.commit([insert()])), [2]);
+    }),
+  );
+
+  it("do not wait for a step of an index build", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const store = await openWriter(testDatabase, { writers: 2 });
+      const row = (n: number) => insert(`{"n":${n}}`);
+      await store.commit(idsFrom(1_000).map((_, n) => row(n)));
+      await testDatabase.admin(async (sql) => {
+        await sql.unsafe(waitingSteps);
+        await sql`SELECT pg_advisory_lock(1)`;
+        await store.commit([define('{"indexed":["n"]}')]);
+        const waiting = () =>
+          sql`SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
+        await until(async () => (await waiting()).length > 0);
+        const before = await waiting();
+        for (const n of [1, 2, 3, 4])
+          assert.deepEqual(kinds(await store.commit([row(n)])), ["created"]);
+        assert.deepEqual([...(await waiting())], [...before]);
+      });
+      await testDatabase.admin((sql) => sql`DROP FUNCTION wait CASCADE`);
+      await until(async () => (await store.indexBuild("things")) === undefined);
+      await testDatabase.admin(async (sql) => {
+        assert.equal((await sql`SELECT FROM entries WHERE field = 'n'`).length, 1_006);
+      });
     }),
   );
 
