@@ -145,15 +145,31 @@ export async function* readArchive(path: string): AsyncGenerator<ArchiveEntry> {
     for await (const entry of readTar(stream)) {
       if (!names.test(entry.name))
         throw new InvalidBackup(`${path} is not a backup of Restante: it has ${entry.name}`);
-      yield entry;
+      yield { ...entry, bytes: contentOf(path, entry.bytes) };
     }
   } catch (error) {
-    if (error instanceof InvalidBackup || isSystemError(error)) throw error;
-    throw new InvalidBackup(`${path} is no whole backup: ${messageOf(error)}`);
+    throw explain(path, error);
   } finally {
     source.destroy();
   }
 }
+
+/** What is wrong inside of a file is thrown to whoever reads it. */
+async function* contentOf(
+  path: string,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes;
+  } catch (error) {
+    throw explain(path, error);
+  }
+}
+
+const explain = (path: string, error: unknown): unknown =>
+  error instanceof InvalidBackup || isSystemError(error)
+    ? error
+    : new InvalidBackup(`${path} is no whole backup: ${messageOf(error)}`);
 
 const isSystemError = (error: unknown): boolean => error instanceof Error && "syscall" in error;
 

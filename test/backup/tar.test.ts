@@ -1,7 +1,13 @@
 // Tar archives: what we write others read, and what is cut off or foreign is noticed.
 
 import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { InvalidBackup } from "../../src/backup/manifest.ts";
+import { unpack } from "../../src/backup/unpack.ts";
 import { readTar, TarError, tarEnd, tarHeader, tarPadding } from "../../src/lib/tar.ts";
 
 const archive = (entries: Readonly<Record<string, string>>): Buffer =>
@@ -54,5 +60,26 @@ describe("a tar archive", () => {
       assert.equal(entry.size, size);
       break;
     }
+  });
+});
+
+const noStep = { add: () => undefined, done: () => undefined };
+
+describe("an archive of backups", () => {
+  it("that is cut off anywhere is no whole backup", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "restante-archive-"));
+    const whole = archive({ [`objects/ab/${"c".repeat(62)}`]: "x".repeat(200_000) });
+    for (const [name, bytes] of [
+      ["b.tar", whole],
+      ["b.tar.gz", gzipSync(whole, { level: 0 })],
+      ["b.tar.zst", zstdCompressSync(whole)],
+    ] as const)
+      for (const part of [0.01, 0.5, 0.9]) {
+        const path = join(folder, name);
+        await writeFile(path, bytes.subarray(0, bytes.length * part));
+        const unpacking = unpack(path, join(folder, "unpacked"), () => noStep);
+        await assert.rejects(unpacking, InvalidBackup, `${name} ${part}`);
+      }
+    await rm(folder, { recursive: true });
   });
 });
