@@ -16,7 +16,7 @@ import type { Store } from "../store/store.ts";
 import type { Access } from "./access.ts";
 import { invalidQuery } from "./build-query.ts";
 import type { CollectionAccess } from "./collection-access.ts";
-import { ExpandedPage, type Expansion, maxTargets } from "./expanded-page.ts";
+import { ExpandedPage, type Expansion, type ExpansionLimits, maxTargets } from "./expanded-page.ts";
 import { isByCollection, type ListResult } from "./lists.ts";
 import { readableRules } from "./related-fields.ts";
 
@@ -66,14 +66,14 @@ export class Expander {
 
   /**
    * Returns the text of `_expanded` for each resource. Returns undefined when the resources with what
-   * they refer to are larger than `maxBytes`.
+   * they refer to are larger than `maxBytes`, or when there is no room for them.
    */
   read(
     { expansions }: ExpansionPlan,
     { resources, maskOf }: Shown,
-    maxBytes: number = pageLimits.maxBytes,
+    { maxBytes = pageLimits.maxBytes, hasRoomFor = () => true }: Partial<ExpansionLimits> = {},
   ): Promise<readonly string[] | undefined> {
-    const page = new ExpandedPage(this.#store, this.#base, maxBytes, maskOf);
+    const page = new ExpandedPage(this.#store, this.#base, { maxBytes, hasRoomFor }, maskOf);
     return page.read(expansions, resources);
   }
 

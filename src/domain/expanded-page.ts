@@ -64,10 +64,19 @@ const newTarget = (id: string): ExpandedTarget => ({
 /** A value that is no id, or that the caller may not follow. */
 const nothing = newTarget("");
 
+/** Called with the bytes of all resources so far that were found for one response. */
+export type HasRoomFor = (bytes: number) => boolean;
+
+export interface ExpansionLimits {
+  readonly maxBytes: number;
+  readonly hasRoomFor: HasRoomFor;
+}
+
 export class ExpandedPage {
   readonly #store: Store;
   readonly #base: string;
   readonly #maxBytes: number;
+  readonly #hasRoomFor: HasRoomFor;
   /** How the caller sees the resources that are expanded. */
   readonly #maskOf: (resource: Resource) => Mask;
   /** How the caller sees what they refer to. */
@@ -81,11 +90,17 @@ export class ExpandedPage {
   #bytes = 0;
   #isTooLarge = false;
 
-  constructor(store: Store, base: string, maxBytes: number, maskOf: (resource: Resource) => Mask) {
+  constructor(
+    store: Store,
+    base: string,
+    { maxBytes, hasRoomFor }: ExpansionLimits,
+    maskOf: (resource: Resource) => Mask,
+  ) {
     this.#maskOf = maskOf;
     this.#store = store;
     this.#base = base;
     this.#maxBytes = maxBytes;
+    this.#hasRoomFor = hasRoomFor;
   }
 
   /** Returns a text for each resource, or undefined when it gets too large. */
@@ -174,7 +189,7 @@ export class ExpandedPage {
     target.resource = shown;
     this.#masks.set(shown, mask);
     this.#bytes += sizeOf(shown);
-    if (this.#bytes > this.#maxBytes) this.#isTooLarge = true;
+    if (this.#bytes > this.#maxBytes || !this.#hasRoomFor(this.#bytes)) this.#isTooLarge = true;
   }
 
   /** Returns the steps from what was found. */

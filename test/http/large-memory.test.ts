@@ -70,6 +70,8 @@ describe("the memory of queries over resources of 1 MB", () => {
     for (let n = 0; n < 6; n++) await write("PUT", `/kinds/k${n}`, { text });
     for (let n = 0; n < count; n++)
       await write("PUT", `/big/b${n}`, { n, m: (n * 7) % count, kind: `k${n % 6}`, text });
+    await write("PUT", "/-/collections/refs", { references: { big: { collection: "big" } } });
+    for (let n = 0; n < 30; n++) await write("PUT", `/refs/r${n}`, { big: `b${n}` });
     await stop();
   });
   after(() => rm(folder, { recursive: true, force: true }));
@@ -88,6 +90,25 @@ describe("the memory of queries over resources of 1 MB", () => {
       await stop();
     }
   };
+
+  /** What they refer to counts from when it is found; each would hold it twice otherwise. */
+  it("ten at once that expand 30 MB", async () => {
+    await serve();
+    try {
+      const ask = async () => {
+        const response = await fetch(`${server.url}/refs?expand=big&limit=30`, { headers: admin });
+        await response.arrayBuffer();
+        return response.status;
+      };
+      const statuses = await Promise.all(Array.from({ length: 10 }, ask));
+      assert.deepEqual(new Set(statuses), new Set([200, 503]));
+      const peak = await peakBytes(server.pid);
+      assert.ok(peak < 600 * mebibyte, `${Math.round(peak / mebibyte)} MiB`);
+    } finally {
+      await stop();
+    }
+  });
+
   for (const [path, status] of queries) it(path, () => assertBounded(path, status));
   for (const [path, status] of longQueries) itLong(path, () => assertBounded(path, status));
 });

@@ -3,6 +3,7 @@
 import type { CollectionAccess } from "../../domain/collection-access.ts";
 import { type ExpandRequest, type ExpansionPlan, expandedTooLarge } from "../../domain/expand.ts";
 import { isByCollection, type PlannedList } from "../../domain/lists.ts";
+import { overloaded } from "../../domain/problems.ts";
 import type { ShownResource } from "../../domain/resources.ts";
 import { Problem } from "../../model/problem.ts";
 import { type Renderer, withText } from "../../model/render.ts";
@@ -10,7 +11,12 @@ import { expandedMember, freeBytes } from "../../model/resource.ts";
 import type { RequestContext } from "../request/context.ts";
 import { invalid } from "../request/request-target.ts";
 import { conditionalResponse, sendPage } from "../response/representation.ts";
-import { type Audience, contentHead, type ResponseHead } from "../response/response.ts";
+import {
+  type Audience,
+  contentHead,
+  type ResponseHead,
+  smallResponseBytes,
+} from "../response/response.ts";
 import {
   type ExportType,
   expandedExportBytes,
@@ -45,9 +51,10 @@ export async function sendExpanded(
   const plan = await expander.plan(context.collection, request);
   if (plan instanceof Problem) return plan;
   const { resource, mask } = shown;
+  const room = roomFor(context);
   const [expanded] =
-    (await expander.read(plan, { resources: [resource], maskOf: () => mask })) ?? [];
-  if (expanded === undefined) return expandedTooLarge(plan);
+    (await expander.read(plan, { resources: [resource], maskOf: () => mask }, room)) ?? [];
+  if (expanded === undefined) return room.isOut ? overloaded : expandedTooLarge(plan);
   const body = withText(render(resource, context.collectionUrl), expandedMember, expanded);
   if (isRepeatable(context.collection, plan))
     context.source = {
@@ -55,7 +62,28 @@ export async function sendExpanded(
         resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan),
       isOwn: isOwn(context.collection, plan),
     };
+  room.release();
   return sendPage(context, { body, ...headOf(context, [mask], plan, body) });
+}
+
+/** Counts what is found, before its texts are made, so that many clients at once cannot take more. */
+function roomFor({ memory }: RequestContext) {
+  let counted = 0;
+  const room = {
+    isOut: false,
+    hasRoomFor(bytes: number): boolean {
+      if (bytes <= smallResponseBytes) return true;
+      room.isOut ||= !memory.take(bytes - counted);
+      if (!room.isOut) counted = bytes;
+      return !room.isOut;
+    },
+    /** The response is counted instead. */
+    release(): void {
+      memory.take(-counted);
+      counted = 0;
+    },
+  };
+  return room;
 }
 
 /** Whether the response depends on nothing but what is stored. */
@@ -83,10 +111,11 @@ export async function answerExpanded(
   const listed = await readList(context, planned, isExport ? exportPageBytes : undefined);
   if (listed instanceof Problem) return listed;
   if (isExport) return answerExport(context, listed, plan, type as ExportType);
-  const expanded = await expander.read(plan, listed);
+  const room = roomFor(context);
+  const expanded = await expander.read(plan, listed, room);
   if (expanded === undefined) {
     freeBytes(listed.resources);
-    return expandedTooLarge(plan);
+    return room.isOut ? overloaded : expandedTooLarge(plan);
   }
   if (isLargePage(listed, expanded)) return answerLarge(context, listed, plan, type, expanded);
   const body =
@@ -101,6 +130,7 @@ export async function answerExpanded(
       isOwn: isOwn(target.access, plan),
     };
   const asJson = headOf(context, [target.access, ...others], plan, body);
+  room.release();
   return sendPage(context, {
     body,
     ...listHead(context, asJson, type, target.collection.name, listed),
@@ -131,7 +161,7 @@ async function answerExport(
   const { target, others, next } = listed;
   const expanded =
     next === undefined
-      ? await context.services.expander.read(plan, listed, expandedExportBytes)
+      ? await context.services.expander.read(plan, listed, { maxBytes: expandedExportBytes })
       : undefined;
   const body = expanded && exportPage(context, listed, type, expanded);
   const asJson = headOf(context, [target.access, ...others], plan, body);

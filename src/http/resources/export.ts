@@ -176,7 +176,7 @@ async function* rowsOf(
     return;
   }
   const maxBytes = resources.length === 1 ? pageLimits.maxBytes : expandedExportBytes;
-  const expanded = await context.services.expander.read(expansion, listed, maxBytes);
+  const expanded = await context.services.expander.read(expansion, listed, { maxBytes });
   if (expanded !== undefined) {
     yield* piecesIn(writer, listed, expanded);
     freeBytes(resources);
