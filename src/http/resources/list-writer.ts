@@ -14,7 +14,7 @@ import { eachInTurns } from "../../lib/turns.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { everyField } from "../../model/query/list-request.ts";
 import { renderPieces, withText } from "../../model/render.ts";
-import { expandedMember, type Resource, sizeOf } from "../../model/resource.ts";
+import { expandedMember, freeBytes, type Resource, sizeOf } from "../../model/resource.ts";
 import { validatorOf } from "../../model/validator.ts";
 import type { BodyPiece } from "../body/text-stream.ts";
 import { ndjsonTypes } from "../headers/media-type.ts";
@@ -116,7 +116,11 @@ class CsvColumns {
     return {
       head: headerRow(columns),
       text,
-      pieces: (resource, mask) => [text(resource, mask)],
+      pieces: (resource, mask) => {
+        const row = text(resource, mask);
+        freeBytes([resource]);
+        return [row];
+      },
     };
   }
 
