@@ -102,6 +102,7 @@ async function measure(folder: string, rounds: number): Promise<Observed> {
 
 if (import.meta.main) {
   const [, , folder = "", rounds] = process.argv;
-  console.log(JSON.stringify(await measure(folder, Number(rounds))));
-  process.exit(0);
+  const output = JSON.stringify(await measure(folder, Number(rounds)));
+  // On Node what is not written yet is lost at the exit.
+  process.stdout.write(output, () => process.exit(0));
 }
