@@ -334,9 +334,8 @@ function imported({ owner, ...former }: Note, current: Note | undefined): Note |
   const files: Record<string, string> = {};
   const descriptions: Record<string, string> = {};
   for (const member of ["photo", "docs"]) {
-    const [items, there] = [shown, stored].map((all) =>
-      all.filter(([slot]) => memberOf(slot) === member),
-    ) as [typeof shown, typeof stored];
+    const isHere = ([slot]: readonly [string, string]) => memberOf(slot) === member;
+    const [items, there] = [shown.filter(isHere), stored.filter(isHere)];
     const hashes = items.map(([, hash]) => hash);
     const same = there.filter(([, hash]) => hashes.includes(hash));
     const isKept = same.length === items.length;

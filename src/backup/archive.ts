@@ -148,7 +148,7 @@ export async function* readArchive(path: string): AsyncGenerator<ArchiveEntry> {
       yield { ...entry, bytes: contentOf(path, entry.bytes) };
     }
   } catch (error) {
-    throw explain(path, error);
+    throw unreadable(path, error);
   } finally {
     source.destroy();
   }
@@ -162,11 +162,11 @@ async function* contentOf(
   try {
     yield* bytes;
   } catch (error) {
-    throw explain(path, error);
+    throw unreadable(path, error);
   }
 }
 
-const explain = (path: string, error: unknown): unknown =>
+const unreadable = (path: string, error: unknown): unknown =>
   error instanceof InvalidBackup || isSystemError(error)
     ? error
     : new InvalidBackup(`${path} is no whole backup: ${messageOf(error)}`);

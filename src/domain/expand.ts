@@ -71,9 +71,9 @@ export class Expander {
   read(
     { expansions }: ExpansionPlan,
     { resources, maskOf }: Shown,
-    { maxBytes = pageLimits.maxBytes, hasRoomFor = () => true }: Partial<ExpansionLimits> = {},
+    { maxBytes = pageLimits.maxBytes, reserve = () => true }: Partial<ExpansionLimits> = {},
   ): Promise<readonly string[] | undefined> {
-    const page = new ExpandedPage(this.#store, this.#base, { maxBytes, hasRoomFor }, maskOf);
+    const page = new ExpandedPage(this.#store, this.#base, { maxBytes, reserve }, maskOf);
     return page.read(expansions, resources);
   }
 

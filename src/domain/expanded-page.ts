@@ -64,19 +64,17 @@ const newTarget = (id: string): ExpandedTarget => ({
 /** A value that is no id, or that the caller may not follow. */
 const nothing = newTarget("");
 
-/** Called with the bytes of all resources so far that were found for one response. */
-export type HasRoomFor = (bytes: number) => boolean;
-
 export interface ExpansionLimits {
   readonly maxBytes: number;
-  readonly hasRoomFor: HasRoomFor;
+  /** Reserves memory for all that was found so far. Returns false when there is not so much. */
+  readonly reserve: (totalBytes: number) => boolean;
 }
 
 export class ExpandedPage {
   readonly #store: Store;
   readonly #base: string;
   readonly #maxBytes: number;
-  readonly #hasRoomFor: HasRoomFor;
+  readonly #reserve: ExpansionLimits["reserve"];
   /** How the caller sees the resources that are expanded. */
   readonly #maskOf: (resource: Resource) => Mask;
   /** How the caller sees what they refer to. */
@@ -93,14 +91,14 @@ export class ExpandedPage {
   constructor(
     store: Store,
     base: string,
-    { maxBytes, hasRoomFor }: ExpansionLimits,
+    { maxBytes, reserve }: ExpansionLimits,
     maskOf: (resource: Resource) => Mask,
   ) {
     this.#maskOf = maskOf;
     this.#store = store;
     this.#base = base;
     this.#maxBytes = maxBytes;
-    this.#hasRoomFor = hasRoomFor;
+    this.#reserve = reserve;
   }
 
   /** Returns a text for each resource, or undefined when it gets too large. */
@@ -189,7 +187,7 @@ export class ExpandedPage {
     target.resource = shown;
     this.#masks.set(shown, mask);
     this.#bytes += sizeOf(shown);
-    if (this.#bytes > this.#maxBytes || !this.#hasRoomFor(this.#bytes)) this.#isTooLarge = true;
+    if (this.#bytes > this.#maxBytes || !this.#reserve(this.#bytes)) this.#isTooLarge = true;
   }
 
   /** Returns the steps from what was found. */

@@ -51,10 +51,10 @@ export async function sendExpanded(
   const plan = await expander.plan(context.collection, request);
   if (plan instanceof Problem) return plan;
   const { resource, mask } = shown;
-  const room = roomFor(context);
+  const reservation = reservationOf(context);
   const [expanded] =
-    (await expander.read(plan, { resources: [resource], maskOf: () => mask }, room)) ?? [];
-  if (expanded === undefined) return room.isOut ? overloaded : expandedTooLarge(plan);
+    (await expander.read(plan, { resources: [resource], maskOf: () => mask }, reservation)) ?? [];
+  if (expanded === undefined) return reservation.isRefused ? overloaded : expandedTooLarge(plan);
   const body = withText(render(resource, context.collectionUrl), expandedMember, expanded);
   if (isRepeatable(context.collection, plan))
     context.source = {
@@ -62,28 +62,28 @@ export async function sendExpanded(
         resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan),
       isOwn: isOwn(context.collection, plan),
     };
-  room.release();
+  reservation.release();
   return sendPage(context, { body, ...headOf(context, [mask], plan, body) });
 }
 
 /** Counts what is found, before its texts are made, so that many clients at once cannot take more. */
-function roomFor({ memory }: RequestContext) {
-  let counted = 0;
-  const room = {
-    isOut: false,
-    hasRoomFor(bytes: number): boolean {
-      if (bytes <= smallResponseBytes) return true;
-      room.isOut ||= !memory.take(bytes - counted);
-      if (!room.isOut) counted = bytes;
-      return !room.isOut;
+function reservationOf({ memory }: RequestContext) {
+  let reserved = 0;
+  const reservation = {
+    isRefused: false,
+    reserve(totalBytes: number): boolean {
+      if (totalBytes <= smallResponseBytes) return true;
+      reservation.isRefused ||= !memory.take(totalBytes - reserved);
+      if (!reservation.isRefused) reserved = totalBytes;
+      return !reservation.isRefused;
     },
-    /** The response is counted instead. */
+    /** The response is counted instead. Where there is none, the memory is released with the request. */
     release(): void {
-      memory.take(-counted);
-      counted = 0;
+      memory.take(-reserved);
+      reserved = 0;
     },
   };
-  return room;
+  return reservation;
 }
 
 /** Whether the response depends on nothing but what is stored. */
@@ -111,11 +111,11 @@ export async function answerExpanded(
   const listed = await readList(context, planned, isExport ? exportPageBytes : undefined);
   if (listed instanceof Problem) return listed;
   if (isExport) return answerExport(context, listed, plan, type as ExportType);
-  const room = roomFor(context);
-  const expanded = await expander.read(plan, listed, room);
+  const reservation = reservationOf(context);
+  const expanded = await expander.read(plan, listed, reservation);
   if (expanded === undefined) {
     freeBytes(listed.resources);
-    return room.isOut ? overloaded : expandedTooLarge(plan);
+    return reservation.isRefused ? overloaded : expandedTooLarge(plan);
   }
   if (isLargePage(listed, expanded)) return answerLarge(context, listed, plan, type, expanded);
   const body =
@@ -130,7 +130,7 @@ export async function answerExpanded(
       isOwn: isOwn(target.access, plan),
     };
   const asJson = headOf(context, [target.access, ...others], plan, body);
-  room.release();
+  reservation.release();
   return sendPage(context, {
     body,
     ...listHead(context, asJson, type, target.collection.name, listed),
