@@ -52,6 +52,18 @@ describe("a connection", () => {
     }),
   );
 
+  it("has no parallel workers, whatever the default of the server is", { timeout: 60_000 }, () =>
+    databases.in(async (testDatabase) => {
+      const database = new URL(testDatabase.url).pathname.slice(1);
+      await testDatabase.admin((sql) =>
+        sql.unsafe(`ALTER DATABASE ${database} SET max_parallel_workers_per_gather = 4`),
+      );
+      await onConnection(testDatabase, async (connection) =>
+        assert.equal(await settingOf(connection, "max_parallel_workers_per_gather"), "0"),
+      );
+    }),
+  );
+
   it("ends statements and idle transactions at the deadline", { timeout: 60_000 }, () =>
     databases.in((testDatabase) =>
       onConnection(
