@@ -16,8 +16,10 @@ for (const project of ["tsconfig.build.json", "client/tsconfig.build.json"]) {
 }
 
 const bun = join(root, "node_modules/.bin/bun");
-const built = spawnSync(bun, [join(root, "scripts/console.js")], { cwd: root, stdio: "inherit" });
-if (built.status !== 0) process.exit(1);
+for (const script of ["scripts/console.js", "scripts/bundle.js"]) {
+  const { status } = spawnSync(bun, [join(root, script)], { cwd: root, stdio: "inherit" });
+  if (status !== 0) process.exit(1);
+}
 
 // This file is nearer than the package.json of the package, so that `#runtime` is the built one.
 const runtime = { bun: "./runtime/bun.js", default: "./runtime/node.js" };

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { documentationPages, templateFiles } from "../src/lib/program.ts";
+import { bundleOptions } from "./bundle.js";
 import { buildConsole, readConsole } from "./console.js";
 
 const targets = {
@@ -23,26 +24,6 @@ const released = Object.keys(targets).filter((name) => name !== "here");
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-
-/** Threads and the modules of actions load the last three by their paths. */
-const entrypoints = ["main", "index", "store/sqlite/writer", "store/sqlite/reader-thread"].map(
-  (name) => join(root, "src", `${name}.ts`),
-);
-
-/** The bundler does not follow `createRequire`, with which the validator is loaded late. */
-const bundleValidator = {
-  name: "bundle the validator",
-  setup: (build) =>
-    build.onLoad({ filter: /lib\/schema\/validator\.ts$/ }, async ({ path }) => {
-      const source = await Bun.file(path).text();
-      const contents = source
-        .replace("createRequire(import.meta.url)", "undefined")
-        .replaceAll(/\bload\("(typebox\/\w+)"\)/g, 'require("$1")');
-      if (!contents.includes('require("typebox/schema")'))
-        throw new Error("the validator is loaded in another way now: change this build");
-      return { contents, loader: "ts" };
-    }),
-};
 
 const { values, positionals } = readArguments();
 mkdirSync(values.out, { recursive: true });
@@ -83,18 +64,13 @@ async function build(name) {
   console.log(`${file}  ${Math.round(Bun.file(outfile).size / 1_000_000)} MB`);
 }
 
-/** Pictures are rendered by a library that cannot be loaded from inside an executable. */
 function optionsOf(executable) {
   return {
-    entrypoints,
-    root: join(root, "src"),
-    target: "bun",
+    ...bundleOptions,
+    minify: true,
     format: "esm",
     splitting: true,
-    minify: true,
-    external: ["sharp"],
     define: { builtExecutable: JSON.stringify(executable) },
-    plugins: [bundleValidator],
     metafile: true,
   };
 }

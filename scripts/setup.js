@@ -2,7 +2,7 @@
 // It must run on any Node that npm runs on. `--dev` adds the packages for tests, builds and benchmarks.
 
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -19,24 +19,37 @@ if (!isInstalled()) {
   tools.forEach(verify);
 }
 
-buildConsole();
+// A package has both built. The client shares some of its files with the console.
+build("console", ["console", "client"]);
+// The tests and `npm run dev` start what they need themselves.
+if (!isDev) build("bundle", ["src"], "bun/main.js");
+link();
 
-/** Builds the console again when one of its files, or of the client that it shares some with, is newer. A package has it built. */
-function buildConsole() {
-  const built = statSync(join(root, "dist/console"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const paths = ["console", "client"].flatMap((folder) =>
+/** Runs a script of this folder when an input is newer than what it has built. */
+function build(script, folders, output = script) {
+  const built = statSync(join(root, "dist", output), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const paths = folders.flatMap((folder) =>
     ["", ...readdirSync(join(root, folder), { recursive: true })].map((name) =>
       join(root, folder, name),
     ),
   );
-  const inputs = [...paths, join(root, "package-lock.json"), join(root, "scripts/console.js")];
+  const inputs = [...paths, join(root, "package-lock.json"), join(root, `scripts/${script}.js`)];
   if (inputs.every((path) => statSync(path).mtimeMs <= built)) return;
   const bun = join(binaries, "bun");
-  const { status, stderr, error } = spawnSync(bun, [join(root, "scripts/console.js")], {
+  const { status, stderr, error } = spawnSync(bun, [join(root, `scripts/${script}.js`)], {
     encoding: "utf8",
     shell: process.platform === "win32",
   });
-  if (status !== 0) fail(`The console cannot be built: ${error?.message ?? stderr}`);
+  if (status !== 0) fail(`scripts/${script}.js fails: ${error?.message ?? stderr}`);
+}
+
+/** Lets the scripts of package.json start `restante` by its name, as in an installed package. */
+function link() {
+  const isWindows = process.platform === "win32";
+  const path = join(binaries, isWindows ? "restante.cmd" : "restante");
+  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
+  if (isWindows) writeFileSync(path, '@node "%~dp0\\..\\..\\bin\\restante.js" %*\r\n');
+  else symlinkSync("../../bin/restante", path);
 }
 
 /** Compares the lock file with the list that npm writes after an install. Starts no process. */

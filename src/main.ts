@@ -8,7 +8,7 @@ import type { NewOptions } from "./cli/new.ts";
 import { addStoreCommands } from "./cli/store-commands.ts";
 import { CliError, messageOf } from "./lib/cli-error.ts";
 import { licenses, version } from "./lib/program.ts";
-import { settings } from "./server/config.ts";
+import { settings, takeStartByNpm } from "./server/config.ts";
 
 // A command's module is loaded when the command runs, so that help and usage errors need not wait for it.
 const program = new Command("restante")
@@ -82,10 +82,21 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
-try {
-  await program.parseAsync();
-} catch (thrown) {
+endWithNpm();
+program.parseAsync().catch((thrown: unknown) => {
   process.exitCode = reportError(thrown);
+});
+
+/** npm runs a shell in between, which exits on a signal and does not pass it on. */
+function endWithNpm(): void {
+  if (!takeStartByNpm()) return;
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    process.kill(process.pid, "SIGTERM");
+  }, 200);
+  watch.unref();
 }
 
 /** Some settings have no flag. */

@@ -269,8 +269,8 @@ function stopOnSignal(server: Stoppable, app: App, log: Log): void {
 /** Returns the command that starts this program, from a checkout or from an installed package. */
 function invocation(): string {
   if (isExecutable) return quoted(shortPath(process.execPath));
-  const program = fileURLToPath(new URL("../../bin/restante.js", import.meta.url));
-  return program.includes("node_modules") ? "npx restante" : `node ${quoted(shortPath(program))}`;
+  const program = fileURLToPath(new URL("../../bin/restante", import.meta.url));
+  return program.includes("node_modules") ? "npx restante" : quoted(shortPath(program));
 }
 
 const quoted = (text: string): string =>

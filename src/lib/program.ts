@@ -1,7 +1,7 @@
 // Finds the files of this program and the command that starts it: from sources, built modules, or inside a single executable.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { extname, join, relative, sep } from "node:path";
+import { basename, extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Defined by scripts/executables.js, which puts it into a single executable. */
@@ -15,6 +15,10 @@ declare const builtExecutable:
     }
   | undefined;
 const executable = typeof builtExecutable === "undefined" ? undefined : builtExecutable;
+
+/** Defined by scripts/bundle.js, which puts the modules of each script into one file. */
+declare const builtBundle: true | undefined;
+const isBundle = executable !== undefined || typeof builtBundle !== "undefined";
 
 export const isExecutable = executable !== undefined;
 
@@ -71,10 +75,10 @@ export function templateFiles(): ReadonlyMap<string, string> {
   return new Map(paths.sort().map((path) => [path, readPackageFile(`templates/app/${path}`)]));
 }
 
-/** Returns the URL of a script by its path in the sources, without the extension. */
+/** Returns the URL of a script by its path in the sources, without the extension. Bundles are in one folder. */
 export const scriptUrl = (path: string): URL =>
-  isExecutable
-    ? new URL(`./${path}.js`, import.meta.url)
+  isBundle
+    ? new URL(`./${basename(path)}.js`, import.meta.url)
     : new URL(`../${path}${extname(import.meta.url)}`, import.meta.url);
 
 /** Threads start faster from a bundle: the tests make one, and put its folder here. */

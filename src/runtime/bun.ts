@@ -89,13 +89,13 @@ const registered = new Set<string>();
 const runAgainMs = 5_000;
 
 /** Applies to every folder, because Bun does not tell which module imports. */
-export const prepareModules: PrepareModules = (_folder, name, url) => {
+export const prepareModules: PrepareModules = (_folder, name, { load }) => {
   if (registered.has(name)) return;
   registered.add(name);
   Bun.plugin({
     name,
     setup(build) {
-      build.module(name, async () => ({ exports: await import(url), loader: "object" }));
+      build.module(name, async () => ({ exports: await load(), loader: "object" }));
     },
   });
 };

@@ -24,7 +24,7 @@ export const moduleSpecifier: ModuleSpecifier = (path) => pathToFileURL(path).hr
 const withGeneration = (url: string): string =>
   generation === 0 ? url : `${url}?again=${generation}`;
 
-export const prepareModules: PrepareModules = (folder, name, url) => {
+export const prepareModules: PrepareModules = (folder, name, { url }) => {
   if (loaded.has(folder)) return;
   const urls = new Set<string>();
   loaded.set(folder, urls);

@@ -40,11 +40,17 @@ export interface Server {
 
 export type Serve = (options: ServeOptions) => Promise<Server>;
 
+/** A module of the running program: Node finds it by its URL, Bun gets it loaded. */
+export interface OwnModule {
+  readonly url: string;
+  readonly load: () => Promise<Readonly<Record<string, unknown>>>;
+}
+
 /**
- * Lets the modules of a folder import the module at `url` by `name`. A file with `import` or `export` is
- * loaded as an ES module.
+ * Lets the modules of a folder import a module of the program by `name`. A file with `import` or `export`
+ * is loaded as an ES module.
  */
-export type PrepareModules = (folder: string, name: string, url: string) => void;
+export type PrepareModules = (folder: string, name: string, own: OwnModule) => void;
 
 /** Forgets the modules of a prepared folder, so that the next import reads their files again. */
 export type ForgetModules = (folder: string, hasFailed: boolean) => Promise<void>;

@@ -7,6 +7,7 @@ import { CliError, usageError } from "../lib/cli-error.ts";
 import { scriptUrl } from "../lib/program.ts";
 import { reasonOf } from "../lib/system-error.ts";
 import type { Action, ActionDefinition } from "../model/action.ts";
+import * as action from "../model/action.ts";
 import { readAction } from "../model/check-action.ts";
 import type { Config } from "./config.ts";
 import { describeImportError } from "./import-error.ts";
@@ -47,7 +48,7 @@ export async function loadActions(
   const files = modulesIn(folder);
   // The runtimes report the real path, also when the folder is a symbolic link.
   const path = realpathSync(folder);
-  prepareModules(path, "restante", ownUrl);
+  prepareModules(path, "restante", own);
   return checkAll(await Promise.all(files.map((file) => load(path, file, limitMs))));
 }
 
@@ -60,7 +61,7 @@ export const checkActions = (definitions: Definitions): readonly Action[] =>
   );
 
 /** `import "restante"` in an action resolves to the running program, not to another copy. */
-const ownUrl = scriptUrl("index").href;
+const own = { url: scriptUrl("model/action").href, load: async () => action };
 
 const extensions = [".ts", ".js", ".mts", ".mjs"];
 

@@ -36,6 +36,13 @@ export interface ConfigSources {
 /** The only place that reads the environment of the process. */
 export const processEnvironment = (): ConfigSources["environment"] => process.env;
 
+/** Tells whether npm started this process. Processes that it starts are then not told the same. */
+export function takeStartByNpm(): boolean {
+  const isByNpm = process.env.npm_command !== undefined;
+  delete process.env.npm_command;
+  return isByNpm;
+}
+
 /** Returns the path of the config file, which may not exist. */
 export function configPath({ flags, environment, cwd }: ConfigSources): string {
   const chosen = typeof flags.config === "string" ? flags.config : undefined;

@@ -1,0 +1,63 @@
+// Bundles the server for Bun, with its bytecode, into dist/bun, so that it starts in a third of the processor time: bun scripts/bundle.js
+
+import { mkdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const folder = join(root, "dist/bun");
+
+/** Threads and processes load those after the first by their names. */
+const scripts = [
+  "main",
+  "store/sqlite/writer",
+  "store/sqlite/reader-thread",
+  "store/pictures/render-process",
+];
+
+/** The bundler does not follow `createRequire`, with which the validator is loaded late. */
+const bundleValidator = {
+  name: "bundle the validator",
+  setup: (build) =>
+    build.onLoad({ filter: /lib\/schema\/validator\.ts$/ }, async ({ path }) => {
+      const source = await Bun.file(path).text();
+      const contents = source
+        .replace("createRequire(import.meta.url)", "undefined")
+        .replaceAll(/\bload\("(typebox\/\w+)"\)/g, 'require("$1")');
+      if (!contents.includes('require("typebox/schema")'))
+        throw new Error("the validator is loaded in another way now: change this build");
+      return { contents, loader: "ts" };
+    }),
+};
+
+/** What every bundle of the server has in common. Pictures are rendered by a library that cannot be inside. */
+export const bundleOptions = {
+  entrypoints: scripts.map((name) => join(root, "src", `${name}.ts`)),
+  naming: "[name].[ext]",
+  target: "bun",
+  external: ["sharp"],
+  plugins: [bundleValidator],
+};
+
+/** Replaces the folder at once, so that a server that starts now finds the former or the new one. */
+export async function buildBundle() {
+  const draft = `${folder}.${process.pid}`;
+  const result = await Bun.build({
+    ...bundleOptions,
+    outdir: draft,
+    // The only format whose bytecode can be outside of an executable. It has no import.meta.
+    format: "cjs",
+    bytecode: true,
+    // Errors in the log have the names, files and lines of the sources.
+    minify: { whitespace: true, syntax: true },
+    sourcemap: "linked",
+    banner: 'var importMetaUrl = require("node:url").pathToFileURL(__filename).href;',
+    define: { builtBundle: "true", "import.meta.url": "importMetaUrl" },
+  });
+  if (!result.success) throw new AggregateError(result.logs, "the server cannot be bundled");
+  mkdirSync(join(root, "dist"), { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
+  renameSync(draft, folder);
+}
+
+if (import.meta.main) await buildBundle();
