@@ -14,6 +14,7 @@ import { measureRules } from "./rules.ts";
 import { measureScan } from "./scan.ts";
 import type { Setting } from "./setting.ts";
 import { measureSpeed } from "./speed.ts";
+import { measureStart } from "./start.ts";
 import { measureWatching } from "./watching.ts";
 
 interface Part<Figures> {
@@ -28,6 +29,7 @@ export const parts: { readonly [Name in PartName]: Part<PartFigures[Name]> } = {
   speed: { title: "Speed", minutes: 4, measure: measureSpeed },
   "one-core": { title: "One core, and other servers", minutes: 3, measure: measureOneCore },
   postgres: { title: "On Postgres", minutes: 2, measure: measurePostgres },
+  start: { title: "Start", minutes: 2, measure: measureStart },
   bodies: { title: "Other ways in", minutes: 1, measure: measureBodies },
   watching: { title: "Metrics and traces", minutes: 2, measure: measureWatching },
   growth: { title: "Growth", minutes: 7, measure: measureGrowth },

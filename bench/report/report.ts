@@ -12,6 +12,7 @@ import { ratio, whole } from "./numbers.ts";
 import { relationsSection } from "./relations.ts";
 import { figuresOf, type PartName, type Results } from "./results.ts";
 import { rulesSection } from "./rules.ts";
+import { startSection } from "./start.ts";
 import { comparisonTable, oneLine, table } from "./tables.ts";
 import type { Verdict } from "./verdict.ts";
 import { timesPeer, verdicts } from "./verdicts.ts";
@@ -44,6 +45,7 @@ const sectionsOf: Readonly<Record<PartName, (results: Results) => readonly strin
   speed: speedSection,
   "one-core": oneCoreSection,
   postgres: postgresSection,
+  start: startSection,
   bodies: bodiesSection,
   watching: watchingSection,
   growth: growthSection,

@@ -12,6 +12,7 @@ import type { RelationsFigures } from "../parts/relations.ts";
 import type { RulesFigures } from "../parts/rules.ts";
 import type { ScanFigures } from "../parts/scan.ts";
 import type { SpeedFigures } from "../parts/speed.ts";
+import type { StartFigures } from "../parts/start.ts";
 import type { WatchingFigures } from "../parts/watching.ts";
 import type { Machine } from "../servers/machine.ts";
 
@@ -19,6 +20,7 @@ export interface PartFigures {
   readonly speed: SpeedFigures;
   readonly "one-core": OneCoreFigures;
   readonly postgres: PostgresFigures;
+  readonly start: StartFigures;
   readonly bodies: BodiesFigures;
   readonly watching: WatchingFigures;
   readonly growth: GrowthFigures;

@@ -116,6 +116,16 @@ async function platformatic(
 
 const admin = { identity: "bench@example.org", password: "a password of the benchmark" };
 
+/** Starts it on an empty folder or with the data that is there. */
+export const pocketBaseCommand = (home: string, folder: string, port: number): Command =>
+  pocketBaseProgram(home, folder, ["serve", "--http", `127.0.0.1:${port}`]);
+
+const pocketBaseProgram = (home: string, folder: string, args: readonly string[]): Command => ({
+  command: join(home, readdirSync(home).find((name) => name === "base") ?? "base.exe"),
+  args: [...args, "--dir", join(folder, "pb_data")],
+  folder,
+});
+
 /** Its collections are made over its API, with rules that let everyone read and create. */
 async function pocketBase(
   home: string,
@@ -123,13 +133,11 @@ async function pocketBase(
   count: number,
   core?: number,
 ): Promise<Running> {
-  const program = join(home, readdirSync(home).find((name) => name === "base") ?? "base.exe");
-  const data = ["--dir", join(folder, "pb_data")];
-  const upsert = ["superuser", "upsert", admin.identity, admin.password, ...data];
-  await run({ command: program, args: upsert, folder }, 60);
+  const upsert = ["superuser", "upsert", admin.identity, admin.password];
+  await run(pocketBaseProgram(home, folder, upsert), 60);
   const port = await freePort();
-  const args = ["serve", "--http", `127.0.0.1:${port}`, ...data];
-  const server = await serve(pinned({ command: program, args, folder }, core), port, "/api/health");
+  const command = pinned(pocketBaseCommand(home, folder, port), core);
+  const server = await serve(command, port, "/api/health");
   try {
     await makeCollections(server.origin);
     fillPocketBase(join(folder, "pb_data", "data.db"), count);

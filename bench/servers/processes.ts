@@ -149,7 +149,7 @@ async function answering(child: ChildProcess, url: string): Promise<void> {
     if (end !== null) throw new Error(`it ended at once (${end})`);
     const answered = await fetch(url, { signal: AbortSignal.timeout(5000) }).catch(() => undefined);
     if (answered !== undefined) return;
-    await Bun.sleep(50);
+    await Bun.sleep(2);
   }
   throw new Error("it did not answer within 60 s");
 }
