@@ -68,7 +68,7 @@ const restrictedImports: readonly [target: RegExp, importers: RegExp][] = [
     /^src\/(server\/open-(store|transfer|repair|replica)\.ts$|store\/postgres\/)/,
   ],
   [/^src\/runtime\/(?!runtime\.ts$)/, /^src\/runtime\//],
-  [/^#runtime$/, /^src\/server\/(lifecycle|actions-folder|lasting|open-store)\.ts$/],
+  [/^#runtime$/, /^src\/server\/(app|lifecycle|actions-folder|open-store)\.ts$/],
 ];
 
 /** Where each dependency is imported. A dependency that is not listed is not used. */

@@ -71,6 +71,17 @@ export function baseUrl(text: string): string | undefined {
   return url.origin + url.pathname.slice(0, end);
 }
 
+/** What a value was read from. */
+export interface Given {
+  readonly source: "flag" | "environment" | "file" | "default";
+  /** The flag, the variable or the path of the file. */
+  readonly from: string | null;
+  /** The same for messages. */
+  readonly where: string;
+  readonly value: unknown;
+  readonly folder: string;
+}
+
 export interface Setting<Value> {
   /** Undefined for a secret, because every user of a machine can see command lines. */
   readonly flag: `--${string}` | undefined;

@@ -11,6 +11,7 @@ import {
   baseUrl,
   folderOrBucket,
   folderPath,
+  type Given,
   hostName,
   isAddressRange,
   isAuthority,
@@ -25,7 +26,7 @@ import { type TlsConfig, tlsSettings } from "./tls-settings.ts";
 import { type TraceConfig, traceSettings } from "./trace-settings.ts";
 
 export type { LogFormat, LogLevel } from "./log-settings.ts";
-export type { Setting } from "./setting-values.ts";
+export type { Given, Setting } from "./setting-values.ts";
 
 /** Settings that belong together have their types in a file of their own, such as `limit-settings.ts`. */
 export interface Config extends LogConfig, TlsConfig, TraceConfig, LimitConfig, BackupConfig {
@@ -57,12 +58,16 @@ export interface Config extends LogConfig, TlsConfig, TraceConfig, LimitConfig, 
   readonly collections: string | undefined;
   /** Absolute path of a folder of actions. */
   readonly actions: string | undefined;
+  /** What the value of each setting was read from. */
+  readonly givens: Readonly<Record<SettingName, Given>>;
 }
+
+export type SettingName = Exclude<keyof Config, "givens">;
 
 const address = (text: string): string | undefined =>
   isIP(text) > 0 || hostName.test(text) ? text : undefined;
 
-export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> } = {
+export const settings: { readonly [Name in SettingName]: Setting<Config[Name]> } = {
   host: {
     flag: "--host",
     variable: "RESTANTE_HOST",
@@ -259,3 +264,5 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     read: folderPath,
   },
 };
+
+export const settingNames = Object.keys(settings) as readonly SettingName[];

@@ -2,12 +2,6 @@
 
 import { type BucketState, TokenBuckets } from "./token-buckets.ts";
 
-export interface RateLimitSettings {
-  /** Requests a minute; 0 for no limit. */
-  readonly perAddress: number;
-  readonly perToken: number;
-}
-
 /** A quota that a request was counted against; shown in the RateLimit fields of its response. */
 export interface Quota extends BucketState {
   readonly policy: "address" | "token" | "create";
@@ -15,16 +9,9 @@ export interface Quota extends BucketState {
 }
 
 /** Each purpose has its own buckets, so that none can evict those of another. */
-export class RateLimitBuckets implements RateLimitSettings {
-  perAddress: number;
-  perToken: number;
+export class RateLimitBuckets {
   readonly addresses = new TokenBuckets();
   readonly tokens = new TokenBuckets();
   readonly creations = new TokenBuckets();
   readonly wrongTokens = new TokenBuckets();
-
-  constructor({ perAddress, perToken }: RateLimitSettings) {
-    this.perAddress = perAddress;
-    this.perToken = perToken;
-  }
 }
