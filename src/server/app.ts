@@ -30,8 +30,8 @@ import {
   routeRequest,
   type SystemFetch,
 } from "../http/pipeline.ts";
-import type { Services } from "../http/request/context.ts";
-import { RateLimitBuckets } from "../http/request/rate-limit-buckets.ts";
+import type { CurrentServices, Services } from "../http/request/context.ts";
+import { RateLimitBuckets } from "../http/request/token-buckets.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { RequestMetrics } from "../http/request-metrics.ts";
 import { createParserErrorResponder, type ParserErrorResponder } from "../http/response/problem.ts";
@@ -46,10 +46,9 @@ import { RendererProcess } from "../store/pictures/renderer.ts";
 import type { CommitOwner, Committer } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
 import { describeSettings } from "./describe-settings.ts";
-import { fileLimitsOf } from "./file-limits.ts";
-import { FilesHealth } from "./files-health.ts";
+import { fileLimitsOf } from "./limit-settings.ts";
 import { type Log, lineWriter } from "./log.ts";
-import { claimFiles, hasFiles, isInBucket, openFiles } from "./open-files.ts";
+import { claimFiles, FilesHealth, hasFiles, isInBucket, openFiles } from "./open-files.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 import { type OpenTraces, openTraces } from "./open-traces.ts";
 import { storeIdOf } from "./open-transfer.ts";
@@ -59,16 +58,20 @@ import { measureServices } from "./service-metrics.ts";
 
 export type CollectMetrics = () => MaybePromise<readonly MetricFamily[]>;
 
+/** What the requests use that begin now. A reload replaces it as a whole. */
+interface Current extends CurrentServices {
+  readonly config: Config;
+}
+
 export interface App
-  extends Pick<Services, "tokens" | "collections" | "accessDocuments" | "rights" | "settings"> {
+  extends Pick<Services, "tokens" | "collections" | "accessDocuments" | "settings"> {
+  readonly current: Current;
   readonly fetch: Fetch;
   /** The same for commands, which may do everything. */
   readonly systemFetch: SystemFetch;
   /** Builds the response when the runtime rejects a request before it is parsed. */
   readonly errorResponse: ParserErrorResponder;
   readonly erasures: Erasures;
-  /** The settings of the requests that begin now. */
-  readonly config: Config;
   /** The metrics of this process. */
   readonly metrics: Metrics;
   /** Sets how the metrics of all processes are collected. */
@@ -157,7 +160,7 @@ export function connect(parts: AppParts): App {
   const resources = new Resources(store);
   const cache = new PictureCache(join(config.data, "pictures"), config.pictureCacheBytes);
   const pictures = new Pictures(files, cache, new RendererProcess());
-  const memory = new MemoryBudget(config.maxInFlightBytes);
+  const memory = new MemoryBudget(memoryLimitOf(config));
   const fileLimits = fileLimitsOf(config);
   const uploads = new Uploads(store, files, fileLimits, (keys) => pictures.forget(keys));
   const uploadLimits = uploadLimitsOf(config);
@@ -189,18 +192,11 @@ export function connect(parts: AppParts): App {
     answered: () => requestMetrics.count,
     metrics: () => collect(),
   };
-  /** Returns what requests use with these settings, and sets the limits of what all requests share. */
-  const use = (config: Config, actions: Actions) => {
+  /** Returns what requests use with these settings. */
+  const settle = (config: Config, actions: Actions): Current => {
     const { maxBodyBytes: maxBytes, maxCascade } = config;
-    const limits = fileLimitsOf(config);
-    Object.assign(fileLimits, limits);
-    Object.assign(uploadLimits, uploadLimitsOf(config));
-    store.setQueryDeadline(config.queryDeadline * 1_000);
-    cache.maxBytes = config.pictureCacheBytes;
-    // One body of the largest size always fits.
-    memory.limitBytes = Math.max(config.maxInFlightBytes, maxBytes);
-    const options = { clock, maxBytes, base, memory, maxCascade, fileLimits: limits };
-    const writes = new Writes(store, access, uploads, options);
+    const limits = { clock, maxBytes, base, memory, maxCascade, fileLimits: fileLimitsOf(config) };
+    const writes = new Writes(store, access, uploads, limits);
     const services: Services = {
       ...lasting,
       ...headersOf(config),
@@ -226,8 +222,8 @@ export function connect(parts: AppParts): App {
     new Actions(actions, (run, thrown) =>
       log.error({ ...run, err: thrown }, "an action failed after its deadline"),
     );
-  const current = use(config, loaded(parts.actions));
-  const { tokens, collections, accessDocuments, settings, rights } = current.services;
+  const current = settle(config, loaded(parts.actions));
+  const { tokens, collections, accessDocuments, settings } = lasting;
   const alsoReloaded: (() => void)[] = [];
   measureServices(metrics, { ...lasting, store });
   const stopMeasuring = measureProcess(metrics);
@@ -239,13 +235,10 @@ export function connect(parts: AppParts): App {
     collections,
     accessDocuments,
     settings,
-    rights,
+    current,
     metrics,
     writer: store.writer,
     erasures: new Erasures(store, access, uploads, { clock, maxBytes: config.maxBodyBytes, base }),
-    get config() {
-      return current.config;
-    },
     hasFiles: () => hasFiles(config),
     claimFiles: () => claimFiles(files),
     showMetrics(collectAll) {
@@ -253,8 +246,15 @@ export function connect(parts: AppParts): App {
     },
     showBackups: (status) => lasting.backups.update(status),
     reload(next, actions) {
+      const kept = current.services.actions;
       log.level = next.logLevel;
-      Object.assign(current, use(next, actions ? loaded(actions) : current.services.actions));
+      Object.assign(current, settle(next, actions ? loaded(actions) : kept));
+      // These are limits of what all requests share.
+      Object.assign(fileLimits, fileLimitsOf(next));
+      Object.assign(uploadLimits, uploadLimitsOf(next));
+      store.setQueryDeadline(next.queryDeadline * 1_000);
+      cache.maxBytes = next.pictureCacheBytes;
+      memory.limitBytes = memoryLimitOf(next);
       for (const more of alsoReloaded) more();
     },
     onReload: (more) => void alsoReloaded.push(more),
@@ -279,6 +279,10 @@ export function connect(parts: AppParts): App {
 }
 
 const clock = (): number => Date.now();
+
+/** One body of the largest size always fits. */
+const memoryLimitOf = ({ maxInFlightBytes, maxBodyBytes }: Config): number =>
+  Math.max(maxInFlightBytes, maxBodyBytes);
 
 /** A key that prevents a second creation is stored at least as long as the upload. */
 const uploadLimitsOf = ({ keepUploadsHours, keepKeysHours, maxUnfinishedBytes }: Config) => ({

@@ -33,7 +33,7 @@ export class Reloader {
     this.#sources = sources;
     this.#app = app;
     this.#log = log;
-    this.#wanted = app.config;
+    this.#wanted = app.current.config;
   }
 
   /** The files and folders that are read again. */
@@ -63,7 +63,7 @@ export class Reloader {
 
   /** Everything is read and checked before anything changes. */
   async #run(): Promise<Reloaded> {
-    const { config } = this.#app;
+    const { config } = this.#app.current;
     const read = readConfig(this.#sources);
     if (Array.isArray(read)) throw new CliError(2, read.map(errorText).join("\n"));
     this.#wanted = read as Config;

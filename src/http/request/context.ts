@@ -32,8 +32,8 @@ import type { Problem, ProblemKind } from "../../model/problem.ts";
 import type { Proxies } from "../headers/forwarded.ts";
 import type { AllowedHosts } from "../headers/host.ts";
 import type { Permission } from "./permission.ts";
-import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
 import { readSearchParams, type SearchParams } from "./request-target.ts";
+import type { Quota, RateLimitBuckets } from "./token-buckets.ts";
 
 /** The services and settings that all requests share. */
 export interface Services {

@@ -7,8 +7,7 @@ import type { Problem } from "../../model/problem.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
 import { addressOf } from "./client-address.ts";
 import type { RequestContext } from "./context.ts";
-import type { Quota } from "./rate-limit-buckets.ts";
-import type { TokenBuckets } from "./token-buckets.ts";
+import type { Quota, TokenBuckets } from "./token-buckets.ts";
 
 /** Per address and minute: enough for typing errors, too few for guessing. */
 const wrongTokensPerMinute = 20;
