@@ -23,7 +23,7 @@ export {
 export type * from "./model/action-resources.ts";
 
 /** The settings of the config file. Actions may also be given as an object, by their names. */
-export interface Options extends Partial<Omit<Config, "actions">> {
+export interface Options extends Partial<Omit<Config, "actions" | "givens">> {
   readonly actions?: string | Definitions;
 }
 

@@ -92,7 +92,10 @@ async function runCase(app: App, one: AccessCase): Promise<CaseResult> {
   const { name = `${subject} ${verb} ${collection}` } = one;
   if (state !== undefined) await put(app, collection, id, state);
   const query = queryOf(one);
-  const report = reportOf(query, accepted(await app.rights.explain(system, query)));
+  const report = reportOf(
+    query,
+    accepted(await app.current.services.rights.explain(system, query)),
+  );
   if (state !== undefined)
     await app.writer.commit([{ kind: "remove", collection, id, at: 0, expect: "anything" }]);
   const isExpected = expect === (typeof expect === "boolean" ? report.allowed : report.status);

@@ -12,7 +12,6 @@ import { BackupScheduler } from "../server/backup-schedule.ts";
 import { readCertificate } from "../server/certificate.ts";
 import type { Config, ConfigSources } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
-import { describeSettings } from "../server/describe-settings.ts";
 import { logConcerns } from "../server/doctor.ts";
 import { makeFirstToken, writeFirstToken } from "../server/first-token.ts";
 import {
@@ -55,7 +54,7 @@ export async function serve(
   await prepare(config, app, log);
   startSweeps(app, log);
   void logConcerns(config, log);
-  const reloader = new Reloader({ config, sources, app, log });
+  const reloader = new Reloader(sources, app, log);
   app.settings.reloadBy(() => reloader.reload());
   if (config.workers > 1) await superviseWorkers(config, app, log, reloader);
   else await serveAlone(config, app, log);
@@ -137,9 +136,7 @@ async function superviseWorkers(
   reloader: Reloader,
 ): Promise<void> {
   const port = await claimPort(config, app, log);
-  const workers = new Supervisor({ ...config, port }, describeSettings(config), app, log);
-  workers.reloadBy(() => reloader.reload());
-  reloader.spreadBy((...settings) => workers.reload(...settings));
+  const workers = new Supervisor(config, port, app, log, reloader);
   const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
   const metrics = await startMetrics(config, app, log, () => workers.collectMetrics());
   stopOnSignal(together(workers, backups, metrics), app, log);

@@ -34,33 +34,28 @@ export interface NotReloaded {
 type Reload = () => Promise<Reloaded | NotReloaded>;
 
 export class Settings {
-  #values: readonly SettingValue[];
-  #reload: Reload | undefined;
+  readonly #values: () => readonly SettingValue[];
+  #reload: Reload = async () => setByProgram;
 
-  constructor(values: readonly SettingValue[]) {
+  constructor(values: () => readonly SettingValue[]) {
     this.#values = values;
   }
 
   list(principal: Principal): readonly SettingValue[] | Problem {
-    return requireAdmin(principal) ?? this.#values;
+    return requireAdmin(principal) ?? this.#values();
   }
 
   /** Reads file, folders and actions again, and uses what can change; all of it or nothing. */
   async reload(principal: Principal): Promise<Reloaded | Problem> {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
-    const result = (await this.#reload?.()) ?? setByProgram;
+    const result = await this.#reload();
     return "errors" in result ? notReloaded(result) : result;
   }
 
   /** Called with how it is done. */
   reloadBy(reload: Reload): void {
     this.#reload = reload;
-  }
-
-  /** Called with what is to be shown from now on. */
-  update(values: readonly SettingValue[]): void {
-    this.#values = values;
   }
 }
 

@@ -16,10 +16,10 @@ import { checkWithoutValidators } from "./headers/without-validators.ts";
 import { PreparedResponses, readForwarded } from "./prepared-responses.ts";
 import { authorize, authorizeAgain, rejectCredentialInUrl } from "./request/authorize.ts";
 import {
+  type CurrentServices,
   type LineOptions,
   RequestContext,
   requestIdGenerator,
-  type Services,
 } from "./request/context.ts";
 import { limitAddress, setRateLimitFields } from "./request/rate-limit.ts";
 import { readTarget } from "./request/request-target.ts";
@@ -28,9 +28,9 @@ import { answerProblem } from "./response/browser.ts";
 import { problemFromError } from "./response/problem.ts";
 import { type Endpoint, findEndpoint } from "./router.ts";
 
-export function createFetch(services: Services): Fetch {
+export function createFetch(current: CurrentServices): Fetch {
   const nextRequestId = requestIdGenerator();
-  const prepared = new PreparedResponses(services);
+  let prepared = new PreparedResponses(current.services);
   const settle = (context: RequestContext, result: Response | Problem) => {
     prepared.add(context);
     return finish(context, result);
@@ -53,6 +53,8 @@ export function createFetch(services: Services): Fetch {
     }
   };
   return (request, client) => {
+    const { services } = current;
+    if (services !== prepared.services) prepared = new PreparedResponses(services);
     const context = new RequestContext(services, request, nextRequestId());
     context.client = client;
     if (services.traces === undefined) return handle(context);
@@ -64,10 +66,10 @@ export function createFetch(services: Services): Fetch {
 /** Handles a request that a command makes in its own process, as `system`. */
 export type SystemFetch = (request: Request, lines?: LineOptions) => Promise<Response>;
 
-export function createSystemFetch(services: Services): SystemFetch {
+export function createSystemFetch(current: CurrentServices): SystemFetch {
   const nextRequestId = requestIdGenerator();
   return async (request, lines) => {
-    const context = new RequestContext(services, request, nextRequestId());
+    const context = new RequestContext(current.services, request, nextRequestId());
     context.principal = system;
     context.lineOptions = lines;
     try {
@@ -91,7 +93,7 @@ function checkRequest(context: RequestContext): Problem | undefined {
     if (rejected !== undefined) return rejected;
   }
   if (!services.proxies.isEmpty) readForwarded(context);
-  return services.rateLimits.perAddress === 0 ? undefined : limitAddress(context);
+  return services.rateLimitPerAddress === 0 ? undefined : limitAddress(context);
 }
 
 /** The target of `OPTIONS *`; the runtime passes on no other method with it. */

@@ -69,7 +69,7 @@ function weigh(first: PreparedResponse, key: string): number {
 }
 
 export class PreparedResponses {
-  readonly #services: Services;
+  readonly services: Services;
   /** By URL; responses of one caller by URL and Authorization. */
   readonly #variants = new RecentMap<string, PreparedResponse>(maxBytes, weigh);
   #recentFields: readonly RequestFields[] = [];
@@ -79,7 +79,7 @@ export class PreparedResponses {
   readonly #opened = new WeakMap<Principal, Opened>();
 
   constructor(services: Services) {
-    this.#services = services;
+    this.services = services;
   }
 
   /** Returns the response, or undefined when the request has to be run. A repeated request is counted. */
@@ -99,7 +99,7 @@ export class PreparedResponses {
     const { headers } = context.request;
     if (first === undefined || hasOtherPreconditions(headers)) return undefined;
     // First, because a commit after it has another number.
-    const version = this.#services.storeVersion();
+    const version = this.services.storeVersion();
     const principal = version === undefined ? undefined : this.#identify(context, version);
     if (version === undefined || principal === undefined) return undefined;
     context.principal = principal;
@@ -109,13 +109,13 @@ export class PreparedResponses {
     return each;
   }
 
-  /** Keeps the response of a request that was run, if it can be repeated. */
+  /** Keeps the response of a request that was run with these services, if it can be repeated. */
   add(context: RequestContext): void {
-    const { request, method, path, route, repeatable } = context;
-    if (repeatable === undefined || method !== "GET") return;
+    const { request, method, path, route, repeatable, services } = context;
+    if (repeatable === undefined || method !== "GET" || services !== this.services) return;
     const { collection } = context;
     const { headers, url } = request;
-    if (hasOtherPreconditions(headers) || this.#services.storeVersion() === undefined) return;
+    if (hasOtherPreconditions(headers) || this.services.storeVersion() === undefined) return;
     // Without spreading, which would put most members outside of the object.
     const added: PreparedResponse = {
       requestFields: this.#sharedFields(headers),
@@ -169,7 +169,7 @@ export class PreparedResponses {
   #open(principal: Principal, name: string, version: number): CollectionAccess | undefined {
     const known = this.#opened.get(principal);
     if (known?.version === version && known.access.name === name) return known.access;
-    const access = this.#services.access.collection(principal, name);
+    const access = this.services.access.collection(principal, name);
     if (access instanceof Promise) return undefined;
     if (isByCollection(access)) this.#opened.set(principal, { version, access });
     return access;
@@ -177,7 +177,7 @@ export class PreparedResponses {
 
   /** Returns undefined when the credentials are not accepted; the request is run to say why. */
   #identify(context: RequestContext, version: number): Principal | undefined {
-    const { proxies, tlsOnly, access } = this.#services;
+    const { proxies, tlsOnly, access } = this.services;
     if (!proxies.isEmpty) readForwarded(context);
     const authorization = context.request.headers.get("authorization");
     if (authorization === null) return anonymous;
@@ -245,7 +245,7 @@ function othersThan(
 
 /** Counts against the rate limits, in the order of a request that is run. */
 function countRequest(context: RequestContext): Problem | undefined {
-  const { perAddress, perToken } = context.services.rateLimits;
-  if (perAddress === 0 && perToken === 0) return undefined;
+  const { rateLimitPerAddress, rateLimitPerToken } = context.services;
+  if (rateLimitPerAddress === 0 && rateLimitPerToken === 0) return undefined;
   return limitAddress(context) ?? limitToken(context);
 }

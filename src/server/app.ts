@@ -1,41 +1,76 @@
 // Builds a running server from a config: opens the store and connects all services.
 
-import type { AccessDocuments } from "../domain/access-documents.ts";
-import type { Actions } from "../domain/actions.ts";
-import type { BackupStatus } from "../domain/backups.ts";
-import type { Collections } from "../domain/collections.ts";
-import type { Rights } from "../domain/rights/rights.ts";
-import type { Settings } from "../domain/settings.ts";
-import type { Tokens } from "../domain/tokens.ts";
-import type { Erasures } from "../domain/write/erasures.ts";
-import type { SystemFetch } from "../http/pipeline.ts";
-import type { ParserErrorResponder } from "../http/response/problem.ts";
+import { join } from "node:path";
+import { sendFile } from "#runtime";
+import { Access } from "../domain/access.ts";
+import { AccessDocuments } from "../domain/access-documents.ts";
+import { Actions } from "../domain/actions.ts";
+import { type BackupStatus, Backups } from "../domain/backups.ts";
+import { Collections } from "../domain/collections.ts";
+import { Expander } from "../domain/expand.ts";
+import { Feeds } from "../domain/feeds.ts";
+import { Lists } from "../domain/lists.ts";
+import { Pictures } from "../domain/pictures.ts";
+import { Resources } from "../domain/resources.ts";
+import { ResumableUploads } from "../domain/resumable-uploads.ts";
+import { Rights } from "../domain/rights/rights.ts";
+import { Settings } from "../domain/settings.ts";
+import { SignedUrls } from "../domain/signed-urls.ts";
+import { SlowQueries } from "../domain/slow-queries.ts";
+import { TokenUses } from "../domain/token-uses.ts";
+import { Tokens } from "../domain/tokens.ts";
+import { Uploads } from "../domain/uploads.ts";
+import { Erasures } from "../domain/write/erasures.ts";
+import { Writes } from "../domain/write/writes.ts";
+import { Proxies } from "../http/headers/forwarded.ts";
+import { AllowedHosts } from "../http/headers/host.ts";
+import {
+  createFetch,
+  createSystemFetch,
+  routeRequest,
+  type SystemFetch,
+} from "../http/pipeline.ts";
+import type { CurrentServices, Services } from "../http/request/context.ts";
+import { RateLimitBuckets } from "../http/request/token-buckets.ts";
+import { RequestLog } from "../http/request-log.ts";
+import { RequestMetrics } from "../http/request-metrics.ts";
+import { createParserErrorResponder, type ParserErrorResponder } from "../http/response/problem.ts";
 import type { Fetch } from "../lib/client.ts";
-import { Metrics } from "../lib/metrics.ts";
-import { version } from "../lib/program.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { MemoryBudget } from "../lib/memory-budget.ts";
+import { type MetricFamily, Metrics } from "../lib/metrics.ts";
+import { consoleFiles, version } from "../lib/program.ts";
 import type { Action } from "../model/action.ts";
+import { PictureCache } from "../store/pictures/cache.ts";
+import { RendererProcess } from "../store/pictures/renderer.ts";
 import type { CommitOwner, Committer } from "../store/remote-committer.ts";
 import type { Config } from "./config.ts";
-import { type CollectMetrics, hourMs, openLasting } from "./lasting.ts";
-import type { Log } from "./log.ts";
-import { claimFiles, hasFiles, isInBucket } from "./open-files.ts";
+import { describeSettings } from "./describe-settings.ts";
+import { fileLimitsOf } from "./limit-settings.ts";
+import { type Log, lineWriter } from "./log.ts";
+import { claimFiles, FilesHealth, hasFiles, isInBucket, openFiles } from "./open-files.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 import { type OpenTraces, openTraces } from "./open-traces.ts";
-import { connect } from "./services.ts";
+import { storeIdOf } from "./open-transfer.ts";
+import { measureProcess } from "./process-metrics.ts";
+import { headersOf, logging } from "./request-settings.ts";
+import { measureServices } from "./service-metrics.ts";
 
-export type { CollectMetrics } from "./lasting.ts";
+export type CollectMetrics = () => MaybePromise<readonly MetricFamily[]>;
 
-export interface App {
+/** What the requests use that begin now. A reload replaces it as a whole. */
+interface Current extends CurrentServices {
+  readonly config: Config;
+}
+
+export interface App
+  extends Pick<Services, "tokens" | "collections" | "accessDocuments" | "settings"> {
+  readonly current: Current;
   readonly fetch: Fetch;
   /** The same for commands, which may do everything. */
   readonly systemFetch: SystemFetch;
   /** Builds the response when the runtime rejects a request before it is parsed. */
   readonly errorResponse: ParserErrorResponder;
-  readonly tokens: Tokens;
-  readonly collections: Collections;
-  readonly accessDocuments: AccessDocuments;
-  readonly rights: Rights;
-  readonly actions: Actions;
   readonly erasures: Erasures;
   /** The metrics of this process. */
   readonly metrics: Metrics;
@@ -43,12 +78,11 @@ export interface App {
   readonly showMetrics: (collect: CollectMetrics) => void;
   /** Sets what is shown of scheduled backups. */
   readonly showBackups: (status: BackupStatus) => void;
-  readonly settings: Settings;
   /**
-   * Lets the requests that begin from now on use these settings and actions. Those in progress end with
-   * theirs. What cannot change is the same in both configs.
+   * Lets the requests that begin from now on use these settings and actions; without actions, those that it
+   * has. Requests in progress end with theirs. What cannot change is the same in both configs.
    */
-  reload(config: Config, actions: readonly Action[]): void;
+  reload(config: Config, actions?: readonly Action[]): void;
   /** Does this at each reload, too. */
   onReload(more: () => void): void;
   /** Writes for other processes. An empty list of changes checks that writing works. */
@@ -69,6 +103,7 @@ export interface App {
   close(): Promise<void>;
 }
 
+export const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
 
 /** Returns the location of the data for people to read, without a password. */
@@ -83,9 +118,8 @@ export async function assemble(
   config: Config,
   log: Log,
   committer?: Committer,
-  loaded: readonly Action[] = [],
+  actions: readonly Action[] = [],
 ): Promise<App> {
-  const openedAt = Date.now();
   const metrics = new Metrics();
   const report = (level: "error" | "info", message: string) => log[level](message);
   const opened = await openStore(config, committer, report, metrics);
@@ -94,65 +128,165 @@ export async function assemble(
   try {
     // What another process has uploaded can be without a row for a while.
     const isShared = config.store !== undefined || committer !== undefined || isInBucket(config);
-    const sweepAge = () => (isShared ? dayMs : Date.now() - openedAt);
-    return build(config, log, store, loaded, sweepAge, metrics, tracing);
+    return connect({ config, log, store, metrics, tracing, actions, isShared });
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-function build(
-  config: Config,
-  log: Log,
-  store: OpenStore,
-  loaded: readonly Action[],
-  sweepAge: () => number,
-  metrics: Metrics,
-  tracing: OpenTraces | undefined,
-): App {
-  const lasting = openLasting(config, log, store, metrics, tracing);
+export interface AppParts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly store: OpenStore;
+  readonly metrics: Metrics;
+  readonly tracing?: OpenTraces | undefined;
+  readonly actions: readonly Action[];
+  /** Whether other processes have the same files. */
+  readonly isShared: boolean;
+}
+
+/** Connects all services over an open store. */
+export function connect(parts: AppParts): App {
+  const { config, log, store, metrics, tracing } = parts;
+  const openedAt = Date.now();
+  const base = config.baseUrl ?? "";
+  const files = openFiles(config, { sendFile, findStore: () => storeIdOf(config) });
+  const filesHealth = new FilesHealth(files, log);
+  const requests = new RequestLog(lineWriter(log));
+  const requestMetrics = new RequestMetrics(metrics);
+  const uses = new TokenUses(store);
+  const access = new Access(store, clock, uses, (message) => log.warn(message));
+  const resources = new Resources(store);
+  const cache = new PictureCache(join(config.data, "pictures"), config.pictureCacheBytes);
+  const pictures = new Pictures(files, cache, new RendererProcess());
+  const memory = new MemoryBudget(memoryLimitOf(config));
+  const fileLimits = fileLimitsOf(config);
+  const uploads = new Uploads(store, files, fileLimits, (keys) => pictures.forget(keys));
+  const uploadLimits = uploadLimitsOf(config);
+  let collect: CollectMetrics = () => metrics.read();
+  const lasting = {
+    access,
+    resources,
+    pictures,
+    memory,
+    uploads,
+    base,
+    version,
+    accessDocuments: new AccessDocuments(store, clock),
+    tokens: new Tokens(store, clock, uses),
+    collections: new Collections(store, clock),
+    resumableUploads: new ResumableUploads(files.partial, uploadLimits),
+    expander: new Expander(store, access, base),
+    signedUrls: new SignedUrls(store, access, clock),
+    slowQueries: new SlowQueries(clock),
+    backups: new Backups(),
+    settings: new Settings(() => describeSettings(current.config)),
+    rateLimits: new RateLimitBuckets(),
+    traces: tracing?.traces,
+    perform: routeRequest,
+    unready: () => store.ready(),
+    filesUnready: () => filesHealth.unready(),
+    storeVersion: () => store.version?.(),
+    measureRequest: requestMetrics.add.bind(requestMetrics),
+    answered: () => requestMetrics.count,
+    metrics: () => collect(),
+  };
+  /** Returns what requests use with these settings. */
+  const settle = (config: Config, actions: Actions): Current => {
+    const { maxBodyBytes: maxBytes, maxCascade } = config;
+    const limits = { clock, maxBytes, base, memory, maxCascade, fileLimits: fileLimitsOf(config) };
+    const writes = new Writes(store, access, uploads, limits);
+    const services: Services = {
+      ...lasting,
+      ...headersOf(config),
+      ...logging(log, requests, config.logSample),
+      actions,
+      writes,
+      rights: new Rights(store, clock, access, resources, writes),
+      lists: new Lists(store, access, maxBytes),
+      feeds: new Feeds(store, maxBytes),
+      consoleFiles: config.console === "on" ? consoleFiles() : undefined,
+      proxies: new Proxies(config.trustProxy, config.tlsCert !== undefined),
+      allowedHosts: new AllowedHosts(config.baseUrl, config.allowedHosts),
+      rateLimitPerAddress: config.rateLimitPerAddress,
+      rateLimitPerToken: config.rateLimitPerToken,
+      maxBodyBytes: maxBytes,
+      maxUploadBytes: config.maxUploadBytes,
+      maxUnfinishedBytes: config.maxUnfinishedBytes,
+      keyLifetimeMs: config.keepKeysHours * hourMs,
+    };
+    return { config, services };
+  };
+  const loaded = (actions: readonly Action[]) =>
+    new Actions(actions, (run, thrown) =>
+      log.error({ ...run, err: thrown }, "an action failed after its deadline"),
+    );
+  const current = settle(config, loaded(parts.actions));
   const { tokens, collections, accessDocuments, settings } = lasting;
-  let connected = connect(lasting, config, loaded);
   const alsoReloaded: (() => void)[] = [];
+  measureServices(metrics, { ...lasting, store });
+  const stopMeasuring = measureProcess(metrics);
   return {
-    fetch: (request, client) => connected.fetch(request, client),
-    systemFetch: (request, lines) => connected.systemFetch(request, lines),
-    errorResponse: (status, detail, cause) => connected.errorResponse(status, detail, cause),
-    ...{ tokens, collections, accessDocuments, settings, metrics },
-    get rights() {
-      return connected.rights;
-    },
-    get actions() {
-      return connected.actions;
-    },
-    get erasures() {
-      return connected.erasures;
-    },
+    fetch: createFetch(current),
+    systemFetch: createSystemFetch(current),
+    errorResponse: createParserErrorResponder(current),
+    tokens,
+    collections,
+    accessDocuments,
+    settings,
+    current,
+    metrics,
+    writer: store.writer,
+    erasures: new Erasures(store, access, uploads, { clock, maxBytes: config.maxBodyBytes, base }),
     hasFiles: () => hasFiles(config),
-    claimFiles: () => claimFiles(lasting.files),
-    showMetrics: (collectAll) => {
-      lasting.collect = collectAll;
+    claimFiles: () => claimFiles(files),
+    showMetrics(collectAll) {
+      collect = collectAll;
     },
     showBackups: (status) => lasting.backups.update(status),
     reload(next, actions) {
+      const kept = current.services.actions;
       log.level = next.logLevel;
-      lasting.setLimits(next);
-      connected = connect(lasting, next, actions);
+      Object.assign(current, settle(next, actions ? loaded(actions) : kept));
+      // These are limits of what all requests share.
+      Object.assign(fileLimits, fileLimitsOf(next));
+      Object.assign(uploadLimits, uploadLimitsOf(next));
+      store.setQueryDeadline(next.queryDeadline * 1_000);
+      cache.maxBytes = next.pictureCacheBytes;
+      memory.limitBytes = memoryLimitOf(next);
       for (const more of alsoReloaded) more();
     },
     onReload: (more) => void alsoReloaded.push(more),
     async sweep() {
-      const count = await lasting.uploads.sweep(sweepAge());
-      await lasting.pictures.sweep(async (keys) => store.findReferencedFiles(keys));
+      const count = await uploads.sweep(parts.isShared ? dayMs : Date.now() - openedAt);
+      await pictures.sweep(async (keys) => store.findReferencedFiles(keys));
       return count;
     },
     sweepUploads: () => lasting.resumableUploads.sweep(),
-    writer: store.writer,
     announce: (address) =>
       store.announce(version, address).catch((error) => {
         log.warn({ err: error }, "commands such as token create cannot reach this process");
       }),
-    close: () => lasting.close(),
+    async close() {
+      stopMeasuring();
+      requests.flush();
+      await pictures.close();
+      await uses.flush();
+      await Promise.all([store.close(), tracing?.close()]);
+    },
   };
 }
+
+const clock = (): number => Date.now();
+
+/** One body of the largest size always fits. */
+const memoryLimitOf = ({ maxInFlightBytes, maxBodyBytes }: Config): number =>
+  Math.max(maxInFlightBytes, maxBodyBytes);
+
+/** A key that prevents a second creation is stored at least as long as the upload. */
+const uploadLimitsOf = ({ keepUploadsHours, keepKeysHours, maxUnfinishedBytes }: Config) => ({
+  clock,
+  lifetimeMs: Math.min(keepUploadsHours, keepKeysHours) * hourMs,
+  maxBytes: maxUnfinishedBytes,
+});

@@ -118,7 +118,12 @@ export class BackupScheduler {
     const { config, to } = this.#options;
     const { data, files, store, backupKeep } = config;
     const flags = [
-      ...["backup", "--json", "--data", data, "--to", to],
+      "backup",
+      "--json",
+      "--data",
+      data,
+      "--to",
+      to,
       ...(files === undefined ? [] : ["--files", files]),
       ...(backupKeep === undefined ? [] : ["--keep", `${Math.round(backupKeep / 1_000)}s`]),
     ];
@@ -159,7 +164,9 @@ export class BackupScheduler {
 const runOf = ({ createdAt, seconds, bytes, writtenBytes }: BackupRecord): BackupRun => ({
   startedAt: Date.parse(createdAt),
   state: "done",
-  ...{ seconds, bytes, writtenBytes },
+  seconds,
+  bytes,
+  writtenBytes,
 });
 
 function lower(pid: number | undefined): void {

@@ -5,9 +5,16 @@ import { dirname, resolve } from "node:path";
 import { scanJson } from "../lib/json/scan.ts";
 import { reasonOf } from "../lib/system-error.ts";
 import { isTypo, lettersOf } from "../lib/typo.ts";
-import { type Config, type Setting, settings } from "./settings.ts";
+import { type Config, type Given, type Setting, settingNames, settings } from "./settings.ts";
 
-export { type Config, type LogLevel, type Setting, settings } from "./settings.ts";
+export {
+  type Config,
+  type LogLevel,
+  type Setting,
+  type SettingName,
+  settingNames,
+  settings,
+} from "./settings.ts";
 
 /** The path of the config file. It is not a setting, because a file cannot name another file. */
 export const configFile = {
@@ -58,9 +65,6 @@ interface ConfigFile {
 
 const noFile: ConfigFile = { name: "", path: "", values: {} };
 
-/** What was given for the settings of each config, by name. */
-const givenFor = new WeakMap<Config, ReadonlyMap<string, Given>>();
-
 /** The config when nothing is set. */
 export const defaultConfig: Config = readSettings(
   { flags: {}, environment: {}, cwd: process.cwd() },
@@ -82,36 +86,36 @@ export function readConfig(sources: ConfigSources): Config | ConfigError[] {
 }
 
 function readSettings(sources: ConfigSources, file: ConfigFile, errors: ConfigError[]): Config {
-  const config: Record<string, unknown> = {};
-  const givens = new Map<string, Given>();
+  const givens: Record<string, Given> = {};
+  const config: Record<string, unknown> = { givens };
   for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
     const given = findGiven(name, setting, sources, file);
-    const text = given === undefined ? setting.fallback : textOf(given.value, setting.type);
-    const folder = given?.folder ?? sources.cwd;
-    config[name] = text === undefined ? undefined : setting.read(text, folder);
-    if (given === undefined) continue;
-    givens.set(name, given);
-    if (config[name] === undefined) errors.push(errorOf(given, setting));
+    givens[name] = given;
+    config[name] = parseGiven(given, setting);
+    if (config[name] === undefined && given.source !== "default")
+      errors.push(errorOf(given, setting));
   }
   // The type of `settings` ties each name to its value, which TypeScript cannot follow in a loop.
-  const frozen = Object.freeze(config as unknown as Config);
-  givenFor.set(frozen, givens);
-  return frozen;
+  return Object.freeze(config as unknown as Config);
 }
 
-export interface Given {
-  readonly source: "flag" | "environment" | "file";
-  /** The flag, the variable or the path of the file. */
-  readonly from: string;
-  /** The same for messages. */
-  readonly where: string;
-  readonly value: unknown;
-  readonly folder: string;
+/** Returns undefined when the value is not allowed, or missing. */
+export function parseGiven({ value, folder }: Given, { type, read }: Setting<unknown>): unknown {
+  const text = textOf(value, type);
+  return text === undefined ? undefined : read(text, folder);
 }
 
-/** Returns what was given for each setting of a config that was read; undefined for another config. */
-export const givenSettings = (config: Config): ReadonlyMap<string, Given> | undefined =>
-  givenFor.get(config);
+/** Returns the settings of a config, with those that can change while the server runs as they were read. */
+export function withReloadable(config: Config, read: Config): Config {
+  const merge = <Values extends object>(former: Values, next: Values) =>
+    Object.fromEntries(
+      settingNames.map((name) => [
+        name,
+        Reflect.get(settings[name].isReloadable ? next : former, name),
+      ]),
+    );
+  return { ...merge(config, read), givens: merge(config.givens, read.givens) } as Config;
+}
 
 /** Looks for a flag, then a variable, then the file. A value that is overridden is not checked. */
 function findGiven(
@@ -119,7 +123,7 @@ function findGiven(
   setting: Setting<unknown>,
   { flags, environment, cwd }: ConfigSources,
   file: ConfigFile,
-): Given | undefined {
+): Given {
   const flag = flags[name];
   if (setting.flag !== undefined && flag !== undefined)
     return { source: "flag", from: setting.flag, where: setting.flag, value: flag, folder: cwd };
@@ -128,7 +132,8 @@ function findGiven(
   const set = [variable, standardVariable].find((known) => environment[known]);
   if (set !== undefined)
     return { source: "environment", from: set, where: set, value: environment[set], folder: cwd };
-  if (!Object.hasOwn(file.values, name)) return undefined;
+  if (!Object.hasOwn(file.values, name))
+    return { source: "default", from: null, where: "", value: setting.fallback, folder: cwd };
   const { name: fileName, path: from } = file;
   const where = `${fileName}, "${name}"`;
   return { source: "file", from, where, value: file.values[name], folder: dirname(from) };

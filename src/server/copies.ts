@@ -38,7 +38,12 @@ export async function copy(request: CopyRequest): Promise<Copied> {
     try {
       const files = () => openBothFiles(from, to, target.folder, first.store.id);
       const copied = await copyStore({
-        ...{ source, replica: target.replica, files, track, onHold, follow },
+        source,
+        replica: target.replica,
+        files,
+        track,
+        onHold,
+        follow,
       });
       if (copied.lost.length === 0) await target.finish();
       return copied;

@@ -38,7 +38,9 @@ const quickInput = (config: Config): QuickInput => ({
 export const examine = (config: Config, { isQuick, track }: DoctorRequest): Promise<Examined> =>
   examineStore({
     ...quickInput(config),
-    ...{ isQuick, track, orphanAgeMs: orphanAgeMs(config) },
+    isQuick,
+    track,
+    orphanAgeMs: orphanAgeMs(config),
     openSource: () => openSource(config),
   });
 

@@ -12,6 +12,7 @@ import { isS3Url, parseLocation } from "../store/s3/location.ts";
 import { type FindStore, OtherStore } from "../store/s3/owner.ts";
 import { openS3 } from "../store/s3/s3.ts";
 import { type Config, processEnvironment } from "./config.ts";
+import type { Log } from "./log.ts";
 
 type FilesPlace = Pick<Config, "files" | "data">;
 
@@ -74,4 +75,40 @@ function keyOf(place: string): string | undefined {
   if (location === undefined) return undefined;
   const { url, prefix } = bucketAddressOf(location, processEnvironment());
   return `${url}/${prefix}`;
+}
+
+/** A load balancer may ask each second. */
+const freshMs = 5_000;
+
+/** Watches whether files can be read and saved, where they are not on the disk of the store. */
+export class FilesHealth {
+  readonly #files: Files;
+  readonly #log: Pick<Log, "warn" | "info">;
+  #checkedAt = Number.NEGATIVE_INFINITY;
+  #check: Promise<string | undefined> = Promise.resolve(undefined);
+  #last: string | undefined;
+
+  constructor(files: Files, log: Pick<Log, "warn" | "info">) {
+    this.#files = files;
+    this.#log = log;
+  }
+
+  /** Returns why not, or undefined. The log has each change. */
+  unready(): Promise<string | undefined> | undefined {
+    if (this.#files.ready === undefined) return undefined;
+    if (performance.now() - this.#checkedAt >= freshMs) {
+      this.#checkedAt = performance.now();
+      this.#check = this.#files.ready().then((reason) => this.#note(reason));
+    }
+    return this.#check;
+  }
+
+  #note(reason: string | undefined): string | undefined {
+    if (reason !== undefined && reason !== this.#last)
+      this.#log.warn({ reason }, "files cannot be read and saved now; everything else works");
+    if (reason === undefined && this.#last !== undefined)
+      this.#log.info("files can be read and saved again");
+    this.#last = reason;
+    return reason;
+  }
 }

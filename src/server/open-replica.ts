@@ -81,7 +81,8 @@ async function openReplicaFolder(to: StorePlace, storeId: string): Promise<OpenR
     else await requireEmpty(data);
     const replica = openSqliteReplica(folder, storeId);
     return {
-      ...{ replica, folder },
+      replica,
+      folder,
       async finish() {
         if (isNew) await giveName(folder, data, locks);
         release();

@@ -16,7 +16,7 @@ import { writeVersionFile } from "../store/sqlite/version-file.ts";
 import type { Report } from "../store/sqlite/writer-client.ts";
 import type { Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
-import { fileQuotasOf } from "./file-limits.ts";
+import { fileQuotasOf } from "./limit-settings.ts";
 import { foldersOf } from "./open-files.ts";
 
 export { connectToOwner, OtherVersion } from "../store/commit-socket.ts";

@@ -116,7 +116,8 @@ async function openWholeFolder(config: Config, options: TargetOptions): Promise<
     const loader = openNewDatabase(folder);
     const files = openFiles({ ...config, data: folder }, options);
     return {
-      ...{ loader, files },
+      loader,
+      files,
       async finish() {
         writeVersionFile(folder);
         if (isNew) await giveName(folder, data, locks);
@@ -181,7 +182,9 @@ async function openFolder(config: Config, options: TargetOptions): Promise<OpenT
       release();
     };
     return {
-      ...{ loader, files: openFiles(config, options), finish: end },
+      loader,
+      files: openFiles(config, options),
+      finish: end,
       async abandon() {
         await end();
         if (isNew) await rm(data, { recursive: true, force: true });

@@ -17,7 +17,6 @@ export function folderOrBucket(text: string, folder: string): string | undefined
 const switches = ["on", "off"] as const;
 
 export const onOrOff = {
-  type: "string",
   placeholder: "switch",
   allowed: "on or off",
   choices: switches,
@@ -30,6 +29,32 @@ export const hostName =
 export function wholeNumber(text: string, least: number, most: number): number | undefined {
   const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   return number >= least && number <= most ? number : undefined;
+}
+
+/** What a setting of whole numbers has. */
+export const wholeNumbers = (placeholder: string, least: number, most: number) =>
+  ({
+    type: "number",
+    placeholder,
+    allowed: `a whole number from ${shown(least)} to ${shown(most)}`,
+    read: (text: string) => wholeNumber(text, least, most),
+  }) as const;
+
+/** The same for a limit, where 0 means none. */
+export const limitUpTo = (placeholder: string, most: number) =>
+  ({
+    ...wholeNumbers(placeholder, 0, most),
+    allowed: `a whole number from 0 (no limit) to ${most}`,
+  }) as const;
+
+/** Round numbers of bytes are easier to read in larger units. */
+function shown(number: number): string {
+  const units = ["MiB", "GiB", "TiB", "PiB"];
+  const power = units.findLastIndex((_, index) => number % 1024 ** (index + 2) === 0);
+  const unit = units[power];
+  return number === 0 || unit === undefined
+    ? String(number)
+    : `${number} (${number / 1024 ** (power + 2)} ${unit})`;
 }
 
 export function listOf(
@@ -71,20 +96,31 @@ export function baseUrl(text: string): string | undefined {
   return url.origin + url.pathname.slice(0, end);
 }
 
-export interface Setting<Value> {
-  /** Undefined for a secret, because every user of a machine can see command lines. */
-  readonly flag: `--${string}` | undefined;
-  readonly variable: `RESTANTE_${string}`;
+/** What a value was read from. */
+export interface Given {
+  readonly source: "flag" | "environment" | "file" | "default";
+  /** The flag, the variable or the path of the file. */
+  readonly from: string | null;
+  /** The same for messages. */
+  readonly where: string;
+  readonly value: unknown;
+  readonly folder: string;
+}
+
+/** A setting without its flag and variable, which its name gives: maxBodyBytes has --max-body-bytes and RESTANTE_MAX_BODY_BYTES. */
+export interface SettingEntry<Value> {
+  /** Whether it has no flag: every user of a machine can see command lines. */
+  readonly isOnlyVariable?: true;
   /** A variable that other programs read, too. Ours wins. */
   readonly standardVariable?: string;
-  /** The JSON type in the config file. In flags and variables, commas separate the items of a list. */
-  readonly type: "string" | "number" | "list";
+  /** The JSON type in the config file; a string when it is missing. In flags and variables, commas separate the items of a list. */
+  readonly type?: "string" | "number" | "list";
   /** The name of the value in the help. */
   readonly placeholder: string;
   readonly about: string;
   /** The allowed values; completes a sentence that begins with "must be". */
   readonly allowed: string;
-  readonly fallback: string | undefined;
+  readonly fallback?: string;
   /** All values, where they are few. */
   readonly choices?: readonly string[];
   /** The value may contain a password, so no message shows it. */
@@ -93,4 +129,10 @@ export interface Setting<Value> {
   readonly isReloadable?: true;
   /** Returns the value, or undefined when the text is not allowed. Paths are relative to the folder. */
   readonly read: (text: string, folder: string) => Exclude<Value, undefined> | undefined;
+}
+
+export interface Setting<Value> extends SettingEntry<Value> {
+  readonly flag: `--${string}` | undefined;
+  readonly variable: `RESTANTE_${string}`;
+  readonly type: "string" | "number" | "list";
 }

@@ -1,16 +1,16 @@
-// Defines every setting: flag, variable, help text, allowed values and default.
+// Defines every setting: help text, allowed values and default. Its name gives its flag and its variable.
 
 import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
+import { readDuration } from "../lib/duration.ts";
 import { isSecret } from "../model/token.ts";
 import { allowedLocation } from "../store/s3/location.ts";
-import { type BackupConfig, backupSettings } from "./backup-settings.ts";
 import { type LimitConfig, limitSettings } from "./limit-settings.ts";
-import { type LogConfig, logSettings } from "./log-settings.ts";
 import {
   baseUrl,
   folderOrBucket,
   folderPath,
+  type Given,
   hostName,
   isAddressRange,
   isAuthority,
@@ -19,16 +19,21 @@ import {
   onOrOff,
   postgresUrl,
   type Setting,
+  type SettingEntry,
   wholeNumber,
+  wholeNumbers,
 } from "./setting-values.ts";
-import { type TlsConfig, tlsSettings } from "./tls-settings.ts";
 import { type TraceConfig, traceSettings } from "./trace-settings.ts";
 
-export type { LogFormat, LogLevel } from "./log-settings.ts";
-export type { Setting } from "./setting-values.ts";
+export type { Given, Setting } from "./setting-values.ts";
 
-/** Settings that belong together have their types in a file of their own, such as `limit-settings.ts`. */
-export interface Config extends LogConfig, TlsConfig, TraceConfig, LimitConfig, BackupConfig {
+const logLevels = ["info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+const logFormats = ["auto", "json", "text"] as const;
+export type LogFormat = (typeof logFormats)[number];
+
+export interface Config extends TraceConfig, LimitConfig {
   readonly host: string;
   readonly port: number;
   /** Absolute path of the folder. */
@@ -45,6 +50,21 @@ export interface Config extends LogConfig, TlsConfig, TraceConfig, LimitConfig, 
   /** The port of the metrics without a token. Undefined means none. */
   readonly metricsPort: number | undefined;
   readonly metricsHost: string;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  /** The share of requests without an error that is logged, 0 to 1. */
+  readonly logSample: number;
+  /** Absolute path of the certificate chain. Undefined means plain HTTP. */
+  readonly tlsCert: string | undefined;
+  /** Absolute path of the private key. */
+  readonly tlsKey: string | undefined;
+  readonly http2: "on" | "off";
+  /** Absolute path of a folder of backups. Undefined means that none are made. */
+  readonly backupTo: string | undefined;
+  /** Milliseconds between two backups. */
+  readonly backupEvery: number;
+  /** How many milliseconds backups are kept. Undefined means for ever. */
+  readonly backupKeep: number | undefined;
   /** Absolute path of the folder of files, or the s3:// URL of a bucket. Undefined means `files` in the data folder. */
   readonly files: string | undefined;
   /** The number of processes that handle requests. */
@@ -57,16 +77,22 @@ export interface Config extends LogConfig, TlsConfig, TraceConfig, LimitConfig, 
   readonly collections: string | undefined;
   /** Absolute path of a folder of actions. */
   readonly actions: string | undefined;
+  /** What the value of each setting was read from. */
+  readonly givens: Readonly<Record<SettingName, Given>>;
 }
+
+export type SettingName = Exclude<keyof Config, "givens">;
 
 const address = (text: string): string | undefined =>
   isIP(text) > 0 || hostName.test(text) ? text : undefined;
 
-export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> } = {
+function duration(text: string): number | undefined {
+  const ms = readDuration(text);
+  return ms !== undefined && ms >= 60_000 && ms <= 3_650 * 86_400_000 ? ms : undefined;
+}
+
+const definitions: { readonly [Name in SettingName]: SettingEntry<Config[Name]> } = {
   host: {
-    flag: "--host",
-    variable: "RESTANTE_HOST",
-    type: "string",
     placeholder: "host",
     about:
       "The address to listen on. With localhost only this machine can connect; with 0.0.0.0 or :: any machine can.",
@@ -75,19 +101,11 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     read: address,
   },
   port: {
-    flag: "--port",
-    variable: "RESTANTE_PORT",
-    type: "number",
-    placeholder: "number",
     about: "The TCP port to listen on; 0 selects a free one.",
-    allowed: "a whole number from 0 to 65535",
     fallback: "8080",
-    read: (text) => wholeNumber(text, 0, 65_535),
+    ...wholeNumbers("number", 0, 65_535),
   },
   data: {
-    flag: "--data",
-    variable: "RESTANTE_DATA",
-    type: "string",
     placeholder: "folder",
     about: "The data folder of the embedded store; it is created if it does not exist.",
     allowed: "the path of a folder",
@@ -95,20 +113,14 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     read: folderPath,
   },
   baseUrl: {
-    flag: "--base-url",
-    variable: "RESTANTE_BASE_URL",
-    type: "string",
     placeholder: "url",
     about:
       "The public URL of this server, including a path prefix behind a proxy. Location and Link are built from it; without it they are absolute paths.",
     allowed:
       "an absolute http or https URL without user, query and fragment, such as https://example.org/api",
-    fallback: undefined,
     read: baseUrl,
   },
   allowedHosts: {
-    flag: "--allowed-hosts",
-    variable: "RESTANTE_ALLOWED_HOSTS",
     type: "list",
     placeholder: "hosts",
     about:
@@ -120,8 +132,6 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     read: (text) => listOf(text, isAuthority),
   },
   trustProxy: {
-    flag: "--trust-proxy",
-    variable: "RESTANTE_TRUST_PROXY",
     type: "list",
     placeholder: "addresses",
     about: "The proxies whose X-Forwarded-* headers are trusted. Default: none.",
@@ -131,20 +141,15 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     read: (text) => listOf(text, isAddressRange),
   },
   adminToken: {
-    flag: undefined,
-    variable: "RESTANTE_ADMIN_TOKEN",
-    type: "string",
+    isOnlyVariable: true,
     placeholder: "token",
     about:
       "The first admin token, for unattended installs; used when the store has no token yet. There is no flag, because other users of the machine can see command lines.",
     allowed: "a secret as `restante token secret` prints one",
-    fallback: undefined,
     isPrivate: true,
     read: (text) => (isSecret(text) ? text : undefined),
   },
   corsOrigins: {
-    flag: "--cors-origins",
-    variable: "RESTANTE_CORS_ORIGINS",
     type: "list",
     placeholder: "origins",
     about: "The origins whose pages may call this server from a browser (CORS).",
@@ -154,78 +159,118 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     read: (text) => (text === "*" ? text : text === "none" ? [] : listOf(text, isOrigin)),
   },
   console: {
-    flag: "--console",
-    variable: "RESTANTE_CONSOLE",
     about: "Whether the web console is served at /-/console, where a browser at / is sent.",
     fallback: "on",
     isReloadable: true,
     ...onOrOff,
   },
   metricsPort: {
-    flag: "--metrics-port",
-    variable: "RESTANTE_METRICS_PORT",
-    type: "number",
-    placeholder: "number",
     about:
       "A second port that serves only the metrics, without a token; 0 selects a free one. Default: none.",
-    allowed: "a whole number from 0 to 65535",
-    fallback: undefined,
-    read: (text) => wholeNumber(text, 0, 65_535),
+    ...wholeNumbers("number", 0, 65_535),
   },
   metricsHost: {
-    flag: "--metrics-host",
-    variable: "RESTANTE_METRICS_HOST",
-    type: "string",
     placeholder: "host",
     about: "The address to listen on for --metrics-port.",
     allowed: "a host name or an IP address, without port and brackets",
     fallback: "localhost",
     read: address,
   },
-  ...logSettings,
-  ...tlsSettings,
+  logLevel: {
+    placeholder: "level",
+    about: "The log level; info logs every request.",
+    allowed: "info, warn, error or silent",
+    choices: logLevels,
+    fallback: "info",
+    isReloadable: true,
+    read: (text) => logLevels.find((level) => level === text),
+  },
+  logFormat: {
+    placeholder: "format",
+    about:
+      "The format of the log: json for programs, text for people; auto is text on a terminal and json elsewhere.",
+    allowed: "auto, json or text",
+    choices: logFormats,
+    fallback: "auto",
+    isReloadable: true,
+    read: (text) => logFormats.find((format) => format === text),
+  },
+  logSample: {
+    type: "number",
+    placeholder: "share",
+    about:
+      "The share of requests that are logged, such as 0.1. Errors and requests that take a second or more are always logged.",
+    allowed: "a number from 0 to 1",
+    fallback: "1",
+    isReloadable: true,
+    read: (text) => (/^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/.test(text) ? Number(text) : undefined),
+  },
+  tlsCert: {
+    placeholder: "file",
+    about:
+      "The certificate of the server, followed by those of its issuers, in PEM; the server then speaks TLS only. A new one on disk is used within seconds. Default: plain HTTP.",
+    allowed: "the path of a file",
+    read: folderPath,
+  },
+  tlsKey: {
+    placeholder: "file",
+    about: "The private key of the certificate, in PEM, not encrypted.",
+    allowed: "the path of a file",
+    read: folderPath,
+  },
+  http2: {
+    about: "Whether clients may choose HTTP/2. It needs --tls-cert.",
+    fallback: "off",
+    ...onOrOff,
+  },
   ...traceSettings,
   ...limitSettings,
-  ...backupSettings,
+  backupTo: {
+    placeholder: "place",
+    about:
+      "A folder for backups, or a bucket, as s3://bucket/prefix?endpoint=…&region=…. They are made while the server runs. It must not be within the data folder or the place of files. Default: no backups.",
+    allowed: `the path of a folder, or ${allowedLocation}`,
+    read: (text, folder) =>
+      /\.(?:tar|tgz|gz|zst)$/.test(text) ? undefined : folderOrBucket(text, folder),
+  },
+  backupEvery: {
+    placeholder: "time",
+    about: "The time between two backups.",
+    allowed: "a time from 1m to 3650d, such as 6h",
+    fallback: "24h",
+    read: duration,
+  },
+  backupKeep: {
+    placeholder: "time",
+    about: "How long backups are kept; the newest always stays. Default: for ever.",
+    allowed: "a time from 1m to 3650d, such as 7d",
+    read: duration,
+  },
   files: {
-    flag: "--files",
-    variable: "RESTANTE_FILES",
-    type: "string",
     placeholder: "place",
     about:
       "Where uploaded files are stored: a folder, which is created if it does not exist, or a bucket, as s3://bucket/prefix?endpoint=…&region=…. Nodes that share a Postgres database must share this place too. Default: files in the data folder.",
     allowed: `the path of a folder, or ${allowedLocation}`,
-    fallback: undefined,
     isPrivate: true,
     read: folderOrBucket,
   },
   store: {
-    flag: "--store",
-    variable: "RESTANTE_STORE",
-    type: "string",
     placeholder: "url",
     about:
       "The URL of a Postgres database that stores the data instead of the data folder; many nodes can share it. If the URL has a password, use the variable: other users of the machine can see command lines.",
     allowed: "a URL such as postgres://user:password@host:5432/database, with one host",
-    fallback: undefined,
     isPrivate: true,
     read: postgresUrl,
   },
   readStore: {
-    flag: "--read-store",
-    variable: "RESTANTE_READ_STORE",
-    type: "string",
     placeholder: "url",
     about:
       "The URL of a replica of the --store database, for reads. Writes then wait until the replica has them, so that clients read what they wrote.",
     allowed: "a URL such as postgres://user:password@host:5432/database, with one host",
-    fallback: undefined,
     isPrivate: true,
     read: postgresUrl,
   },
   workers: {
-    flag: "--workers",
-    variable: "RESTANTE_WORKERS",
     type: "number",
     placeholder: "number",
     about:
@@ -235,27 +280,30 @@ export const settings: { readonly [Name in keyof Config]: Setting<Config[Name]> 
     read: (text) => (text === "auto" ? availableParallelism() : wholeNumber(text, 1, 256)),
   },
   collections: {
-    flag: "--collections",
-    variable: "RESTANTE_COLLECTIONS",
-    type: "string",
     placeholder: "folder",
     about:
       "A folder of collection definitions, loaded at start: people.json defines the collection people.",
     allowed: "the path of a folder",
-    fallback: undefined,
     isReloadable: true,
     read: folderPath,
   },
   actions: {
-    flag: "--actions",
-    variable: "RESTANTE_ACTIONS",
-    type: "string",
     placeholder: "folder",
     about:
       "A folder of actions, which are TypeScript or JavaScript modules: send-invoice.ts handles POST /-/actions/send-invoice.",
     allowed: "the path of a folder",
-    fallback: undefined,
     isReloadable: true,
     read: folderPath,
   },
 };
+
+export const settingNames = Object.keys(definitions) as readonly SettingName[];
+
+export const settings = Object.fromEntries(
+  settingNames.map((name) => {
+    const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const flag = definitions[name].isOnlyVariable ? undefined : `--${words}`;
+    const variable = `RESTANTE_${words.replaceAll("-", "_").toUpperCase()}`;
+    return [name, { type: "string", ...definitions[name], flag, variable }];
+  }),
+) as unknown as { readonly [Name in SettingName]: Setting<Config[Name]> };

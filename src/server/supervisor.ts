@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import type { BackupStatus } from "../domain/backups.ts";
-import type { NotReloaded, Reloaded, SettingValue } from "../domain/settings.ts";
+import type { NotReloaded, Reloaded } from "../domain/settings.ts";
 import type { MetricFamily } from "../lib/metrics.ts";
 import { commandArguments } from "../lib/program.ts";
 import {
@@ -15,39 +15,31 @@ import {
 import type { App } from "./app.ts";
 import type { Config } from "./config.ts";
 import { type Log, lineWriter } from "./log.ts";
+import type { Reloader } from "./reload.ts";
 import { WorkerMetrics } from "./worker-metrics.ts";
 
 /** A message from the supervisor to a worker. */
 export type SupervisorMessage =
-  | {
-      readonly kind: "work";
-      readonly config: Config;
-      readonly settings: readonly SettingValue[];
-    }
-  | {
-      readonly kind: "reload";
-      readonly id: number;
-      readonly config: Config;
-      readonly settings: readonly SettingValue[];
-    }
-  | { readonly kind: "reload-result"; readonly id: number; readonly result: Reloaded | NotReloaded }
+  | { readonly kind: "work"; readonly config: Config; readonly port: number }
+  | { readonly kind: "reload"; readonly config: Config }
+  | { readonly kind: "answer"; readonly id: number; readonly answer: Answers[keyof Answers] }
   | { readonly kind: "backups"; readonly status: BackupStatus }
   | { readonly kind: "send-metrics" }
-  | {
-      readonly kind: "all-metrics";
-      readonly id: number;
-      readonly families: readonly MetricFamily[];
-    }
   | CommitReply;
 /** A message from a worker to the supervisor. */
 export type WorkerMessage =
   | { readonly kind: "listening" }
   | { readonly kind: "failed"; readonly message: string }
-  | { readonly kind: "reloaded"; readonly id: number; readonly reason: string | undefined }
-  | { readonly kind: "ask-reload"; readonly id: number }
+  | { readonly kind: "reloaded" }
+  | { readonly kind: "ask"; readonly id: number; readonly what: keyof Answers }
   | { readonly kind: "metrics"; readonly families: readonly MetricFamily[] }
-  | { readonly kind: "collect-metrics"; readonly id: number }
   | CommitRequest;
+
+/** What a worker asks the supervisor to do for all processes, and what it is told. */
+export interface Answers {
+  readonly reload: Reloaded | NotReloaded;
+  readonly metrics: readonly MetricFamily[];
+}
 
 /** A worker that exits sooner is replaced after this delay, so that the machine does not only start workers. */
 const shortLifeMs = 1_000;
@@ -56,7 +48,7 @@ const stuckMs = 1_000;
 
 export class Supervisor {
   #config: Config;
-  #settings: readonly SettingValue[];
+  readonly #port: number;
   readonly #writer: CommitOwner;
   readonly #log: Log;
   readonly #writeLine: (line: string) => void;
@@ -64,23 +56,24 @@ export class Supervisor {
   readonly #metrics: WorkerMetrics<ChildProcess>;
   #backups: BackupStatus | undefined;
   #isStopping = false;
-  /** Reloads the settings of all processes. */
-  #reload: (() => Promise<Reloaded | NotReloaded>) | undefined;
-  /** The workers that reload now, by the id of the message. */
-  readonly #reloading = new Map<number, (reason?: string) => void>();
-  #lastReload = 0;
+  readonly #reloader: Reloader;
+  /** Called when a worker has reloaded, or has exited. */
+  readonly #reloading = new WeakMap<ChildProcess, () => void>();
 
-  /** `config.port` is the port that all workers share, not 0. */
+  /** All workers share the port, which is not 0. */
   constructor(
     config: Config,
-    settings: readonly SettingValue[],
+    port: number,
     { writer, metrics }: Pick<App, "writer" | "metrics">,
     log: Log,
+    reloader: Reloader,
   ) {
     this.#config = config;
-    this.#settings = settings;
+    this.#port = port;
     this.#writer = writer;
     this.#log = log;
+    this.#reloader = reloader;
+    reloader.spread = (next) => this.#reload(next);
     this.#writeLine = lineWriter(log);
     this.#metrics = new WorkerMetrics(
       () => metrics.read(),
@@ -122,35 +115,15 @@ export class Supervisor {
     for (const worker of this.#workers) send(worker, { kind: "backups", status });
   }
 
-  /** Sets what is done when a worker is asked to reload. */
-  reloadBy(reload: () => Promise<Reloaded | NotReloaded>): void {
-    this.#reload = reload;
-  }
-
   /** Resolves when every worker uses the settings. One that starts later gets them, too. */
-  async reload(config: Config, settings: readonly SettingValue[]): Promise<void> {
-    this.#config = { ...config, port: this.#config.port };
-    this.#settings = settings;
-    await Promise.all([...this.#workers].map((worker) => this.#reloadWorker(worker)));
-  }
-
-  async #reloadWorker(worker: ChildProcess): Promise<void> {
-    const id = ++this.#lastReload;
-    const { promise, resolve } = Promise.withResolvers<string | undefined>();
-    const onClose = () => resolve(undefined);
-    this.#reloading.set(id, resolve);
-    worker.once("close", onClose);
-    send(worker, { kind: "reload", id, config: this.#config, settings: this.#settings });
-    const reason = await promise;
-    worker.off("close", onClose);
-    this.#reloading.delete(id);
-    if (reason !== undefined)
-      this.#log.error({ pid: worker.pid, reason }, "a worker keeps its previous actions");
-  }
-
-  async #answerReload(worker: ChildProcess, id: number): Promise<void> {
-    const result = await this.#reload?.();
-    if (result !== undefined) send(worker, { kind: "reload-result", id, result });
+  async #reload(config: Config): Promise<void> {
+    this.#config = config;
+    const reloaded = [...this.#workers].map((worker) => {
+      const done = new Promise<void>((resolve) => this.#reloading.set(worker, resolve));
+      send(worker, { kind: "reload", config });
+      return done;
+    });
+    await Promise.all(reloaded);
   }
 
   /** Resolves when the worker listens. It stays pending when `stop` is called before that. */
@@ -170,9 +143,8 @@ export class Supervisor {
         return listening.resolve();
       }
       if (message.kind === "metrics") return this.#metrics.receive(worker, message.families);
-      if (message.kind === "collect-metrics") return void this.#sendMetrics(worker, message.id);
-      if (message.kind === "reloaded") return this.#reloading.get(message.id)?.(message.reason);
-      if (message.kind === "ask-reload") return void this.#answerReload(worker, message.id);
+      if (message.kind === "reloaded") return this.#reloading.get(worker)?.();
+      if (message.kind === "ask") return void this.#answer(worker, message.id, message.what);
       if (message.kind !== "failed") return void this.#write(worker, message);
       listening.reject(new Error(message.message));
       worker.kill("SIGKILL");
@@ -181,13 +153,14 @@ export class Supervisor {
     worker.once("close", (code, signal) => {
       this.#workers.delete(worker);
       this.#metrics.remove(worker);
+      this.#reloading.get(worker)?.();
       if (this.#isStopping) return;
       const end = signal ?? `exit code ${code}`;
       listening.reject(new Error(`it exited immediately (${end})`));
       this.#log.warn({ pid: worker.pid, end }, "a worker exited and is replaced");
       this.#replace(listensSince);
     });
-    send(worker, { kind: "work", config: this.#config, settings: this.#settings });
+    send(worker, { kind: "work", config: this.#config, port: this.#port });
     return listening.promise;
   }
 
@@ -204,8 +177,9 @@ export class Supervisor {
     else setTimeout(again, shortLifeMs);
   }
 
-  async #sendMetrics(worker: ChildProcess, id: number): Promise<void> {
-    send(worker, { kind: "all-metrics", id, families: await this.#metrics.collect() });
+  async #answer(worker: ChildProcess, id: number, what: keyof Answers): Promise<void> {
+    const answer = await (what === "reload" ? this.#reloader.reload() : this.#metrics.collect());
+    send(worker, { kind: "answer", id, answer });
   }
 
   async #write(worker: ChildProcess, request: CommitRequest): Promise<void> {

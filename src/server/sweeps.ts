@@ -1,7 +1,6 @@
 // Removes unused files and expired uploads, when a server starts and regularly after that.
 
-import type { App } from "./app.ts";
-import { hourMs } from "./lasting.ts";
+import { type App, hourMs } from "./app.ts";
 import type { Log } from "./log.ts";
 
 const dayMs = 24 * hourMs;

@@ -1,6 +1,6 @@
 // The settings of traces.
 
-import { baseUrl, type Setting } from "./setting-values.ts";
+import { baseUrl, type SettingEntry } from "./setting-values.ts";
 
 export interface TraceConfig {
   /** The URL of an OTLP collector. Undefined means no traces. */
@@ -33,33 +33,24 @@ export function readHeaderFields(text: string): Readonly<Record<string, string>>
 
 export const traceSettings = {
   otlpEndpoint: {
-    flag: "--otlp-endpoint",
-    variable: "RESTANTE_OTLP_ENDPOINT",
     standardVariable: "OTEL_EXPORTER_OTLP_ENDPOINT",
-    type: "string",
     placeholder: "url",
     about:
       "The URL of an OpenTelemetry collector that takes OTLP over HTTP; traces of requests are sent there. OTEL_EXPORTER_OTLP_ENDPOINT is read, too. Default: no traces.",
     allowed: "an http or https URL without user, query and fragment, such as http://localhost:4318",
-    fallback: undefined,
     read: baseUrl,
   },
   otlpHeaders: {
-    flag: undefined,
-    variable: "RESTANTE_OTLP_HEADERS",
+    isOnlyVariable: true,
     standardVariable: "OTEL_EXPORTER_OTLP_HEADERS",
-    type: "string",
     placeholder: "fields",
     about:
       "Header fields for the collector, such as its API key. There is no flag, because other users of the machine can see command lines.",
     allowed: "name=value pairs separated by commas, with values percent-encoded",
-    fallback: undefined,
     isPrivate: true,
     read: (text) => readHeaderFields(text) && text,
   },
   traceSample: {
-    flag: "--trace-sample",
-    variable: "RESTANTE_TRACE_SAMPLE",
     type: "number",
     placeholder: "share",
     about:
@@ -68,4 +59,4 @@ export const traceSettings = {
     fallback: "1",
     read: share,
   },
-} satisfies { readonly [Name in keyof TraceConfig]: Setting<TraceConfig[Name]> };
+} satisfies { readonly [Name in keyof TraceConfig]: SettingEntry<TraceConfig[Name]> };

@@ -1,14 +1,13 @@
 // Runs one of the processes that share a port: it serves requests, and the supervisor does its writes.
 
-import type { NotReloaded, Reloaded } from "../domain/settings.ts";
 import { CliError, messageOf } from "../lib/cli-error.ts";
-import type { MetricFamily } from "../lib/metrics.ts";
 import { RemoteCommitter } from "../store/remote-committer.ts";
 import { loadActions, reloadActions } from "./actions-folder.ts";
 import type { App } from "./app.ts";
+import type { Config } from "./config.ts";
 import { drain, listenFor, openApp } from "./lifecycle.ts";
 import { createLog, type Log } from "./log.ts";
-import type { SupervisorMessage, WorkerMessage } from "./supervisor.ts";
+import type { Answers, SupervisorMessage, WorkerMessage } from "./supervisor.ts";
 import { logUncaughtErrors } from "./uncaught-errors.ts";
 
 /** How often a worker sends its metrics without being asked. What it counts after that is lost if it crashes. */
@@ -26,18 +25,17 @@ export async function work(): Promise<void> {
   const committer = new RemoteCommitter(send);
   // A service manager may signal every process. Only the supervisor reloads.
   process.on("SIGHUP", () => undefined);
-  const opened = Promise.withResolvers<{ readonly app: App; readonly log: Log }>();
+  const opened = Promise.withResolvers<(config: Config) => Promise<void>>();
   let app: App | undefined;
-  const { config, settings } = await new Promise<Extract<SupervisorMessage, { kind: "work" }>>(
+  const { config, port } = await new Promise<Extract<SupervisorMessage, { kind: "work" }>>(
     (resolve) => {
       process.on("message", (message: SupervisorMessage) => {
         if (message.kind === "work") resolve(message);
         else if (message.kind === "backups") app?.showBackups(message.status);
         else if (message.kind === "reload")
-          void opened.promise.then(({ app, log }) => reload(app, log, message));
-        else if (message.kind === "reload-result") reloads.get(message.id)?.(message.result);
+          void opened.promise.then((reload) => reload(message.config));
+        else if (message.kind === "answer") answers.get(message.id)?.(message.answer as never);
         else if (message.kind === "send-metrics") sendMetrics(app);
-        else if (message.kind === "all-metrics") collected.get(message.id)?.(message.families);
         else committer.receive(message);
       });
     },
@@ -47,12 +45,11 @@ export async function work(): Promise<void> {
     logUncaughtErrors(config, log);
     const own = await openApp(config, log, committer, await loadActions(config));
     app = own;
-    own.showMetrics(collectMetrics);
-    own.settings.update(settings);
-    own.settings.reloadBy(askReload);
-    opened.resolve({ app: own, log });
+    own.showMetrics(() => ask("metrics"));
+    own.settings.reloadBy(() => ask("reload"));
+    opened.resolve((next) => reload(own, log, next));
     setInterval(() => sendMetrics(own), sendMetricsMs).unref();
-    const server = await listenFor(config, own, log);
+    const server = await listenFor({ ...config, port }, own, log);
     process.once("SIGTERM", () => void drain(server, own, log).then(() => process.exit(0)));
     // A service manager signals every process, and the supervisor signals again: that is no second request.
     process.on("SIGTERM", () => undefined);
@@ -64,46 +61,28 @@ export async function work(): Promise<void> {
 }
 
 /** Keeps the former actions if the new ones, which the supervisor could load, have changed since. */
-async function reload(
-  app: App,
-  log: Log,
-  { id, config, settings }: Extract<SupervisorMessage, { kind: "reload" }>,
-): Promise<void> {
-  let reason: string | undefined;
+async function reload(app: App, log: Log, config: Config): Promise<void> {
   logUncaughtErrors(config, log);
   const actions = await reloadActions(config).catch((error) => {
-    reason = messageOf(error);
-    return app.actions.all;
+    const { pid } = process;
+    log.error({ pid, reason: messageOf(error) }, "a worker keeps its previous actions");
+    return undefined;
   });
   app.reload(config, actions);
-  app.settings.update(settings);
-  send({ kind: "reloaded", id, reason });
+  send({ kind: "reloaded" });
 }
 
-/** The reloads that the supervisor was asked for, by id. */
-const reloads = new Map<number, (result: Reloaded | NotReloaded) => void>();
-let lastReload = 0;
+/** The questions that the supervisor has not answered yet, by id. */
+const answers = new Map<number, (answer: never) => void>();
+let lastQuestion = 0;
 
-/** The supervisor reloads all processes, this one included. */
-function askReload(): Promise<Reloaded | NotReloaded> {
-  const id = ++lastReload;
-  return new Promise<Reloaded | NotReloaded>((resolve) => {
-    reloads.set(id, resolve);
-    send({ kind: "ask-reload", id });
-  }).finally(() => reloads.delete(id));
-}
-
-/** The collections that the supervisor makes now, by id. */
-const collected = new Map<number, (families: readonly MetricFamily[]) => void>();
-let lastCollection = 0;
-
-/** The supervisor adds up the metrics of all workers. */
-function collectMetrics(): Promise<readonly MetricFamily[]> {
-  const id = ++lastCollection;
-  return new Promise<readonly MetricFamily[]>((resolve) => {
-    collected.set(id, resolve);
-    send({ kind: "collect-metrics", id });
-  }).finally(() => collected.delete(id));
+/** The supervisor reloads all processes, this one included, or adds up the metrics of all workers. */
+function ask<What extends keyof Answers>(what: What): Promise<Answers[What]> {
+  const id = ++lastQuestion;
+  return new Promise<Answers[What]>((resolve) => {
+    answers.set(id, resolve);
+    send({ kind: "ask", id, what });
+  }).finally(() => answers.delete(id));
 }
 
 function sendMetrics(app: App | undefined): void {

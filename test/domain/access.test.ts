@@ -479,7 +479,7 @@ describe("a principal without the scope", () => {
       ),
       slowQueries: new SlowQueries(Date.now),
       backups: new Backups(),
-      settings: new Settings([]),
+      settings: new Settings(() => []),
       resumableUploads: new ResumableUploads(files.partial, {
         ...{ clock: Date.now, lifetimeMs: 60_000, maxBytes: 2 ** 24 },
       }),

@@ -338,6 +338,37 @@ describe("a prepared response", () => {
       }
   });
 
+  it("is not sent after a reload, also when its request began before that", async () => {
+    const app = await startWith();
+    await app.post("notes", { text: "é".repeat(50_000) });
+    const headers = {
+      host: "localhost",
+      authorization: `Bearer ${app.admin}`,
+      "accept-encoding": "gzip",
+    };
+    // The last one is encoded in another thread.
+    for (const path of ["/people/a", "/people?n=1", "/notes"]) {
+      const send = async (target = path) => {
+        const response = await app.direct(new Request(`http://localhost${target}`, { headers }));
+        await response.arrayBuffer();
+        return response.headers.get("access-control-allow-origin");
+      };
+      const isSent = async (origin: string | null) => {
+        for (let repeated = 0; repeated < 3; repeated++) assert.equal(await send(), origin, path);
+      };
+      const begun = send();
+      app.reload({ corsOrigins: [] });
+      const other = send("/-/health");
+      assert.deepEqual(await Promise.all([begun, other]), ["*", null]);
+      await isSent(null);
+      app.reload({});
+      await isSent("*");
+      app.reload({ corsOrigins: [] });
+      await isSent(null);
+      app.reload({});
+    }
+  });
+
   it("is not sent to another host", async () => {
     const app = await startWith({ baseUrl: "http://localhost:1" });
     const send = (host: string) =>

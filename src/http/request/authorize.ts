@@ -38,7 +38,7 @@ export function authorize(
   return then(context.services.access.identify(secret), (principal) => {
     if (principal === undefined) return limitWrongTokens(context) ?? invalidToken;
     context.principal = principal;
-    const isLimited = context.services.rateLimits.perToken > 0;
+    const isLimited = context.services.rateLimitPerToken > 0;
     return (isLimited && limitToken(context)) || checkPermission(context, permission);
   });
 }

@@ -32,8 +32,8 @@ import type { Problem, ProblemKind } from "../../model/problem.ts";
 import type { Proxies } from "../headers/forwarded.ts";
 import type { AllowedHosts } from "../headers/host.ts";
 import type { Permission } from "./permission.ts";
-import type { Quota, RateLimitBuckets } from "./rate-limit-buckets.ts";
 import { readSearchParams, type SearchParams } from "./request-target.ts";
+import type { Quota, RateLimitBuckets } from "./token-buckets.ts";
 
 /** The services and settings that all requests share. */
 export interface Services {
@@ -71,6 +71,9 @@ export interface Services {
   readonly proxies: Proxies;
   readonly allowedHosts: AllowedHosts;
   readonly rateLimits: RateLimitBuckets;
+  /** Requests a minute; 0 for no limit. */
+  readonly rateLimitPerAddress: number;
+  readonly rateLimitPerToken: number;
   /** Counts the bytes of all requests and responses in flight. */
   readonly memory: MemoryBudget;
   readonly tlsOnly: boolean;
@@ -103,6 +106,11 @@ export interface Services {
     slow: SlowQuery,
     run: Pick<QueryRun, "milliseconds" | "checked" | "isStopped">,
   ) => void;
+}
+
+/** What requests use that begin now. A reload replaces the services; a request reads them once. */
+export interface CurrentServices {
+  readonly services: Services;
 }
 
 /** A small response that shares most of its header fields with others. */

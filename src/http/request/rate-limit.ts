@@ -7,8 +7,7 @@ import type { Problem } from "../../model/problem.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
 import { addressOf } from "./client-address.ts";
 import type { RequestContext } from "./context.ts";
-import type { Quota } from "./rate-limit-buckets.ts";
-import type { TokenBuckets } from "./token-buckets.ts";
+import type { Quota, TokenBuckets } from "./token-buckets.ts";
 
 /** Per address and minute: enough for typing errors, too few for guessing. */
 const wrongTokensPerMinute = 20;
@@ -18,11 +17,11 @@ const unlimitedPaths = ["/-/health", "/-/ready"];
 
 /** Rejects a request when its address has sent too many. */
 export function limitAddress(context: RequestContext): Problem | undefined {
-  const { perAddress, addresses } = context.services.rateLimits;
+  const { rateLimitPerAddress: perAddress, rateLimits } = context.services;
   if (perAddress === 0 || unlimitedPaths.includes(context.path)) return undefined;
   const network = networkOf(addressOf(context));
   if (network === "") return undefined;
-  const quota = count(context, addresses, "address", network, perAddress);
+  const quota = count(context, rateLimits.addresses, "address", network, perAddress);
   return limitProblem(quota, `One address may send ${perAddress} requests a minute.`);
 }
 
@@ -34,10 +33,10 @@ export const limitAnonymous = (context: RequestContext): Problem | undefined =>
 
 /** Rejects a request when its token has sent too many. */
 export function limitToken(context: RequestContext): Problem | undefined {
-  const { perToken, tokens } = context.services.rateLimits;
+  const { rateLimitPerToken: perToken, rateLimits } = context.services;
   const { token } = context.principal;
   if (perToken === 0 || token === undefined) return undefined;
-  const quota = count(context, tokens, "token", token.id, perToken);
+  const quota = count(context, rateLimits.tokens, "token", token.id, perToken);
   return limitProblem(quota, `One token may send ${perToken} requests a minute.`);
 }
 

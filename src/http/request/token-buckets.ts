@@ -62,3 +62,17 @@ export class TokenBuckets {
     if (first !== undefined) this.#buckets.delete(first);
   }
 }
+
+/** A quota that a request was counted against; shown in the RateLimit fields of its response. */
+export interface Quota extends BucketState {
+  readonly policy: "address" | "token" | "create";
+  readonly perMinute: number;
+}
+
+/** Each purpose has its own buckets, so that none can evict those of another. */
+export class RateLimitBuckets {
+  readonly addresses = new TokenBuckets();
+  readonly tokens = new TokenBuckets();
+  readonly creations = new TokenBuckets();
+  readonly wrongTokens = new TokenBuckets();
+}

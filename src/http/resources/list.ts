@@ -15,7 +15,7 @@ import { readAuthorizedBody } from "../body/authorized-body.ts";
 import { checkJsonBody, readText } from "../body/content.ts";
 import { hasPreconditions } from "../headers/conditional.ts";
 import { chooseType, queryTypes, requireContentType } from "../headers/media-type.ts";
-import type { RequestContext } from "../request/context.ts";
+import type { RequestContext, Services } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import {
   conditionalResponse,
@@ -57,7 +57,7 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
   return then(services.lists.target(context.collection), (target) => {
     if (target instanceof Problem) return target;
     const type = chooseType(request.headers, listTypes);
-    const cached = type === "application/json" ? cachedPage(target, context.query) : undefined;
+    const cached = type === "application/json" ? cachedPage(context, target) : undefined;
     if (cached !== undefined) {
       setSource(context, target);
       return sendPage(context, cached);
@@ -105,7 +105,7 @@ function answerPage(
   const body = isJson ? listBody(listed, context.collectionUrl) : exportPage(context, listed, type);
   const page = { body, ...pageHead(context, listed, type, body) };
   if (listed.others.length === 0 && isByCollection(listed.target.access)) {
-    if (isJson && !showsMoreToAdmins(listed)) cachePage(listed.target, context.query, page);
+    if (isJson && !showsMoreToAdmins(listed)) cachePage(context, listed.target, page);
     setSource(context, listed.target);
   }
   return sendPage(context, page);
@@ -228,8 +228,8 @@ const maxCachedChars = 16 * 1024 * 1024;
 
 type PageCache = WeakMap<Collection, Map<string, RenderedPage>>;
 
-/** The store returns the same Collection object until something changes, so pages are cached by it. */
-let cachedPages: PageCache = new WeakMap();
+/** The store returns the same Collection object until something changes, so pages are cached by it. Their headers depend on settings. */
+let cachedPages = new WeakMap<Services, PageCache>();
 let cachedChars = 0;
 
 /** Another caller with the same query must not get this page. */
@@ -243,20 +243,26 @@ const pageKey = ({ owner, access }: ListTarget, query: string): string => {
   return owner === undefined ? query : `${owner}\n${query}`;
 };
 
-const cachedPage = (target: ListTarget, query: string): RenderedPage | undefined =>
-  cachedPages.get(target.collection)?.get(pageKey(target, query));
+const cachedPage = ({ services, query }: RequestContext, target: ListTarget) =>
+  cachedPages.get(services)?.get(target.collection)?.get(pageKey(target, query));
 
 /** Pages of collected Collection objects still count, until the whole cache is cleared. */
-function cachePage(target: ListTarget, query: string, page: RenderedPage): void {
+function cachePage(
+  { services, query }: RequestContext,
+  target: ListTarget,
+  page: RenderedPage,
+): void {
   if (page.body.length > maxCachedPageChars) return;
   cachedChars += page.body.length;
   if (cachedChars > maxCachedChars) {
     cachedPages = new WeakMap();
     cachedChars = page.body.length;
   }
-  const pages = cachedPages.get(target.collection) ?? new Map<string, RenderedPage>();
+  const byCollection: PageCache = cachedPages.get(services) ?? new WeakMap();
+  const pages = byCollection.get(target.collection) ?? new Map<string, RenderedPage>();
   if (pages.size < maxCachedPages) pages.set(pageKey(target, query), page);
-  cachedPages.set(target.collection, pages);
+  byCollection.set(target.collection, pages);
+  cachedPages.set(services, byCollection);
 }
 
 const nameOf = ({ target }: Pick<PlannedList, "target">): string => target.collection.name;

@@ -14,7 +14,12 @@ import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts"
 import type { ProblemBody } from "../../model/schemas/problem.ts";
 import { redactSecrets } from "../../model/token.ts";
 import { challenge, HttpProblem } from "../headers/http-problem.ts";
-import { type RequestContext, requestIdGenerator, type Services } from "../request/context.ts";
+import {
+  type CurrentServices,
+  type RequestContext,
+  requestIdGenerator,
+  type Services,
+} from "../request/context.ts";
 
 /** The type makes sure that every kind has a status. */
 export const problemStatus: Readonly<Record<ProblemKind, number>> = {
@@ -229,9 +234,10 @@ const parserKinds: Readonly<Record<number, ProblemKind>> = {
 
 export type ParserErrorResponder = (status: number, detail: string, cause?: unknown) => Response;
 
-export function createParserErrorResponder(services: Services): ParserErrorResponder {
+export function createParserErrorResponder(current: CurrentServices): ParserErrorResponder {
   const nextRequestId = requestIdGenerator();
   return (status, detail, cause) => {
+    const { services } = current;
     const problem = new Problem(parserKinds[status] ?? "malformed-request", detail);
     const requestId = nextRequestId();
     services.logRefusal(requestId, problemStatus[problem.kind], detail, cause);

@@ -17,7 +17,7 @@ import {
   variantTag,
 } from "../headers/conditional.ts";
 import { type Coding, chooseCoding, encode } from "../headers/content-coding.ts";
-import type { RequestContext } from "../request/context.ts";
+import type { RequestContext, Services } from "../request/context.ts";
 import {
   createResponse,
   negotiated,
@@ -33,14 +33,17 @@ export interface RenderedPage extends ResponseHead {
   readonly body: string;
 }
 
-/** The store returns the same object for the same state, so a rendered resource is cached by it. */
-const renderedResources = new WeakMap<Mask, WeakMap<Resource, RenderedPage>>();
+type RenderedResources = WeakMap<Mask, WeakMap<Resource, RenderedPage>>;
+
+/** The store returns the same object for the same state, so a rendered resource is cached by it. Its headers depend on settings. */
+const renderedResources = new WeakMap<Services, RenderedResources>();
 
 export function renderResource(
   context: RequestContext,
   { resource, mask }: ShownResource,
 ): RenderedPage {
-  const known = renderedResources.get(mask) ?? new WeakMap<Resource, RenderedPage>();
+  const byMask: RenderedResources = renderedResources.get(context.services) ?? new WeakMap();
+  const known = byMask.get(mask) ?? new WeakMap<Resource, RenderedPage>();
   const cached = known.get(resource);
   if (cached !== undefined) return cached;
   const head = resourceHead(context, resource, mask);
@@ -51,7 +54,8 @@ export function renderResource(
     ...(mask.hasOthers && { isOtherTag: tagsOf(resource, mask) }),
   };
   known.set(resource, rendered);
-  renderedResources.set(mask, known);
+  byMask.set(mask, known);
+  renderedResources.set(context.services, byMask);
   return rendered;
 }
 

@@ -7,10 +7,9 @@ import { join } from "node:path";
 import { noClient } from "../../../src/lib/client.ts";
 import { Metrics } from "../../../src/lib/metrics.ts";
 import { system } from "../../../src/model/principal.ts";
+import { type App, connect } from "../../../src/server/app.ts";
 import { defaultConfig } from "../../../src/server/config.ts";
-import { openLasting } from "../../../src/server/lasting.ts";
 import { createLog } from "../../../src/server/log.ts";
-import { type Connected, connect } from "../../../src/server/services.ts";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import { Connection } from "../../../src/store/postgres/connection.ts";
 import { openPostgres } from "../../../src/store/postgres/postgres.ts";
@@ -39,7 +38,7 @@ export interface PlannedApp {
   /** As an administrator. */
   readonly send: Send;
   readonly as: (token: string) => Send;
-  readonly erasures: Connected["erasures"];
+  readonly erasures: App["erasures"];
   /** For what servers do in the background, which the tests do step by step. */
   readonly background: Connection;
   close(): Promise<void>;
@@ -54,9 +53,16 @@ export async function startPlannedApp(url: string, schema: string): Promise<Plan
   const background = await Connection.open({ url, schema, deadlineMs: 0 });
   const config = { ...defaultConfig, data, store: url };
   const owned = { ...store, writer: store, announce: async () => undefined };
-  const lasting = openLasting(config, createLog("silent"), owned, new Metrics(), undefined);
-  const { fetch, erasures } = connect(lasting, config, []);
-  const made = await lasting.tokens.create(system, {
+  const app = connect({
+    config,
+    log: createLog("silent"),
+    store: owned,
+    metrics: new Metrics(),
+    actions: [],
+    isShared: true,
+  });
+  const { fetch, erasures } = app;
+  const made = await app.tokens.create(system, {
     ...{ name: "plans", scopes: ["admin"], expiresAt: null },
   });
   assert.ok("secret" in made);
@@ -74,7 +80,7 @@ export async function startPlannedApp(url: string, schema: string): Promise<Plan
   return {
     ...{ send: as(made.secret), as, erasures, background },
     async close() {
-      await lasting.close();
+      await app.close();
       await background.close();
       await rm(data, { recursive: true });
     },

@@ -1,0 +1,74 @@
+// What settings decide for all requests: the headers of responses, and what is logged.
+
+import { slowMs } from "../domain/slow-queries.ts";
+import { corsHeaders } from "../http/cors.ts";
+import type { Services } from "../http/request/context.ts";
+import { loggedPath, type RequestLog } from "../http/request-log.ts";
+import { redactSecrets } from "../model/token.ts";
+import type { Config } from "./config.ts";
+import type { Log } from "./log.ts";
+
+export function headersOf(config: Config) {
+  const tlsOnly = config.baseUrl?.startsWith("https:") ?? false;
+  const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
+  const commonHeaders = new Headers({
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    ...(tlsOnly ? { "strict-transport-security": "max-age=31536000" } : {}),
+    ...corsHeaders(corsOrigins),
+  });
+  const jsonHeaders = new Headers(commonHeaders);
+  jsonHeaders.set("content-type", "application/json");
+  jsonHeaders.append("vary", "Accept, Accept-Encoding");
+  const problemHeaders = new Headers(commonHeaders);
+  problemHeaders.set("content-type", "application/problem+json");
+  problemHeaders.set("cache-control", "no-store");
+  return { tlsOnly, corsOrigins, commonHeaders, jsonHeaders, problemHeaders } as const;
+}
+
+export function logging(
+  log: Log,
+  requests: RequestLog,
+  sample: number,
+): Pick<Services, "logRequest" | "logRefusal" | "logFailure" | "logSlowQuery"> {
+  return {
+    logRequest: log.isLevelEnabled("info") ? logRequestBy(requests, sample) : undefined,
+    logRefusal: (requestId, status, detail, cause) =>
+      cause === undefined
+        ? log.info({ requestId, status, detail: redactSecrets(detail) }, "refused")
+        : log.error({ requestId, status, detail: redactSecrets(detail), err: cause }, "failed"),
+    logFailure: ({ requestId, request, path }, thrown) =>
+      log.error(
+        { requestId, method: request.method, path: redactSecrets(loggedPath(path)), err: thrown },
+        "failed",
+      ),
+    logSlowQuery: ({ requestId }, { collection, shape, plan, ...advice }, run) =>
+      log.warn(
+        {
+          requestId,
+          collection,
+          where: shape.where,
+          sort: shape.sort,
+          search: shape.isSearch,
+          plan,
+          missingIndexes: advice.missingIndexes,
+          undeclaredFields: advice.undeclaredFields,
+          checked: run.checked,
+          milliseconds: Math.round(run.milliseconds),
+        },
+        run.isStopped
+          ? "a query was stopped at its deadline"
+          : "a query was slow or checked many resources one by one",
+      ),
+  };
+}
+
+/** Logs all requests, or all errors, all slow requests and a share of the others. */
+function logRequestBy(requests: RequestLog, sample: number): Services["logRequest"] {
+  if (sample === 1) return (context, status, ms) => requests.add(context, status, ms);
+  const mark = `,"sample":${sample}`;
+  return (context, status, ms) => {
+    if (status >= 400 || ms >= slowMs) requests.add(context, status, ms);
+    else if (Math.random() < sample) requests.add(context, status, ms, mark);
+  };
+}
