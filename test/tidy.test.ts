@@ -96,7 +96,7 @@ const source = /^src\//;
 /** What only some files may contain, outside strings and comments. */
 const restrictedCode: readonly [what: string, pattern: RegExp, within: RegExp, allowed: RegExp][] =
   [
-    ["the global Bun", /\bBun\b/, source, /^src\/runtime\/bun(-http2|-listener)?\.ts$/],
+    ["the global Bun", /\bBun\b/, source, /^src\/runtime\/bun\.ts$/],
     ["process.env", /\bprocess\.env\b/, source, /^src\/server\/config\.ts$/],
     ["console", /\bconsole\./, source, /^src\/(main|cli\/serve|cli\/token)\.ts$/],
     [

@@ -1,13 +1,12 @@
 // The settings of TLS.
 
-import { folderPath as filePath, onOrOff, type Setting } from "./setting-values.ts";
+import { folderPath as filePath, type Setting } from "./setting-values.ts";
 
 export interface TlsConfig {
   /** Absolute path of the certificate chain. Undefined means plain HTTP. */
   readonly tlsCert: string | undefined;
   /** Absolute path of the private key. */
   readonly tlsKey: string | undefined;
-  readonly http2: "on" | "off";
 }
 
 export const tlsSettings = {
@@ -31,12 +30,5 @@ export const tlsSettings = {
     allowed: "the path of a file",
     fallback: undefined,
     read: filePath,
-  },
-  http2: {
-    flag: "--http2",
-    variable: "RESTANTE_HTTP2",
-    about: "Whether clients may choose HTTP/2. It needs --tls-cert.",
-    fallback: "off",
-    ...onOrOff,
   },
 } satisfies { readonly [Name in keyof TlsConfig]: Setting<TlsConfig[Name]> };
