@@ -36,7 +36,6 @@ const layers = [
   "src/main.ts",
   "src/index.ts",
   "src/cli/",
-  "src/bench/",
   "src/server/",
   "src/http/",
   "src/runtime/",
@@ -83,7 +82,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   typebox: /^src\/lib\/schema\/validator\.ts$/,
   uuidv7: /^src\/model\/id\.ts$/,
   "node:child_process":
-    /^src\/(server\/(supervisor|backup-schedule)|bench\/server|runtime\/node-modules|store\/pictures\/renderer)\.ts$/,
+    /^src\/(server\/(supervisor|backup-schedule)|runtime\/node-modules|store\/pictures\/renderer)\.ts$/,
   aws4fetch: /^src\/store\/s3\/client\.ts$/,
   "node:sqlite": /^src\/store\/sqlite\//,
   "node:worker_threads": /^src\/store\//,
