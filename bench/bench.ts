@@ -2,10 +2,11 @@
 
 import { rmSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { newSecret } from "../src/model/token.ts";
 import { Stores } from "./data/stores.ts";
+import { measureHere } from "./here.ts";
 import { scenarioNames } from "./load/scenarios.ts";
 import { partNames, parts } from "./parts/parts.ts";
 import { fullSizes, messageOf, quickSizes, type Setting } from "./parts/setting.ts";
@@ -26,6 +27,7 @@ const usage = `npm run bench -- [options]
                        the other parts in RESULTS.md stay as they are
   --quick              everything with very little data, in about 3 minutes, without the peers; writes nothing
   --peers              the peers also with --quick
+  --here folder        the disk of this folder and a server on it, in half a minute; writes nothing
   --profile name       one of ${scenarioNames.join(", ")}: where the server's time goes
 `;
 
@@ -41,6 +43,7 @@ function readOptions() {
         quick: { type: "boolean", default: false },
         only: { type: "string", default: partNames.join(",") },
         peers: { type: "boolean", default: false },
+        here: { type: "string" },
         profile: { type: "string" },
         help: { type: "boolean", default: false },
       },
@@ -112,6 +115,7 @@ async function write(results: Results): Promise<void> {
 
 async function main(): Promise<void> {
   if (options.help) return void process.stdout.write(usage);
+  if (options.here !== undefined) return measureHere(resolve(options.here), options.quick ? 5 : 30);
   await mkdir(workFolder, { recursive: true });
   const secret = newSecret();
   const stores = new Stores(workFolder, secret);

@@ -31,6 +31,10 @@ const consoleModules = await buildConsole();
 const licenses = await collectLicenses();
 const pages = Object.fromEntries(documentationPages());
 const template = Object.fromEntries(templateFiles());
+const demoFolder = join(root, "templates/demo");
+const demoFiles = Object.fromEntries(
+  readdirSync(demoFolder).map((name) => [name, readFileSync(join(demoFolder, name), "base64")]),
+);
 for (const name of positionals) await build(name);
 writeChecksums();
 
@@ -55,6 +59,7 @@ async function build(name) {
       consoleFiles: readConsole(),
       pages,
       templateFiles: template,
+      demoFiles,
     }),
     // Compiled in advance, it starts in a third of the time; whether that works for other machines is not tested.
     bytecode: target === undefined,
@@ -78,7 +83,14 @@ function optionsOf(executable) {
 /** Returns the licenses of this package and of all packages whose modules are inside, and of Bun. */
 async function collectLicenses() {
   const { metafile } = await Bun.build(
-    optionsOf({ version, licenses: "", consoleFiles: {}, pages: {}, templateFiles: {} }),
+    optionsOf({
+      version,
+      licenses: "",
+      consoleFiles: {},
+      pages: {},
+      templateFiles: {},
+      demoFiles: {},
+    }),
   );
   const inside = /node_modules\/((?:@[^/]+\/)?[^/]+)\//;
   const modules = [...Object.keys(metafile.inputs), ...consoleModules];

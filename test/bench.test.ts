@@ -1,7 +1,12 @@
 // Checks what the benchmark makes of its figures: verdicts, the merge of parts, the page and its pictures.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import type { FairnessLine } from "../bench/parts/fairness.ts";
 import type { EngineFigures } from "../bench/parts/relations.ts";
 import type { RulesLine } from "../bench/parts/rules.ts";
@@ -18,6 +23,7 @@ import {
   writeResults,
 } from "../bench/report/results.ts";
 import { verdicts } from "../bench/report/verdicts.ts";
+import { itLong } from "./short-run.ts";
 
 const run: PartRun = {
   date: "2026-01-02",
@@ -269,5 +275,23 @@ describe("the benchmark", () => {
     assert.equal(ours && "ratioToBare" in ours && ours.ratioToBare, 0.625);
     assert.equal(median([3, 1, 2]), 2);
     assert.equal(median([1, 2]), 1.5);
+  });
+});
+
+describe("npm run bench -- --here", () => {
+  itLong("measures the disk of a folder and a server on it, and leaves nothing", () => {
+    const folder = mkdtempSync(join(tmpdir(), "restante-bench-test-"));
+    const root = fileURLToPath(new URL("../", import.meta.url));
+    const args = ["bench/bench.ts", "--here", folder, "--quick"];
+    const { status, stdout, stderr } = spawnSync("node_modules/.bin/bun", args, {
+      cwd: root,
+      encoding: "utf8",
+    });
+    assert.equal(status, 0, stderr);
+    for (const name of ["sync of 4 KiB", "POST, 1 client", "GET one at random", "page of 20"])
+      assert.match(stdout, new RegExp(`^${name} +[1-9][\\d,]* +[\\d.]+ ms +[\\d.]+ ms`, "m"));
+    assert.match(stdout, /^A resource takes [1-9][\d,]* bytes on disk\.$/m);
+    assert.deepEqual(readdirSync(folder), []);
+    rmSync(folder, { recursive: true });
   });
 });

@@ -65,7 +65,8 @@ describe("defaults", () => {
       logLevel: "info",
       logFormat: "auto",
       logSample: 1,
-      ...{ tlsCert: undefined, tlsKey: undefined, http2: "off" },
+      tlsCert: undefined,
+      tlsKey: undefined,
       ...{ otlpEndpoint: undefined, otlpHeaders: undefined, traceSample: 1 },
       maxBodyBytes: 1_048_576,
       maxUploadBytes: 2_147_483_648,
@@ -147,7 +148,8 @@ describe("the config file", () => {
       ...{ host: "::1", port: 0, data: "here", baseUrl: "https://example.org/api/" },
       ...{ trustProxy: ["10.0.0.0/8", "::1"], adminToken, corsOrigins: ["https://a.test"] },
       ...{ logFormat: "text", logSample: 0.25 },
-      ...{ tlsCert: "cert.pem", tlsKey: "key.pem", http2: "on" },
+      tlsCert: "cert.pem",
+      tlsKey: "key.pem",
       ...{ otlpEndpoint: "http://localhost:4318", otlpHeaders: "a=b", traceSample: 0.5 },
       ...{ logLevel: "warn", maxBodyBytes: 10, workers: 3, allowedHosts: ["api.internal"] },
       ...{ store: "postgres://db.test/people", readStore: "postgres://replica.test/people" },
@@ -247,7 +249,6 @@ describe("values", () => {
       rejected: ["1.1", "-1", "half", "1e-3"],
     },
     console: { allowed: [["off", "off"]], rejected: ["yes", "ON"] },
-    http2: { allowed: [["on", "on"]], rejected: ["true", "h2"] },
     tlsKey: { allowed: [["/x/../y.pem", "/y.pem"]], rejected: ["a\0b"] },
     baseUrl: {
       allowed: [

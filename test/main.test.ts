@@ -154,7 +154,6 @@ describeOn("bun", "usage errors are reported with exit code 2", () => {
         {},
         [/^--encoding latin1: is for CSV/m],
       ],
-      ["settings --http2 on", {}, [/^--http2: needs TLS/m]],
       ["settings --tls-cert x --json", {}, [/^--tls-cert, --tls-key: set both or none$/m]],
       ["backup --to --json", {}, [/^--to: needs a value$/m]],
       ["token create --scope admin --name --data", {}, [/^--name: needs a value$/m]],

@@ -36,7 +36,6 @@ const layers = [
   "src/main.ts",
   "src/index.ts",
   "src/cli/",
-  "src/bench/",
   "src/server/",
   "src/http/",
   "src/runtime/",
@@ -83,7 +82,7 @@ const packages: Readonly<Record<string, RegExp>> = {
   typebox: /^src\/lib\/schema\/validator\.ts$/,
   uuidv7: /^src\/model\/id\.ts$/,
   "node:child_process":
-    /^src\/(server\/(supervisor|backup-schedule)|bench\/server|runtime\/node-modules|store\/pictures\/renderer)\.ts$/,
+    /^src\/(server\/(supervisor|backup-schedule)|runtime\/node-modules|store\/pictures\/renderer)\.ts$/,
   aws4fetch: /^src\/store\/s3\/client\.ts$/,
   "node:sqlite": /^src\/store\/sqlite\//,
   "node:worker_threads": /^src\/store\//,
@@ -96,7 +95,7 @@ const source = /^src\//;
 /** What only some files may contain, outside strings and comments. */
 const restrictedCode: readonly [what: string, pattern: RegExp, within: RegExp, allowed: RegExp][] =
   [
-    ["the global Bun", /\bBun\b/, source, /^src\/runtime\/bun(-http2|-listener)?\.ts$/],
+    ["the global Bun", /\bBun\b/, source, /^src\/runtime\/bun\.ts$/],
     ["process.env", /\bprocess\.env\b/, source, /^src\/server\/config\.ts$/],
     ["console", /\bconsole\./, source, /^src\/(main|cli\/serve|cli\/token)\.ts$/],
     [

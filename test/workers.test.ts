@@ -21,6 +21,7 @@ import {
   requestSender,
   type SendRequest,
 } from "./acknowledged-writes.ts";
+import { certificateFolder, makeCertificate } from "./certificates.ts";
 import { PostgresServer } from "./postgres-server.ts";
 import {
   childrenOf,
@@ -236,12 +237,17 @@ describe("the first process", { skip: skip || !runsOn("bun") }, () => {
     const token = firstToken(running);
     const { body } = await requestSender(running.url, token)("/-/tokens");
     assert.equal(JSON.parse(body).data.length, 1);
-    for (const workers of ["1", "2"]) {
-      const args = ["--port", String(running.port), "--workers", workers, "--data", "two"];
+    const files = certificateFolder(makeCertificate());
+    for (const more of [
+      ["--workers", "1"],
+      ["--workers", "2", ...files.flags],
+    ]) {
+      const args = ["--port", String(running.port), ...more, "--data", "two"];
       const { code, stderr } = await run(["serve", ...args], { cwd });
       assert.match(stderr, new RegExp(`^Port ${running.port} on localhost is in use`, "m"));
       assert.equal(code, 1);
     }
+    files.remove();
     running.signal("SIGINT");
     assert.equal((await running.ended).code, 0);
   });

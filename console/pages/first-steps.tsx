@@ -56,7 +56,7 @@ export function FirstSteps({ onCreate, arrived }: FirstStepsProps) {
               Create in the console
             </Button>
             <span>
-              <code>restante demo</code> fills a shop with products, customers and 100,000 orders.
+              <code>restante demo</code> fills a shop with products, customers and 5,000 orders.
             </span>
           </p>
         </>

@@ -6,7 +6,7 @@ export interface TrackedStep {
 }
 
 /** What is counted. */
-export type CountedUnit = "bytes" | "files" | "requests" | "resources" | "syncs";
+export type CountedUnit = "bytes" | "files" | "resources";
 
 export type Track = (
   name: string,

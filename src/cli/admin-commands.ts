@@ -4,7 +4,6 @@ import { type Command, Option } from "commander";
 import { newSecret } from "../model/token.ts";
 import { processEnvironment, settings } from "../server/config.ts";
 import type { TestOptions } from "./access.ts";
-import type { BenchFlags } from "./bench.ts";
 import { configOf, withSettings } from "./config-options.ts";
 import type { DefinitionsOptions } from "./definitions.ts";
 import type { HealthOptions } from "./health.ts";
@@ -43,7 +42,6 @@ export function addAdminCommands(program: Command): void {
   addDefinitionsCommands(program);
   addSettingsCommand(program);
   addHealthCommand(program);
-  addBenchCommand(program);
 }
 
 function addSettingsCommand(program: Command): void {
@@ -69,20 +67,6 @@ function addHealthCommand(program: Command): void {
       const config = configOf(command);
       const { checkHealth } = await import("./health.ts");
       await checkHealth(config, options);
-    });
-}
-
-function addBenchCommand(program: Command): void {
-  withSettings(program.command("bench"), ["data"])
-    .description(
-      "Measure the disk and a server on this machine, and say what to expect. It works in a new folder inside the data folder.",
-    )
-    .option("--seconds <number>", "How long to measure.", "30")
-    .option("--json", "Print the result as JSON.")
-    .action(async (flags: BenchFlags, command) => {
-      const config = configOf(command);
-      const { benchCommand } = await import("./bench.ts");
-      await benchCommand(config, flags);
     });
 }
 

@@ -2,192 +2,201 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { CliError, usageError } from "../lib/cli-error.ts";
+import { demoFile } from "../lib/program.ts";
 import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
 import { chooseFormat } from "./data-format.ts";
-import {
-  customerCount,
-  customerId,
-  customersOf,
-  definitionsOf,
-  orderId,
-  ordersOf,
-  type Product,
-  productsOf,
-} from "./demo-shop.ts";
 import { importLines } from "./import-lines.ts";
-import { countOf, Progress, type ProgressStep } from "./progress.ts";
+import { countOf, Progress } from "./progress.ts";
 import { localUrl, operatorConfig, requireSuccess } from "./system-request.ts";
 import { print } from "./with-progress.ts";
 import { withStoreToWrite } from "./with-store.ts";
 
 export interface DemoOptions {
   readonly orders: string;
-  readonly seed: string;
   readonly json?: boolean;
 }
 
+/** `templates/demo/shop.json`. Each product has a picture beside it. */
 interface Shop {
-  readonly seed: number;
-  readonly orders: number;
+  /** In the order in which they are made, because references need what they refer to. */
+  readonly definitions: Readonly<Record<string, object>>;
+  readonly products: Readonly<Record<string, { readonly price: number }>>;
+  readonly firstNames: readonly string[];
+  readonly lastNames: readonly string[];
+  readonly places: readonly (readonly [city: string, country: string])[];
 }
 
 const mostOrders = 10_000_000;
+const linesAtOnce = 200;
+const dayMs = 86_400_000;
+const daysOfOrders = 730;
 
 /** A run that was stopped goes on. A shop that is complete, or collections of others, are left alone. */
 export async function runDemo(config: Config, options: DemoOptions): Promise<void> {
-  const shop = shopOf(options);
+  const orders = /^[0-9]{1,8}$/.test(options.orders) ? Number(options.orders) : 0;
+  if (orders < 1 || orders > mostOrders)
+    throw usageError([{ where: "--orders", detail: `must be a number from 1 to ${mostOrders}` }]);
+  const shop: Shop = JSON.parse(demoFile("shop.json").toString());
+  const products = Object.keys(shop.products).length;
+  const totals = { products, customers: Math.max(10, Math.ceil(orders / 20)), orders };
   const progress = new Progress({ isJson: options.json });
   const startedAt = performance.now();
   const act = async (app: App): Promise<void> => {
-    try {
-      await checkCollections(app, shop);
-      await fillShop(app, shop, progress);
-    } finally {
-      progress.close();
-    }
+    await checkCollections(app, shop, orders);
+    for (const [name, definition] of Object.entries(shop.definitions))
+      await put(app, `/-/collections/${name}`, JSON.stringify(definition), {
+        "content-type": "application/json",
+      });
+    const step = progress.step("products", { total: products, unit: "resources" });
+    // At once, because one commit serves many of them.
+    await Promise.all(Object.keys(shop.products).map((id) => putProduct(app, shop, id)));
+    step.add(products);
+    step.done();
+    await importAll(app, "customers", customersOf(shop), totals.customers, progress);
+    await importAll(app, "orders", ordersOf(shop, totals), orders, progress);
   };
-  await withStoreToWrite(operatorConfig(config), act, "Run the same command again.");
-  const counts = countsOf(shop);
+  await withStoreToWrite(
+    operatorConfig(config),
+    (app) => act(app).finally(() => progress.close()),
+    "Run the same command again.",
+  );
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
-  const text = Object.entries(counts).map(([name, count]) => countOf(count, name));
-  print(options, { collections: counts, seed: shop.seed, seconds }, [
+  const text = Object.entries(totals).map(([name, count]) => countOf(count, name));
+  print(options, { collections: totals, seconds }, [
     `The shop has ${text.join(", ")}. Open the console to look around.`,
   ]);
 }
 
-function shopOf({ orders, seed }: DemoOptions): Shop {
-  const read = (where: string, value: string, most: number) => {
-    const number = /^[0-9]{1,10}$/.test(value) ? Number(value) : Number.NaN;
-    const isGood = number >= 1 && number <= most;
-    return {
-      number,
-      errors: isGood ? [] : [{ where, detail: `must be a number from 1 to ${most}` }],
-    };
-  };
-  const [count, start] = [read("--orders", orders, mostOrders), read("--seed", seed, 2 ** 31)];
-  const errors = [...count.errors, ...start.errors];
-  if (errors.length > 0) throw usageError(errors);
-  return { orders: count.number, seed: start.number };
-}
-
-const countsOf = ({ seed, orders }: Shop) => ({
-  products: productsOf(seed).length,
-  customers: customerCount(orders),
-  orders,
-});
-
-interface FoundCollection {
-  readonly total: number;
-  readonly definition: object;
-}
-
 /** Only what an earlier run of the same command has begun may be there. */
-async function checkCollections(app: App, shop: Shop): Promise<void> {
-  const totals = countsOf(shop);
-  const definitions = Object.entries(definitionsOf(shop.seed));
-  for (const [name, definition] of definitions) {
-    const found = await findCollection(app, name);
-    if (found === undefined) continue;
+async function checkCollections(app: App, shop: Shop, orders: number): Promise<void> {
+  for (const [name, definition] of Object.entries(shop.definitions)) {
+    const sent = await app.systemFetch(new Request(localUrl(`/-/collections/${name}`)));
+    if (sent.status === 404) continue;
+    await requireSuccess(sent, name, (one) => one);
+    const found = (await sent.json()) as { readonly total: number; readonly definition: object };
     if (!isDeepStrictEqual(found.definition, definition))
       throw new CliError(
         1,
         `The collection ${name} exists already, so nothing was written. Use another folder: --data ./demo`,
       );
-    if (name === "orders" && found.total >= totals.orders)
+    if (name === "orders" && found.total >= orders)
       throw new CliError(1, "The demo shop is there already, so nothing was written.");
   }
 }
 
-async function findCollection(app: App, name: string): Promise<FoundCollection | undefined> {
-  const response = await app.systemFetch(new Request(localUrl(`/-/collections/${name}`)));
-  if (response.status === 404) return undefined;
-  return (await (await requireSuccess(response, name, (one) => one)).json()) as FoundCollection;
+/** With its photo, in one request. */
+async function putProduct(app: App, { products }: Shop, id: string): Promise<void> {
+  const form = new FormData();
+  form.set("data", new Blob([JSON.stringify(products[id])], { type: "application/json" }));
+  form.set("photo", new Blob([demoFile(`${id}.png`)], { type: "image/png" }), `${id}.png`);
+  await put(app, `/products/${id}`, form, { "if-none-match": "*" });
 }
 
-async function fillShop(app: App, shop: Shop, progress: Progress): Promise<void> {
-  const { seed, orders } = shop;
-  for (const [name, definition] of Object.entries(definitionsOf(seed))) {
-    const headers = { "content-type": "application/json", "transfer-encoding": "chunked" };
-    const init = { method: "PUT", headers, body: JSON.stringify(definition) };
-    const sent = await app.systemFetch(new Request(localUrl(`/-/collections/${name}`), init));
-    await requireSuccess(sent, name, (one) => one);
-  }
-  const totals = countsOf(shop);
-  await putProducts(
-    app,
-    seed,
-    progress.step("products", { total: totals.products, unit: "resources" }),
-  );
-  const lines = [
-    { collection: "customers", list: customersOf(seed, totals.customers), idOf: customerId },
-    { collection: "orders", list: ordersOf(seed, orders, Date.now()), idOf: orderId },
-  ];
-  for (const one of lines) {
-    const step = progress.step(one.collection, {
-      total: totals[one.collection as "orders"],
-      unit: "resources",
-    });
-    await importAll(app, one, step);
-    step.done();
-  }
+/** What an earlier run has made stays as it is. */
+async function put(
+  app: App,
+  path: string,
+  body: string | FormData,
+  fields: Readonly<Record<string, string>>,
+): Promise<void> {
+  const headers = { "transfer-encoding": "chunked", ...fields };
+  const sent = await app.systemFetch(new Request(localUrl(path), { method: "PUT", headers, body }));
+  if (sent.status !== 412) await requireSuccess(sent, path, (one) => one);
 }
 
-/** Some at a time, because one commit serves all of them. */
-async function putProducts(app: App, seed: number, step: ProgressStep): Promise<void> {
-  const products = productsOf(seed);
-  for (let n = 0; n < products.length; n += productsAtOnce) {
-    const some = products.slice(n, n + productsAtOnce);
-    await Promise.all(some.map((product) => putProduct(app, product)));
-    step.add(some.length);
+const idOf = (collection: string, number: number): string =>
+  `${collection.slice(0, 1)}${String(number).padStart(7, "0")}`;
+
+/** Lines that an earlier run has stored stay as they are. */
+async function importAll(
+  app: App,
+  collection: string,
+  resourceOf: (number: number) => object,
+  total: number,
+  progress: Progress,
+): Promise<void> {
+  const step = progress.step(collection, { total, unit: "resources" });
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (let number = 1; number <= total; number += linesAtOnce) {
+      const count = Math.min(linesAtOnce, total - number + 1);
+      const lines = Array.from({ length: count }, (_, at) => resourceOf(number + at));
+      step.add(count);
+      yield Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    }
   }
+  const work = {
+    collection,
+    format: chooseFormat("", "ndjson"),
+    key: undefined,
+    isDryRun: false,
+    parameters: {},
+    encoding: undefined,
+    idOf: (line: number) => idOf(collection, line),
+  };
+  await importLines(app, work, chunks(), ({ line, detail }) => {
+    throw new CliError(1, `${collection} ${idOf(collection, line)}: ${detail}`);
+  });
   step.done();
 }
 
-const productsAtOnce = 6;
-
-/** With its photo, in one request. */
-async function putProduct(app: App, { id, fields, photo }: Product): Promise<void> {
-  const form = new FormData();
-  form.set("data", new Blob([JSON.stringify(fields)], { type: "application/json" }));
-  form.set("photo", new Blob([new Uint8Array(photo())], { type: "image/png" }), `${id}.png`);
-  const headers = { "if-none-match": "*", "transfer-encoding": "chunked" };
-  const init = { method: "PUT", headers, body: form };
-  const sent = await app.systemFetch(new Request(localUrl(`/products/${id}`), init));
-  // 412: an earlier run has made it.
-  if (sent.status !== 412) await requireSuccess(sent, id, (one) => one);
+/** Returns a number from 0 to 1 for each call, the same in every run (MINSTD). */
+function randomNumbers(): () => number {
+  let state = 1;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
 }
 
-interface Lines {
-  readonly collection: string;
-  readonly list: Iterable<object>;
-  readonly idOf: (line: number) => string;
-}
+const pick = <T>(list: readonly T[], random: number): T =>
+  list[Math.floor(random * list.length)] as T;
 
-const linesAtOnce = 200;
-
-async function importAll(
-  app: App,
-  { collection, list, idOf }: Lines,
-  step: ProgressStep,
-): Promise<void> {
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    let lines: string[] = [];
-    const flush = (): Uint8Array => {
-      step.add(lines.length);
-      const bytes = Buffer.from(lines.join(""));
-      lines = [];
-      return bytes;
+export function customersOf({ firstNames, lastNames, places }: Shop): (number: number) => object {
+  const random = randomNumbers();
+  return (number) => {
+    const [first, last] = [pick(firstNames, random()), pick(lastNames, random())];
+    const [city, country] = pick(places, random());
+    return {
+      name: `${first} ${last}`,
+      email: `${first}.${last}.${number}@example.org`.toLowerCase(),
+      birthday: new Date(Date.UTC(1945) + random() * 60 * 365 * dayMs).toISOString().slice(0, 10),
+      isSubscribed: random() < 0.4,
+      address: { city, country },
     };
-    for (const one of list) {
-      lines.push(`${JSON.stringify(one)}\n`);
-      if (lines.length === linesAtOnce) yield flush();
-    }
-    yield flush();
-  }
-  const work = { collection, format: chooseFormat("", "ndjson") };
-  const rest = { key: undefined, isDryRun: false, parameters: {}, encoding: undefined, idOf };
-  await importLines(app, { ...work, ...rest }, chunks(), ({ line, detail }) => {
-    throw new CliError(1, `${collection} ${idOf(line)}: ${detail}`);
-  });
+  };
+}
+
+/** The last order is placed now; the shop has grown until then. */
+export function ordersOf(
+  { products }: Shop,
+  { customers, orders }: { readonly customers: number; readonly orders: number },
+): (number: number) => object {
+  const random = randomNumbers();
+  const end = Date.now();
+  const sold = Object.entries(products);
+  return (number) => {
+    const daysAgo = daysOfOrders * (1 - Math.sqrt(number / orders));
+    const lines = Array.from({ length: 1 + Math.floor(random() * 4) }, () => {
+      const [product, { price }] = pick(sold, random());
+      return { product, quantity: 1 + Math.floor(random() ** 3 * 5), price };
+    });
+    const cents = lines.reduce((sum, { quantity, price }) => sum + quantity * price * 100, 0);
+    return {
+      number,
+      customer: idOf("customers", 1 + Math.floor(random() ** 2 * customers)),
+      status: statusOf(daysAgo, random()),
+      placedAt: new Date(end - Math.round(daysAgo * dayMs)).toISOString(),
+      total: Math.round(cents) / 100,
+      lines,
+      ...(random() < 0.03 && { note: "Please ring twice." }),
+    };
+  };
+}
+
+/** Orders of the last days are still under way. */
+function statusOf(daysAgo: number, chance: number): string {
+  if (daysAgo < 1) return chance < 0.5 ? "open" : "paid";
+  if (daysAgo < 4) return chance < 0.2 ? "paid" : "shipped";
+  return chance < 0.04 ? "returned" : "delivered";
 }

@@ -1,7 +1,7 @@
 // Shows how far a command is: a bar on a terminal, otherwise a plain line every few seconds.
 
 /** What the counts of a step are. Bytes are shown as kB, MB or GB. */
-export type Unit = "bytes" | "files" | "lines" | "requests" | "resources" | "rows" | "syncs";
+export type Unit = "bytes" | "files" | "lines" | "resources" | "rows";
 
 export interface StepOptions {
   /** Without it the end is not known, and neither percent nor remaining time are shown. */

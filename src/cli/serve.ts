@@ -163,7 +163,7 @@ async function claimPort(config: Config, app: App, log: Log): Promise<number> {
   return server.port;
 }
 
-const noTls = { tlsCert: undefined, tlsKey: undefined, http2: "off" } as const;
+const noTls = { tlsCert: undefined, tlsKey: undefined };
 
 async function start(
   config: Config,

@@ -144,8 +144,7 @@ export function addStoreCommands(program: Command): void {
     .description(
       "Fill a shop to look around in: products with photos, customers and orders, also while a server runs.",
     )
-    .option("--orders <count>", "How many orders", "100000")
-    .option("--seed <number>", "Another shop for each number", "1")
+    .option("--orders <count>", "How many orders", "5000")
     .option("--json", "Print the result as JSON.")
     .action(async (options: DemoOptions, command) => {
       const config = configOf(command);

@@ -5,11 +5,6 @@ import type { MaybePromise } from "./maybe-promise.ts";
 export interface Client {
   /** The address of the connection's peer; empty when it is not known. */
   peerAddress(): string;
-  /**
-   * Exists where the runtime would close a connection whose body or response is slow. The reader of a body
-   * calls it for every chunk, and a query when it has to wait.
-   */
-  extendTimeout?(): void;
   /** Exists where the runtime can send a response such as 104 before the final one. */
   readonly sendInterim?: SendInterim | undefined;
   /** Exists where the runtime can free a chunk of a body that is no longer needed. */

@@ -12,6 +12,8 @@ declare const builtExecutable:
       readonly consoleFiles: Readonly<Record<string, string>>;
       readonly pages: Readonly<Record<string, string>>;
       readonly templateFiles: Readonly<Record<string, string>>;
+      /** In Base64. */
+      readonly demoFiles: Readonly<Record<string, string>>;
     }
   | undefined;
 const executable = typeof builtExecutable === "undefined" ? undefined : builtExecutable;
@@ -74,6 +76,12 @@ export function templateFiles(): ReadonlyMap<string, string> {
     .filter((path) => !notOfTemplate.test(path));
   return new Map(paths.sort().map((path) => [path, readPackageFile(`templates/app/${path}`)]));
 }
+
+/** Returns a file of the demo shop: `shop.json`, or the picture of a product. */
+export const demoFile = (name: string): Buffer<ArrayBuffer> =>
+  executable === undefined
+    ? readFileSync(new URL(`../../templates/demo/${name}`, import.meta.url))
+    : Buffer.from(executable.demoFiles[name] ?? "", "base64");
 
 /** Returns the URL of a script by its path in the sources, without the extension. Bundles are in one folder. */
 export const scriptUrl = (path: string): URL =>

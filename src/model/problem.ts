@@ -178,8 +178,7 @@ export const problemKinds = {
   },
   "version-not-supported": {
     title: "The HTTP version is not supported",
-    about:
-      "The server supports HTTP/1.1 and HTTP/1.0, and HTTP/2 with TLS and `--http2 on`. Use a proxy for HTTP/3.",
+    about: "The server supports HTTP/1.1 and HTTP/1.0. Use a proxy for HTTP/2 and HTTP/3.",
   },
   "internal-error": {
     title: "Internal server error",

@@ -5,8 +5,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { MapFile, SendFile } from "../lib/file-access.ts";
-import { serveHttp2 } from "./bun-http2.ts";
-import { claimPort, mayChange, releaseChunk } from "./bun-listener.ts";
 import type { HttpConnection } from "./http1/connection.ts";
 import { Http1Server } from "./http1/server.ts";
 import type { Socket } from "./http1/socket.ts";
@@ -19,15 +17,11 @@ import type {
   ServeOptions,
 } from "./runtime.ts";
 
-/** `Bun.serve` speaks HTTP/2. For HTTP/1.1, our own is faster and knows every connection. */
-export const serve: Serve = (options) =>
-  options.http2 === true ? serveHttp2(options) : serveHttp1(options);
-
-const serveHttp1: Serve = async (options) => {
-  const { fetch, errorResponse, maxHeaderBytes, tls } = options;
+export const serve: Serve = async (options) => {
+  const { fetch, errorResponse, maxHeaderBytes, tls, isShared = false } = options;
   const scheme = tls === undefined ? "http" : "https";
   const server = new Http1Server({ fetch, errorResponse, maxHeaderBytes, releaseChunk, scheme });
-  const port = mayChange(options) ? await claimPort(options) : options.port;
+  const port = tls !== undefined && !isShared ? claimPort(options) : options.port;
   let listener = listenFor(server, { ...options, port });
   return {
     host: options.host,
@@ -43,6 +37,14 @@ const serveHttp1: Serve = async (options) => {
     },
   };
 };
+
+/** Throws when the port is taken, which a listener that shares its port does not find out. */
+function claimPort({ host: hostname, port }: ServeOptions): number {
+  const listener = Bun.listen({ hostname, port, socket: { data: () => undefined } });
+  const claimed = listener.port;
+  listener.stop(true);
+  return claimed;
+}
 
 /** Another listener may have the same port: those of other processes, and one with another certificate. */
 const listenFor = (server: Http1Server, { host, port, tls, isShared = false }: ServeOptions) =>
@@ -79,6 +81,11 @@ const socketOf = (socket: Bun.Socket<HttpConnection>): Socket => ({
   // A client that has left before it was accepted has none.
   remoteAddress: socket.remoteAddress ?? "",
 });
+
+/** Bun collects chunks late: an upload would leave up to 80 MB of them. A part of a buffer is left to it. */
+function releaseChunk({ buffer, byteLength }: Uint8Array): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
+}
 
 /** Bun sends any other stream in chunks, even with a Content-Length. */
 export const sendFile: SendFile = (path, start, end) => Bun.file(path).slice(start, end);

@@ -6,7 +6,6 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { createServer as createTlsServer, type TLSSocket, Server as TlsServer } from "node:tls";
 import type { MapFile, SendFile } from "../lib/file-access.ts";
 import { Http1Server } from "./http1/server.ts";
-import { Http2Sessions } from "./node-http2.ts";
 import { openHttp1 } from "./node-socket.ts";
 import type { Certificate, Serve } from "./runtime.ts";
 
@@ -16,8 +15,7 @@ export const serve: Serve = async (options) => {
   const { fetch, errorResponse, maxHeaderBytes, tls, host, port, isShared = false } = options;
   const scheme = tls === undefined ? "http" : "https";
   const http1 = new Http1Server({ fetch, errorResponse, maxHeaderBytes, scheme });
-  const http2 = options.http2 ? new Http2Sessions(options) : undefined;
-  const server = tls === undefined ? plainServer(http1) : tlsServer(tls, http1, http2);
+  const server = tls === undefined ? plainServer(http1) : tlsServer(tls, http1);
   const sockets = trackSockets(server);
   server.listen({ port, host, reusePort: isShared });
   await once(server, "listening");
@@ -31,7 +29,7 @@ export const serve: Serve = async (options) => {
     },
     async stop(graceMs) {
       server.close();
-      await Promise.all([http1.stop(graceMs), http2?.stop(graceMs)]);
+      await http1.stop(graceMs);
       // Those whose handshake is not complete.
       for (const socket of sockets) socket.destroy();
       await closed;
@@ -42,13 +40,11 @@ export const serve: Serve = async (options) => {
 const plainServer = (http1: Http1Server): Server =>
   createServer({ noDelay: true }, (socket) => openHttp1(http1, socket));
 
-function tlsServer(tls: Certificate, http1: Http1Server, http2: Http2Sessions | undefined): Server {
-  const ALPNProtocols = http2 === undefined ? ["http/1.1"] : ["h2", "http/1.1"];
-  const options = { ...certificateOptions(tls), ALPNProtocols, noDelay: true };
+function tlsServer(tls: Certificate, http1: Http1Server): Server {
+  const options = { ...certificateOptions(tls), ALPNProtocols: ["http/1.1"], noDelay: true };
   const server = createTlsServer(options, (socket) => {
-    if (!server.listening) socket.destroy();
-    else if (socket.alpnProtocol === "h2") http2?.open(socket);
-    else openHttp1(http1, socket);
+    if (server.listening) openHttp1(http1, socket);
+    else socket.destroy();
   });
   // A handshake that failed, or that did not end in time.
   server.on("tlsClientError", (_error, socket: TLSSocket) => socket.destroy());
@@ -57,7 +53,10 @@ function tlsServer(tls: Certificate, http1: Http1Server, http2: Http2Sessions | 
 
 /** A client must not make the server compute a new handshake on an open connection. */
 const certificateOptions = ({ cert, key }: Certificate) => ({
-  ...({ cert, key, minVersion: "TLSv1.2", handshakeTimeout: handshakeTimeoutMs } as const),
+  cert,
+  key,
+  minVersion: "TLSv1.2" as const,
+  handshakeTimeout: handshakeTimeoutMs,
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 });
 

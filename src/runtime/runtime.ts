@@ -14,18 +14,15 @@ export interface ServeOptions {
   readonly fetch: Fetch;
   /**
    * The response to what is rejected before there is a Request: 400, 408, 413, 414, 417, 431, 501, 505;
-   * and 500, with its cause, when `fetch` throws. With HTTP/2, Bun responds to all but the 500 itself,
-   * with an empty body (docs/runtimes.md).
+   * and 500, with its cause, when `fetch` throws.
    */
   readonly errorResponse: (status: number, detail: string, cause?: unknown) => Response;
-  /** A larger header section is rejected with 431. With HTTP/2 on Bun it is a flag of the process. */
+  /** A larger header section is rejected with 431. */
   readonly maxHeaderBytes: number;
   /** Whether other processes listen on the same port and share its connections. */
   readonly isShared?: boolean;
   /** Serves TLS, from version 1.2 on, with this certificate. */
   readonly tls?: Certificate | undefined;
-  /** Serves HTTP/2, too, to clients that choose it. Needs TLS. */
-  readonly http2?: boolean;
 }
 
 export interface Server {

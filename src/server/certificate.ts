@@ -22,12 +22,10 @@ export type CertificateTexts = { readonly [Name in keyof Certificate]: string | 
 export const certificateFiles = ({ tlsCert, tlsKey }: Config): CertificateFiles | undefined =>
   tlsCert === undefined || tlsKey === undefined ? undefined : { cert: tlsCert, key: tlsKey };
 
-/** Throws when settings of TLS are there without those that they need. */
+/** Throws when one of the two settings of TLS is there without the other. */
 export function checkTlsSettings(config: Config): void {
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined))
     throw usageError([{ where: "--tls-cert, --tls-key", detail: "set both or none" }]);
-  if (config.tlsCert === undefined && config.http2 === "on")
-    throw usageError([{ where: "--http2", detail: "needs TLS: set --tls-cert and --tls-key" }]);
 }
 
 /** Returns undefined without TLS. Throws all errors at once. */

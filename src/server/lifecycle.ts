@@ -53,9 +53,7 @@ export async function listenFor(config: Config, app: App, log: Log): Promise<Ser
   const { fetch, errorResponse } = app;
   const tls = readCertificate(config);
   const isShared = workers > 1;
-  const http2 = config.http2 === "on";
-  const options = { host, port, fetch, errorResponse, maxHeaderBytes, isShared, tls, http2 };
-  const server = await serve(options);
+  const server = await serve({ host, port, fetch, errorResponse, maxHeaderBytes, isShared, tls });
   setTimeout(prepareDefinitions, prepareAfterMs).unref();
   const files = certificateFiles(config);
   return files && tls ? followCertificate(server, files, tls, app, log) : server;

@@ -58,7 +58,6 @@ export interface Config extends TraceConfig, LimitConfig {
   readonly tlsCert: string | undefined;
   /** Absolute path of the private key. */
   readonly tlsKey: string | undefined;
-  readonly http2: "on" | "off";
   /** Absolute path of a folder of backups. Undefined means that none are made. */
   readonly backupTo: string | undefined;
   /** Milliseconds between two backups. */
@@ -217,11 +216,6 @@ const definitions: { readonly [Name in SettingName]: SettingEntry<Config[Name]> 
     about: "The private key of the certificate, in PEM, not encrypted.",
     allowed: "the path of a file",
     read: folderPath,
-  },
-  http2: {
-    about: "Whether clients may choose HTTP/2. It needs --tls-cert.",
-    fallback: "off",
-    ...onOrOff,
   },
   ...traceSettings,
   ...limitSettings,

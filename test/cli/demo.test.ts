@@ -8,7 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { customersOf, ordersOf, productsOf } from "../../src/cli/demo-shop.ts";
+import { customersOf, ordersOf } from "../../src/cli/demo.ts";
+import { demoFile } from "../../src/lib/program.ts";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, sourceCommandLine, start } from "../process.ts";
@@ -20,7 +21,7 @@ const headers = { authorization: `Bearer ${secret}` };
 const environment = { RESTANTE_ADMIN_TOKEN: secret };
 const [program, ...flags] = commandLine;
 const orders = runs(500, 1_500);
-const totals = { products: 60, customers: orders / 20, orders };
+const totals = { products: 24, customers: orders / 20, orders };
 
 for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`restante demo beside a server, on ${store}`, () => {
@@ -84,7 +85,7 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
       const photo = await fetch(`${server.url}/products/oak-mug/photo`, { headers });
       assert.equal(photo.headers.get("content-type"), "image/png");
       const bytes = Buffer.from(await photo.arrayBuffer());
-      assert.equal(bytes.readUInt32BE(16), 400);
+      assert.equal(bytes.readUInt32BE(16), 480);
       const sized = await fetch(`${server.url}/products/oak-mug/photo?width=96&height=96`, {
         headers,
       });
@@ -96,7 +97,13 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
       const again = await demo("--orders", String(orders));
       assert.deepEqual([again.code, again.stdout], [1, ""]);
       assert.match(again.stderr, /The demo shop is there already/);
-      const other = await demo("--seed", "2");
+      assert.equal(await totalOf("orders"), orders);
+      await fetch(`${server.url}/-/collections/products`, {
+        method: "PUT",
+        headers: { ...headers, "content-type": "application/json" },
+        body: "{}",
+      });
+      const other = await demo("--orders", String(orders + 1));
       assert.equal(other.code, 1);
       assert.match(other.stderr, /The collection products exists already/);
       assert.equal(await totalOf("orders"), orders);
@@ -120,29 +127,32 @@ describe("restante demo on a terminal", () => {
     await server.ended;
     const text = shown.replaceAll("\x1b[K", "<clear>");
     assert.match(text, /\rorders: \[[#-]+\] \d+ %, \d+ of 300 resources/);
-    assert.match(text, /\rproducts: 60 resources in [\d.]+ s.*<clear>\r\n/);
-    assert.match(text, /The shop has 60 products, 15 customers, 300 orders\./);
+    assert.match(text, /\rproducts: 24 resources in [\d.]+ s.*<clear>\r\n/);
+    assert.match(text, /The shop has 24 products, 15 customers, 300 orders\./);
     await rm(cwd, { recursive: true });
   });
 });
 
 describe("restante demo", () => {
-  it("says which flags are wrong", async () => {
-    const { code, stderr } = await run(["demo", "--orders", "0", "--seed", "x"], { cwd: tmpdir() });
-    assert.equal(code, 2);
-    assert.match(stderr, /--orders: must be a number from 1 to/);
-    assert.match(stderr, /--seed: must be a number from 1 to/);
+  it("rejects a number of orders that it cannot make", async () => {
+    for (const count of ["0", "x"]) {
+      const { code, stderr } = await run(["demo", "--orders", count], { cwd: tmpdir() });
+      assert.equal(code, 2);
+      assert.match(stderr, /--orders: must be a number from 1 to/);
+    }
   });
 
-  it("makes the same shop from the same seed, and another from another", () => {
-    const all = (seed: number) =>
-      JSON.stringify([
-        productsOf(seed).map(({ id, fields }) => [id, fields]),
-        [...customersOf(seed, 50)],
-        [...ordersOf(seed, 200, 1_800_000_000_000)],
-        productsOf(seed)[0]?.photo().toString("base64"),
+  it("has a picture of each product, and the same customers and orders in each run", () => {
+    const shop = JSON.parse(demoFile("shop.json").toString());
+    for (const id of Object.keys(shop.products))
+      assert.equal(demoFile(`${id}.png`).readUInt32BE(16), 480, id);
+    const all = () => {
+      const [customer, order] = [customersOf(shop), ordersOf(shop, { customers: 10, orders: 9 })];
+      return Array.from({ length: 9 }, (_, at) => [
+        customer(at + 1),
+        { ...order(at + 1), placedAt: undefined },
       ]);
-    assert.equal(all(7), all(7));
-    assert.notEqual(all(7), all(8));
+    };
+    assert.deepEqual(all(), all());
   });
 });

@@ -97,7 +97,7 @@ describe("the image", { skip }, () => {
     const data = join(folder, "tls");
     await mkdir(data, { mode: 0o700 });
     const { cert, key } = makeCertificate({ name: "api.example.org" });
-    const settings = { tlsCert: "/data/cert.pem", tlsKey: "/data/key.pem", http2: "on" };
+    const settings = { tlsCert: "/data/cert.pem", tlsKey: "/data/key.pem" };
     const files = { "cert.pem": cert, "key.pem": key, "restante.json": JSON.stringify(settings) };
     for (const [name, text] of Object.entries(files)) await writeFile(join(data, name), text);
     for (const name of ["", ...Object.keys(files)]) await chown(join(data, name), 10_001, 10_001);

@@ -1,9 +1,10 @@
 // Restante behind nginx, Caddy and HAProxy with the configurations in deploy/: what proxies like to break.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { after, before, describe, it } from "node:test";
 import { missing } from "../generators/tools.ts";
-import { openHttp2 } from "../http2-client.ts";
 import { openConnection, type RawResponse, send } from "../runtime/raw-connection.ts";
 import { clientAddress, type Proxied, proxies, startBehind } from "./proxy.ts";
 
@@ -149,14 +150,23 @@ for (const proxy of proxies) {
       assert.equal(JSON.parse(rest.body).file.size, 2_000_000);
     });
 
-    it("begins an upload over HTTP/2", async () => {
-      const { session, request } = await openHttp2(behind.port);
+    it("speaks HTTP/2, and begins an upload over it", async () => {
+      const session = connect(`https://localhost:${behind.port}`, { rejectUnauthorized: false });
       const authorization = `Bearer ${behind.admin}`;
       for (const fields of [{}, knows104]) {
-        const headers = { ...pdf, ...fields, authorization, "upload-complete": "?0" };
-        const begun = await request("/api/scans", { method: "POST", headers, body: "some bytes" });
-        assert.equal(begun.status, 201);
-        assert.match(String(begun.headers.location), /\/-\/uploads\//);
+        const stream = session.request({
+          ":method": "POST",
+          ":path": "/api/scans",
+          ...pdf,
+          ...fields,
+          authorization,
+          "upload-complete": "?0",
+        });
+        const responded = once(stream, "response");
+        stream.end("some bytes");
+        const [begun] = await responded;
+        assert.equal(begun[":status"], 201);
+        assert.match(String(begun.location), /\/-\/uploads\//);
       }
       session.destroy();
     });

@@ -30,7 +30,7 @@ export interface TestApp {
    */
   request(path: string, init?: RequestInit & { token?: string | null }): Promise<Response>;
   /** The same without a socket, for methods and peers that a client cannot use. */
-  direct(request: Request, peerAddress?: string, extendTimeout?: () => void): Promise<Response>;
+  direct(request: Request, peerAddress?: string): Promise<Response>;
   /** POSTs JSON and expects 201. */
   post(collection: string, fields: unknown): Promise<Record<string, unknown>>;
   /** Returns the secret of a new token with these scopes. */
@@ -125,11 +125,8 @@ export async function startApp(
     request,
     writer: app.writer,
     reload: (more) => app.reload({ ...settled, ...more }, actions),
-    direct: async (request, peerAddress = "", extendTimeout) =>
-      app.fetch(request, {
-        peerAddress: () => peerAddress,
-        ...(extendTimeout && { extendTimeout }),
-      }),
+    direct: async (request, peerAddress = "") =>
+      app.fetch(request, { peerAddress: () => peerAddress }),
     async post(collection, fields) {
       const response = await request(`/${collection}`, {
         method: "POST",

@@ -212,28 +212,6 @@ for (const store of stores)
       assertProblem(await new Client(app, null).get("/-/queries"), "unauthenticated");
       assertProblem(await client.get("/-/queries?limit=5"), "invalid-parameter");
     });
-
-    it("keeps the connection open while it runs, unlike a plain page", async () => {
-      const headers = { authorization: `Bearer ${app.admin}`, host: "localhost" };
-      const extensions = async (path: string, init: RequestInit = {}) => {
-        let extended = 0;
-        const request = new Request(`http://localhost${path}`, { headers, ...init });
-        const answer = await app.direct(request, "", () => extended++);
-        assert.equal(answer.status, 200, await answer.text());
-        return extended;
-      };
-      assert.equal(await extensions("/goods"), 0);
-      assert.equal(await extensions("/goods?stock=1&note=2"), 1);
-      assert.equal(await extensions("/goods?stock=1&note=3", { method: "HEAD" }), 1);
-      const json = { ...headers, "content-type": "application/json" };
-      const query = (body: string) =>
-        extensions("/goods", {
-          method: "QUERY",
-          headers: { ...json, "content-length": `${body.length}` },
-          body,
-        });
-      assert.equal(await query('{"where":{"stock":1}}'), (await query("{}")) + 1);
-    });
   });
 
 const heavyText = "é".repeat(200_000);

@@ -403,25 +403,6 @@ describe("responses", () => {
   });
 });
 
-it("no request has to extend the idle timeout of its connection", async () => {
-  const given: (readonly [string, string])[] = [];
-  const server = await start((request, client) => {
-    given.push([request.method, typeof client.extendTimeout]);
-    client.extendTimeout?.();
-    return new Response("done");
-  });
-  const methods = ["GET", "HEAD", "POST", "QUERY", "DELETE"];
-  for (const method of methods)
-    await send(server.port, `${method} /a HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`, {
-      head: method === "HEAD",
-    });
-  await server.stop(0);
-  assert.deepEqual(
-    given,
-    methods.map((method) => [method, "undefined"]),
-  );
-});
-
 it("a client that disconnects after CONNECT has no effect", async () => {
   const arrived = Promise.withResolvers<Request>();
   const released = Promise.withResolvers<void>();

@@ -1,9 +1,8 @@
-// Clients that do not read, or leave, and applications that do not read: over TCP, TLS and HTTP/2.
+// Clients that do not read, or leave, and applications that do not read: over TCP and TLS.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { connect as connectHttp2, constants } from "node:http2";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { after, before, beforeEach, describe, it } from "node:test";
@@ -13,7 +12,7 @@ import type { Client } from "../../src/lib/client.ts";
 import { responseOf } from "../../src/lib/plain-response.ts";
 import { makeCertificate } from "../certificates.ts";
 import { within } from "../seeds.ts";
-import { isBun, start, type TestServer } from "./test-server.ts";
+import { start, type TestServer } from "./test-server.ts";
 
 const patience = within(60_000);
 const chunkBytes = 65_536;
@@ -75,8 +74,6 @@ class Application {
 /** A request whose response is not read unless the test does. */
 interface Sent {
   readonly stream: Duplex;
-  /** Whether the response begins with a header section. */
-  readonly hasHead: boolean;
   /** Leaves without saying so. */
   leave(): void;
 }
@@ -96,7 +93,7 @@ const overTcp: Send = async (port, method, path) => {
   const stream = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
   await once(stream, "connect");
   stream.write(headOf(method, path));
-  return { stream, hasHead: true, leave: () => stream.resetAndDestroy() };
+  return { stream, leave: () => stream.resetAndDestroy() };
 };
 
 const overTls: Send = async (port, method, path) => {
@@ -104,16 +101,7 @@ const overTls: Send = async (port, method, path) => {
   const stream = connectTls({ socket: plain, rejectUnauthorized: false });
   await once(stream, "secureConnect");
   stream.write(headOf(method, path));
-  return { stream, hasHead: true, leave: () => plain.resetAndDestroy() };
-};
-
-const overHttp2: Send = async (port, method, path) => {
-  const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
-  const length = method === "POST" ? { "content-length": totalBytes } : {};
-  const stream = session.request({ ":method": method, ":path": path, ...length });
-  if (method === "GET") stream.end();
-  stream.once("close", () => session.close());
-  return { stream, hasHead: false, leave: () => stream.close(constants.NGHTTP2_CANCEL) };
+  return { stream, leave: () => plain.resetAndDestroy() };
 };
 
 /** Waits until a number stays the same for a while. */
@@ -126,11 +114,11 @@ async function settled(count: () => number): Promise<void> {
 }
 
 /** The content of a response. */
-async function contentOf({ stream, hasHead }: Sent): Promise<Buffer> {
+async function contentOf({ stream }: Sent): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   const all = Buffer.concat(chunks);
-  return hasHead ? all.subarray(all.indexOf("\r\n\r\n") + 4) : all;
+  return all.subarray(all.indexOf("\r\n\r\n") + 4);
 }
 
 const hashOf = (chunks: Iterable<Uint8Array>): string => {
@@ -147,8 +135,6 @@ const tls = makeCertificate();
 const ways: readonly (readonly [string, Send, object])[] = [
   ["TCP", overTcp, {}],
   ["TLS", overTls, { tls }],
-  // On Bun this is Bun.serve.
-  ...(isBun ? [] : [["HTTP/2", overHttp2, { tls, http2: true }] as const]),
 ];
 
 for (const [name, send, options] of ways)
@@ -178,7 +164,6 @@ for (const [name, send, options] of ways)
       await settled(() => sent.stream.writableLength);
       assert.ok(sent.stream.writableLength > totalBytes / 2, `${sent.stream.writableLength}`);
       application.mayRead.resolve();
-      if (name === "HTTP/2") sent.stream.end();
       assert.equal(String(await contentOf(sent)), hashOf(allChunks()));
     });
 
@@ -209,7 +194,7 @@ for (const [name, send, options] of ways)
     });
   });
 
-for (const [name, send, options] of ways.filter(([name]) => name !== "HTTP/2"))
+for (const [name, send, options] of ways)
   describe(`over ${name}, a client that ends its side`, () => {
     it("and waits for a read, is taken for gone soon", patience, async () => {
       const application = new Application();

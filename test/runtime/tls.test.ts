@@ -14,7 +14,7 @@ import { isBun, start, type TestServer } from "./test-server.ts";
 const first = makeCertificate({ name: "first" });
 const second = makeCertificate({ name: "second" });
 const third = makeCertificate({ name: "third" });
-/** Handshakes end after 5 s on Node and 12 s on Bun, and Bun takes 15 s for another certificate. */
+/** Handshakes end after 5 s on Node and 12 s on Bun. */
 const patience = within(60_000);
 
 /** The types of the records of TLS. */
@@ -121,14 +121,38 @@ describe("TLS", () => {
   });
 });
 
+describe("a port that is taken", () => {
+  const kinds = { "plain HTTP": {}, TLS: { tls: first }, "a shared port": { isShared: true } };
+  for (const [holder, held] of Object.entries(kinds))
+    for (const [name, options] of Object.entries({ "plain HTTP": {}, TLS: { tls: second } }))
+      it(`is an error for ${name}, when ${holder} has it`, async () => {
+        const server = await start(undefined, held);
+        await assert.rejects(start(undefined, { ...options, port: server.port }), {
+          code: "EADDRINUSE",
+        });
+        await server.stop(0);
+      });
+
+  it("is an error, too, when its certificate was replaced", patience, async () => {
+    const server = await start(undefined, { tls: first });
+    server.replaceCertificate(second);
+    await assert.rejects(start(undefined, { tls: third, port: server.port }), {
+      code: "EADDRINUSE",
+    });
+    const connection = await openTls(server.port);
+    assert.equal((await connection.get("/x"))?.status, 200);
+    connection.destroy();
+    await server.stop(0);
+  });
+});
+
 describe("another certificate", () => {
   it("is for new connections, and open ones go on", patience, async () => {
     const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     const server = await start(
-      async ({ url }, client) => {
+      async ({ url }) => {
         if (!url.endsWith("/slow")) return new Response("done");
-        client.extendTimeout?.();
         asked.resolve();
         await gate.promise;
         return new Response("late");

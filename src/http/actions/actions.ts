@@ -42,7 +42,6 @@ export async function runAction(context: RequestContext): Promise<Response | Pro
   const accepted = services.actions.accept(principal, action, text);
   if (accepted instanceof Problem) return accepted;
 
-  context.client.extendTimeout?.();
   const result = await services.actions.run(principal, action, requestId, (signal) =>
     contextOf(context, accepted.input, signal),
   );

@@ -118,14 +118,13 @@ async function* countWindow(
 
 /** Yields the bytes as they arrive, before decoding. */
 export async function* received(
-  { request, client }: RequestContext,
+  { request }: RequestContext,
   digest: DigestCheck | undefined,
   { bytes, problem }: ByteLimit,
 ): AsyncGenerator<Uint8Array> {
   let length = 0;
   for await (const chunk of request.body ?? []) {
     length += chunk.byteLength;
-    client.extendTimeout?.();
     if (length > bytes) throw new BodyError(problem);
     digest?.add(chunk);
     yield chunk;

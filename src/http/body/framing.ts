@@ -5,13 +5,13 @@ import { Problem } from "../../model/problem.ts";
 
 export const isChunked = (headers: Headers): boolean => headers.has("transfer-encoding");
 
-/** Rejects announced trailers: none is supported, and Bun responds with 400 when one arrives. */
+/** Rejects announced trailers: none is supported, and whoever announces one relies on it. */
 export const checkTrailer = (headers: Headers): Problem | undefined =>
   isChunked(headers) && headers.has("trailer") ? trailerAnnounced : undefined;
 
 /**
- * Rejects a chunked body with data after the last chunk. Bun first ends the body and then aborts the
- * request in the same turn of the event loop, with its own 400.
+ * Rejects a chunked body with data after the last chunk. The `Bun.serve` of a program around us first ends
+ * the body and then aborts the request in the same turn of the event loop, with its own 400.
  */
 export async function checkBodyEnd({ headers, signal }: Request): Promise<Problem | undefined> {
   if (!isChunked(headers)) return undefined;

@@ -50,7 +50,6 @@ export async function* uploadChunks(
   const limit = { bytes: maxBytes, problem: uploadTooLarge(maxBytes) };
   for await (const chunk of withTimeouts(readContent(context, limit))) {
     if (chunk instanceof Problem) throw new BodyError(chunk);
-    context.client.extendTimeout?.();
     yield chunk;
   }
 }

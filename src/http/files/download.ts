@@ -177,10 +177,9 @@ async function answerRanges(
   if (last === undefined) return findAgain(context, part);
   await last.cancel();
   const file = { type: servedType(part.type), size: part.size };
-  const { type, length, body } = writeByteRanges(ranges, file, (range) => {
-    context.client.extendTimeout?.();
-    return open(context, found, range);
-  });
+  const { type, length, body } = writeByteRanges(ranges, file, (range) =>
+    open(context, found, range),
+  );
   headers.set("Content-Type", type);
   headers.set("Content-Length", String(length));
   const init = { status: 206, headers };

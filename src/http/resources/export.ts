@@ -142,8 +142,6 @@ async function* piecesOf(
       const ahead = isAhead ? readAfter(listed) : undefined;
       ahead?.catch(noop);
       for await (const piece of rowsOf(context, writer, listed, expansion)) {
-        // A client that reads slowly is not idle.
-        context.client.extendTimeout?.();
         if (piece !== "") yield piece;
       }
       if (listed.next === undefined) return;

@@ -94,8 +94,6 @@ async function* piecesOf(
   const isArray = type === "application/json";
   if (writer.head !== "") yield writer.head;
   for (const [index, resource] of listed.resources.entries()) {
-    // A client that reads slowly is not idle.
-    context.client.extendTimeout?.();
     if (isArray && index > 0) yield ",";
     yield* writer.pieces(resource, listed.maskOf(resource), expanded?.[index]);
     freeBytes([resource]);

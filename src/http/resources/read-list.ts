@@ -39,8 +39,6 @@ export function readList(
   const reading = lists.read(planned, context.readOptions, maxBytes);
   // A short query has its result at once.
   if (!(reading instanceof Promise)) return reading;
-  // A client that waits for a query is not idle.
-  context.client.extendTimeout?.();
   const elapsed = () => performance.now() - startedAt;
   return reading.then(
     (listed) =>

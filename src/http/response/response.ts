@@ -192,8 +192,6 @@ function slicesOf(context: RequestContext, bytes: Uint8Array): ReadableStream<Ui
   return new ReadableStream(
     {
       pull(controller): Promise<void> | undefined {
-        // A client that reads slowly is not idle.
-        context.client.extendTimeout?.();
         controller.enqueue(bytes.subarray(position, position + sliceBytes));
         position += sliceBytes;
         // Other requests get a turn.

@@ -63,9 +63,9 @@ export const hasLength = (response: Response, method: string): boolean =>
   response.headers.has("content-length");
 
 /** Responses with these never have a body (RFC 9112 §6.3). */
-export const isBodiless = (status: number): boolean => status === 204 || status === 304;
+const isBodiless = (status: number): boolean => status === 204 || status === 304;
 
-export const hasBody = (status: number, method: string): boolean =>
+const hasBody = (status: number, method: string): boolean =>
   method !== "HEAD" && !isBodiless(status);
 
 interface HeadText {
@@ -85,7 +85,7 @@ function write(output: Output, head: HeadText, body: PlainBody | null, bodyBytes
 }
 
 /** A response to HEAD may have the length of a body that it does not have. */
-export const lengthOf = (headers: Headers, method: string, bytes: number): number =>
+const lengthOf = (headers: Headers, method: string, bytes: number): number =>
   method === "HEAD" && bytes === 0 ? Number(headers.get("content-length") ?? 0) : bytes;
 
 function sendStream(

@@ -1,6 +1,6 @@
 // What a connection needs of a socket, and how bytes are sent that the kernel does not take at once.
 
-export interface SocketWriter {
+export interface Socket {
   /**
    * Returns how many bytes were taken; the rest is sent after the next drain. Negative when it is closed.
    * `byteLength` is that of the data in UTF-8.
@@ -8,9 +8,6 @@ export interface SocketWriter {
   write(data: string | Uint8Array, byteLength: number): number;
   /** Whether bytes that were taken wait in this process. A drain follows. */
   readonly isFull: boolean;
-}
-
-export interface Socket extends SocketWriter {
   /** Closes the sending side after all that was written. */
   shutdown(): void;
   /** Closes both sides. What was written is still sent. */
@@ -24,14 +21,14 @@ export interface Socket extends SocketWriter {
 
 /** Sends in order, and says when everything was taken. What a closed socket does not take waits for `abandon`. */
 export class Output {
-  readonly #socket: SocketWriter;
+  readonly #socket: Socket;
   readonly #lost: () => void;
   readonly #waiting: Uint8Array[] = [];
   #isAbandoned = false;
   #drained: (() => void)[] = [];
 
   /** `lost` is called when the socket is found to be closed, which it may not say itself. */
-  constructor(socket: SocketWriter, lost: () => void = () => undefined) {
+  constructor(socket: Socket, lost: () => void) {
     this.#socket = socket;
     this.#lost = lost;
   }
