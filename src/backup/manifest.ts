@@ -5,8 +5,8 @@ import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { SourceTable } from "../store/transfer/source-tables.ts";
 import type { SourceCollection, StoreState } from "../store/transfer/transfer.ts";
 
-/** Later versions of Restante read this format too. */
-export const format = 1;
+/** From the first release on, later versions of Restante read this format too. */
+export const format = 2;
 
 /** Some rows as NDJSON, compressed with zstd. The name of the object is the SHA-256 of the NDJSON. */
 export interface ChunkReference {
@@ -43,8 +43,8 @@ export interface Manifest {
 /** The last file that is written: without it there is no backup. */
 export interface BackupRecord {
   readonly format: number;
-  /** Counts the backups of a place. An older version does not write it. */
-  readonly number?: number;
+  /** Counts the backups of a place. */
+  readonly number: number;
   /** The version of Restante. */
   readonly version: string;
   /** ISO 8601. All that was acknowledged before it is in the backup. */
@@ -61,12 +61,9 @@ export interface BackupRecord {
   readonly seconds: number;
 }
 
-/** Sorts backups by when they were made, the oldest first. Their times tell it only if no clock was set back. */
+/** Sorts backups by when they were made, the oldest first. */
 export const inOrder = (records: readonly BackupRecord[]): readonly BackupRecord[] =>
-  records.toSorted(
-    (one, other) =>
-      (one.number ?? 0) - (other.number ?? 0) || (one.createdAt < other.createdAt ? -1 : 1),
-  );
+  records.toSorted((one, other) => one.number - other.number);
 
 /** Identifies a folder of backups and the store they belong to. */
 export interface FolderRecord {
@@ -114,6 +111,10 @@ export function checkFormat(found: unknown, where: string): void {
   if (found.format > format)
     throw new InvalidBackup(
       `${where} was written by a newer Restante (its format is ${found.format}, this one reads up to ${format}): update Restante`,
+    );
+  if (found.format < format)
+    throw new InvalidBackup(
+      `${where} was written before the first release (its format is ${found.format}, this one reads ${format}): use the version that wrote it, or another place`,
     );
 }
 

@@ -72,9 +72,8 @@ async function restoreRows(
   for (const { tables, files: _, ...collection } of collections) {
     const part = parts.get(collection.part) ?? collection.part;
     const load = await loader.begin({ ...collection, part });
-    // A table that an older version does not have is empty.
     for (const table of sourceTableNames)
-      for await (const rows of readChunks<SourceRow>(reader, tables[table] ?? [])) {
+      for await (const rows of readChunks<SourceRow>(reader, tables[table])) {
         await load.add(table, rows);
         if (table === "resources") step.add(rows.length);
       }

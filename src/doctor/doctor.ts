@@ -10,6 +10,7 @@ import type {
   Snapshot,
   TransferSource,
 } from "../store/transfer/transfer.ts";
+import { adviceFor } from "../store/version.ts";
 import { type CheckedCollection, checkCollection, repairAdvice } from "./collection.ts";
 import { checkFiles, checkOrphans } from "./files.ts";
 import { type Finding, Findings } from "./finding.ts";
@@ -59,7 +60,7 @@ export async function checkQuickly(input: QuickInput): Promise<readonly Finding[
 export async function examineStore(input: DoctorInput): Promise<Examined> {
   const findings = new Findings();
   const examination = await runQuickly(input, findings);
-  const isOpen = examination?.schemaVersion === examination?.neededVersion;
+  const isOpen = examination?.writtenBy.schema === examination?.supported.newest;
   const checked: CheckedCollection[] = [];
   if (examination !== undefined && isOpen && !input.isQuick) {
     await attempt(input, findings, "database", () => checkIntegrity(input, examination, findings));
@@ -116,19 +117,17 @@ const damageAdvice =
 
 function checkVersions(
   { versions }: QuickInput,
-  { engine, schemaVersion, neededVersion, oldestRestante }: Examination,
+  { engine, writtenBy, supported }: Examination,
   findings: Findings,
 ): void {
-  findings.checked("versions", `${[...versions, engine].join(", ")}, schema ${schemaVersion}.`);
-  if (schemaVersion === neededVersion) return;
-  const needed = oldestRestante ? `Use Restante ${oldestRestante} or later` : "Update Restante";
+  const { schema } = writtenBy;
+  findings.checked("versions", `${[...versions, engine].join(", ")}, schema ${schema}.`);
+  if (schema === supported.newest) return;
+  const advice = adviceFor(writtenBy, supported);
   findings.add("versions", {
     state: "error",
-    message: `The database has the schema version ${schemaVersion}, and this Restante needs ${neededVersion}.`,
-    advice:
-      schemaVersion < neededVersion
-        ? "Start the server once to migrate it."
-        : `${needed}, or go back as docs/upgrading.md describes.`,
+    message: `The database has the schema version ${schema}, and this Restante needs ${supported.newest}.`,
+    advice: `${advice.charAt(0).toUpperCase()}${advice.slice(1)}.`,
   });
 }
 

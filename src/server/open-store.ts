@@ -11,6 +11,7 @@ import { openPostgres } from "../store/postgres/postgres.ts";
 import type { CommitOwner, Committer } from "../store/remote-committer.ts";
 import { finishStart } from "../store/sqlite/former.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
+import { refuseOtherVersion } from "../store/sqlite/open.ts";
 import { openSqlite } from "../store/sqlite/sqlite.ts";
 import { writeVersionFile } from "../store/sqlite/version-file.ts";
 import type { Report } from "../store/sqlite/writer-client.ts";
@@ -65,6 +66,7 @@ export async function openStore(
     const store = await openSqlite({ path, mapFile, committer, report, ...queries });
     return withOwner(withGroupCommit(store, inWorker), path, []);
   }
+  refuseOtherVersion(path);
   const locks: FolderLock[] = [];
   try {
     // Two stores with the same folder of files would remove each other's files.

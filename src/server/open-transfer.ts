@@ -7,6 +7,7 @@ import type { Files } from "../store/files.ts";
 import { PostgresLoader } from "../store/postgres/loader.ts";
 import { postgresSource } from "../store/postgres/snapshot.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
+import { refuseOtherVersion } from "../store/sqlite/open.ts";
 import { hasDatabase, openExistingDatabase, openNewDatabase } from "../store/sqlite/open-loader.ts";
 import { sqliteSource } from "../store/sqlite/snapshot.ts";
 import { writeVersionFile } from "../store/sqlite/version-file.ts";
@@ -172,6 +173,7 @@ export async function giveName(
 
 async function openFolder(config: Config, options: TargetOptions): Promise<OpenTarget> {
   const { data } = config;
+  refuseOtherVersion(data);
   const isNew = !existsSync(data);
   const locks = await lockFolders(config, data);
   const release = () => locks.forEach((lock) => void lock.release());

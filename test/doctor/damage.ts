@@ -178,7 +178,7 @@ export const damages: Readonly<Record<string, (place: Place) => Promise<Damage>>
   async "add a file reference"(place) {
     const { row, collection } = await pick(place, "resources");
     const key = randomBytes(16).toString("hex");
-    await place.run("INSERT INTO files (part, key) VALUES (?, ?)", part(row), key);
+    await place.run("INSERT INTO files (part, key, bytes) VALUES (?, ?, 0)", part(row), key);
     return derived("file references", "there is another file reference", { collection });
   },
   async "delete positions"(place) {

@@ -117,7 +117,7 @@ const provocations: Record<ProblemKind, (() => Promise<Answer>) | undefined> = {
   "invalid-body": () => request("/people", { method: "POST", headers: json, body: "{" }),
   gone: async () => {
     await request("/people", { method: "POST", headers: json, body: "{}" });
-    return request("/people?since=5");
+    return request("/people?since=1.1-1-1");
   },
   // Tests of the store damage a database.
   damaged: undefined,

@@ -134,7 +134,7 @@ export async function requestEverything(
     [`DELETE /people/${own}`],
     [`DELETE /people/${own}`],
     ["GET /people?since=0&limit=1000"],
-    ["GET /people?since=999999999"],
+    ["GET /people?since=1.1-1-1"],
     ["POST /-/batch", { headers: json, body: `{"operations":${operations}}` }],
     ["POST /-/batch", { headers: json, body: '{"operations":[]}' }],
     [`PUT /-/collections/${own}`, { headers: json, body: rules }],

@@ -5,7 +5,7 @@ import type { CollectionAccess } from "../collection-access.ts";
 import type { Accepted } from "./validate.ts";
 
 /** A collection that does not exist yet has no definition, which is version 0. */
-export const versionOf = ({ rules }: CollectionAccess): number => rules?.version ?? 0;
+const versionOf = ({ rules }: CollectionAccess): number => rules?.version ?? 0;
 
 /** What the access was decided by must still be so at the commit. */
 export function decidedBy({ ruleReads }: CollectionAccess): Pick<Put, "unchanged"> {

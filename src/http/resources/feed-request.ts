@@ -1,7 +1,6 @@
 // Reads a request for the changes of a collection after a position.
 
 import type { FeedRequest } from "../../domain/feeds.ts";
-import { positionGone } from "../../domain/problems.ts";
 import { readFeedPosition, readSealedPosition } from "../../model/feed-position.ts";
 import type { ParameterError, Problem } from "../../model/problem.ts";
 import type { ListRequest } from "../../model/query/list-request.ts";
@@ -9,9 +8,6 @@ import type { ListParameter } from "../../model/query/near-miss.ts";
 import { invalid } from "../request/request-target.ts";
 
 const feedNames: readonly string[] = ["since", "limit", "fields", "where"];
-
-/** Positions of version 0.1 were bare revisions, which do not identify the collection's epoch. */
-const bareNumber = /^\d+$/;
 
 /** Reads a request for changes: a list request with `since`. */
 export function readFeedRequest(
@@ -26,13 +22,14 @@ export function readFeedRequest(
     named.add(parameter);
   };
   const position = since === "0" ? 0 : (readFeedPosition(since) ?? readSealedPosition(since));
-  if (position === undefined && !bareNumber.test(since)) {
+  if (position === undefined) {
     addError("since", "since is 0, or the unchanged `next` of an earlier response.");
   }
   const otherReserved = [...values.keys()].filter((name) => !feedNames.includes(name));
   for (const name of otherReserved) {
     addError(name, "this cannot be combined with since; leave it out.");
   }
-  if (errors.length > 0) return invalid(errors);
-  return position === undefined ? positionGone : { since: position, listRequest };
+  return position === undefined || errors.length > 0
+    ? invalid(errors)
+    : { since: position, listRequest };
 }

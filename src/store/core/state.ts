@@ -30,7 +30,7 @@ export interface ResourceState {
   readonly owner: string | null;
   readonly files: string | null;
   readonly sharesDate: number;
-  readonly checksum: number | null;
+  readonly checksum: number;
   /** Only needed when the collection has indexes or searchable fields, or for operations, otherwise it can be null. */
   readonly fields: string | null;
 }

@@ -1,12 +1,10 @@
 // Encodes the outcomes that are stored under an Idempotency-Key, and detects that a resource in them was deleted.
 
-import type { Resource } from "../../model/resource.ts";
 import type { Outcome, ResourceChange } from "../store.ts";
 
 /** A resource whose content is part of the stored text. */
 export interface OutcomeResource {
-  /** Undefined in texts written by version 0.1.0, until a migration adds it (see old-outcomes.ts). */
-  readonly collection: string | undefined;
+  readonly collection: string;
   readonly id: string;
   readonly createdAt: number;
   readonly owner: string | undefined;
@@ -18,6 +16,7 @@ export interface StoredOutcomes {
 }
 
 type Changes = readonly ResourceChange[];
+/** An outcome with a resource has the name of its collection. */
 type GroupMember = Outcome & { readonly collection?: string };
 
 /** Replaces the stored outcomes when a resource in them was deleted. */
@@ -39,19 +38,12 @@ export function decodeOutcomes(text: string): StoredOutcomes | undefined {
   if (text === erasedText) return undefined;
   const members = JSON.parse(text) as readonly GroupMember[];
   const resources = members.flatMap((member): readonly OutcomeResource[] => {
-    if (!("resource" in member)) return [];
+    if (!("resource" in member) || member.collection === undefined) return [];
     const { id, createdAt, owner } = member.resource;
     return [{ collection: member.collection, id, createdAt, owner }];
   });
-  const outcomes = members.map(({ collection: _, ...outcome }) => withFiles(outcome as Outcome));
+  const outcomes = members.map(({ collection: _, ...outcome }) => outcome as Outcome);
   return { outcomes, resources };
-}
-
-/** Texts written by version 0.1.0 call the files of a resource `parts`. */
-function withFiles(outcome: Outcome): Outcome {
-  if (!("resource" in outcome)) return outcome;
-  const { parts, ...resource } = outcome.resource as Resource & { readonly parts?: string };
-  return parts === undefined ? outcome : { ...outcome, resource: { ...resource, files: parts } };
 }
 
 /** Whether one of the resources was deleted. A newer resource with the same id has another creation time. */
@@ -61,7 +53,6 @@ export function isAnyDeleted(
 ): boolean {
   if (resources === undefined) return true;
   return resources.some(
-    ({ collection, id, createdAt }) =>
-      collection !== undefined && createdAtOf(collection, id) !== createdAt,
+    ({ collection, id, createdAt }) => createdAtOf(collection, id) !== createdAt,
   );
 }

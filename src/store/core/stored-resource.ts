@@ -24,7 +24,7 @@ export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 /** Throws Damage when the checksum does not match. */
 export function toResource(
   stored: StoredResource<string | Uint8Array>,
-  checksum: number | null,
+  checksum: number,
 ): Resource {
   assertIntact(stored, checksum);
   return resourceIn(stored);
@@ -97,22 +97,19 @@ function withText(hash: number, text: string): number {
 }
 
 /** Throws Damage when the checksum does not match. */
-function assertIntact(stored: StoredResource<string | Uint8Array>, checksum: number | null): void {
+function assertIntact(stored: StoredResource<string | Uint8Array>, checksum: number): void {
   if (!isIntact(stored, checksum)) throw new Damage(String(stored[0]));
 }
 
-/** Whether the checksum matches. Rows written by older versions have none. */
-export function isIntact(
-  stored: StoredResource<string | Uint8Array>,
-  checksum: number | null,
-): boolean {
+/** Whether the checksum matches. */
+export function isIntact(stored: StoredResource<string | Uint8Array>, checksum: number): boolean {
   const [id, , , , fields, owner, files] = stored;
   const hasValidTypes =
     (typeof fields === "string" || fields instanceof Uint8Array) &&
     typeof id === "string" &&
     (owner === null || typeof owner === "string") &&
     (files === null || typeof files === "string");
-  return hasValidTypes && (checksum === null || checksum === checksumOf(stored));
+  return hasValidTypes && checksum === checksumOf(stored);
 }
 
 /** Thrown when the stored bytes of a resource are not those that were written. */

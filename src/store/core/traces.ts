@@ -39,12 +39,11 @@ export class ErasedTraces {
     return this.subject !== undefined && JSON.parse(state).owner === this.subject;
   }
 
-  /** `collection` is that of the key. Outcomes that name none are of the same. */
-  isKey(collection: string, owner: string, outcomes: string): boolean {
+  isKey(owner: string, outcomes: string): boolean {
     if (this.#keyOwners.has(owner)) return true;
     return (decodeOutcomes(outcomes)?.resources ?? []).some(
-      ({ collection: name = collection, id, owner: owned }) =>
-        this.idsIn(name).has(id) || (owned !== undefined && owned === this.subject),
+      ({ collection, id, owner: owned }) =>
+        this.idsIn(collection).has(id) || (owned !== undefined && owned === this.subject),
     );
   }
 }

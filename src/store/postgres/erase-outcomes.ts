@@ -34,11 +34,7 @@ async function eraseSome(
   after: OutcomesRow | undefined,
 ): Promise<OutcomesRow | undefined> {
   const keys = await readKeys(sql, row.part, after);
-  // Outcomes written by 0.1.0 do not contain the collection.
-  const resourcesOf = ({ outcomes }: OutcomesRow) =>
-    (decodeOutcomes(outcomes)?.resources ?? []).map((resource) => {
-      return { ...resource, collection: resource.collection ?? row.name };
-    });
+  const resourcesOf = ({ outcomes }: OutcomesRow) => decodeOutcomes(outcomes)?.resources ?? [];
   const created = await readCreationTimes(sql, keys.flatMap(resourcesOf));
   const erased = keys.filter((key) =>
     isAnyDeleted(resourcesOf(key), (collection, id) => created.get(`${collection}/${id}`)),

@@ -111,7 +111,7 @@ interface KeyOutcomes {
   readonly key: string;
 }
 
-async function deleteKeys(sql: Sql, { part, name }: CollectionRow, traces: ErasedTraces) {
+async function deleteKeys(sql: Sql, { part }: CollectionRow, traces: ErasedTraces) {
   const found: KeyOutcomes[] = [];
   for (let after: KeyOutcomes | undefined = { owner: "", key: "" }; after; ) {
     const page: readonly (readonly [owner: string, key: string, outcomes: string])[] =
@@ -120,7 +120,7 @@ async function deleteKeys(sql: Sql, { part, name }: CollectionRow, traces: Erase
       WHERE part = ${part}::bigint AND (owner, key) > (${after.owner}, ${after.key})
       ORDER BY owner, key LIMIT ${keysPerStep}::bigint`);
     for (const [owner, key, outcomes] of page)
-      if (traces.isKey(name, owner, outcomes)) found.push({ owner, key });
+      if (traces.isKey(owner, outcomes)) found.push({ owner, key });
     const [owner = "", key = ""] = page.at(-1) ?? [];
     after = page.length < keysPerStep ? undefined : { owner, key };
   }

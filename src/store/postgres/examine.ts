@@ -3,8 +3,7 @@
 import { withoutHead, withoutName } from "../transfer/strays.ts";
 import type { Concern, Examination, Examiner } from "../transfer/transfer.ts";
 import { Connection, rows, type Sql } from "./connection.ts";
-import { migration, readWrittenBy } from "./schema.ts";
-import { readVersion } from "./snapshot.ts";
+import { readWrittenBy, schemaRange, schemaVersion } from "./schema.ts";
 
 export const postgresExaminer = (url: string, schema = "restante"): Examiner => {
   const within = async <T>(act: (sql: Sql) => Promise<T>): Promise<T> => {
@@ -24,14 +23,13 @@ async function examine(sql: Sql): Promise<Examination> {
       coalesce(current_setting('fsync', true), ''),
       coalesce(current_setting('full_page_writes', true), '')`);
   const [server = "", checksums = "", ...safety] = settings;
-  const neededVersion = migration.steps.length;
-  const schemaVersion = (await readVersion(sql)) ?? 0;
-  const isNewest = schemaVersion === neededVersion;
-  const isNewer = schemaVersion > neededVersion;
+  const writtenBy = await readWrittenBy(sql);
+  const isNewest = writtenBy.schema === schemaVersion;
   const pages = checksums === "on" ? "with" : "without";
   return {
-    ...{ schemaVersion, neededVersion, bytes: 0 },
-    oldestRestante: isNewer ? (await readWrittenBy(sql)).oldest : undefined,
+    writtenBy,
+    supported: schemaRange(),
+    bytes: 0,
     engine: `PostgreSQL ${server} ${pages} data checksums`,
     newestAt: isNewest ? await newestTime(sql) : 0,
     concerns: [...unsafe(safety), ...(isNewest ? await strays(sql) : [])],

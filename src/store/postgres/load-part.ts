@@ -107,7 +107,7 @@ type StateRow = readonly [
   ...(readonly [id: string, seq: number | null, revision: number]),
   ...(readonly [createdAt: number, updatedAt: number, owner: string | null]),
   ...(readonly [files: string | null, bytes: number, fields: string | null]),
-  ...(readonly [sharesDate: number, checksum: number | null]),
+  ...(readonly [sharesDate: number, checksum: number]),
   ...(readonly [removedAt: number | null, removedOwner: string | null]),
 ];
 

@@ -3,8 +3,7 @@
 import { Connection, type ConnectionOptions, type Row, rows, type Sql } from "./connection.ts";
 import { messageOf } from "./errors.ts";
 import { assertSchemaName, type PostgresSettings } from "./options.ts";
-import { migrate, migration } from "./schema.ts";
-import type { ReportProgress } from "./step.ts";
+import { migrate, migrationSteps, type ReportProgress } from "./schema.ts";
 import { begin } from "./transaction.ts";
 
 export async function prepareServers(settings: PostgresSettings): Promise<void> {
@@ -27,7 +26,7 @@ export async function prepare(
   await withConnection(options, async (connection) => {
     await connection.run(assertDurable);
     await assertOwnSession(connection, options);
-    await migrate(connection, options.schema, migration, everySecond(onProgress));
+    await migrate(connection, options.schema, migrationSteps, everySecond(onProgress));
   });
 }
 

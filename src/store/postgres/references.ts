@@ -104,7 +104,7 @@ export class References {
   addOutcomes(outcomes: string): boolean {
     let isNew = false;
     for (const { collection, id } of decodeOutcomes(outcomes)?.resources ?? []) {
-      if (collection !== undefined && this.#addId(collection, id)) isNew = true;
+      if (this.#addId(collection, id)) isNew = true;
     }
     return isNew;
   }

@@ -43,7 +43,7 @@ export async function openPostgresReplica(
   let holder: Connection | undefined;
   try {
     const isThere = await connection.run((sql) => requireEmpty(sql, schema));
-    // An empty store of an older version would have other tables.
+    // An empty store of another version is migrated or refused.
     if (isThere) await prepare({ ...options, schema }, () => undefined);
     await prepare(options, () => undefined);
     holder = await Connection.open(options);

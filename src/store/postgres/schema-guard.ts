@@ -1,9 +1,9 @@
 // Notices that a newer Restante has migrated the tables while this node runs: then it must not write.
 
 import type { Outage } from "../../model/outage.ts";
-import { newerDatabase, type WrittenBy } from "../version.ts";
+import { otherVersion, type WrittenBy } from "../version.ts";
 import { isOtherSchema } from "./errors.ts";
-import { migration } from "./schema.ts";
+import { schemaRange, schemaVersion } from "./schema.ts";
 
 export class SchemaGuard {
   readonly #read: () => Promise<WrittenBy>;
@@ -41,11 +41,10 @@ export class SchemaGuard {
   }
 
   async #look(): Promise<void> {
-    const newest = migration.steps.length;
     const [result] = await Promise.allSettled([this.#read()]);
     this.#isUnknown = result.status === "rejected";
-    if (result.status === "rejected" || result.value.schema <= newest || this.#newer) return;
-    this.#newer = newerDatabase(result.value, newest);
+    if (result.status === "rejected" || result.value.schema <= schemaVersion || this.#newer) return;
+    this.#newer = otherVersion(result.value, schemaRange());
     this.#report(`writes are rejected: ${this.#newer.message}`);
   }
 }

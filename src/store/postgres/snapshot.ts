@@ -1,6 +1,5 @@
 // Reads all rows of the store at one point in time, in one read-only transaction.
 
-import { Outage } from "../../model/outage.ts";
 import {
   type AnyTable,
   type DerivedTable,
@@ -18,7 +17,7 @@ import type {
   SourceCollection,
   TransferSource,
 } from "../transfer/transfer.ts";
-import { newerDatabase } from "../version.ts";
+import { otherVersion } from "../version.ts";
 import {
   Connection,
   type ConnectionOptions,
@@ -26,9 +25,8 @@ import {
   type Sql,
   type Statement,
 } from "./connection.ts";
-import { isMissingTable } from "./errors.ts";
 import { findReferencedFiles } from "./files.ts";
-import { migration, readWrittenBy } from "./schema.ts";
+import { readWrittenBy, schemaRange, schemaVersion } from "./schema.ts";
 import { listTokens } from "./token.ts";
 
 /** Rows can take any time to be read, so statements have no deadline. */
@@ -51,27 +49,9 @@ async function openSnapshot(options: ConnectionOptions): Promise<Snapshot> {
   }
 }
 
-/** Returns undefined when there is no store. */
-export const readVersion = (sql: Sql): Promise<number | undefined> =>
-  rows<readonly [number]>(sql`SELECT version FROM schema_version`).then(
-    ([row]) => row?.[0],
-    (error) => {
-      if (isMissingTable(error)) return undefined;
-      throw error;
-    },
-  );
-
 async function requireNewest(sql: Sql): Promise<void> {
-  const newest = migration.steps.length;
-  const version = await readVersion(sql);
-  if (version === newest) return;
-  if (version !== undefined && version > newest)
-    throw newerDatabase(await readWrittenBy(sql), newest);
-  const problem =
-    version === undefined
-      ? "there is no store in the database"
-      : `the database has schema version ${version}, and this Restante needs ${newest}`;
-  throw new Outage("unavailable", `${problem}: start the server once`);
+  const found = await readWrittenBy(sql);
+  if (found.schema !== schemaVersion) throw otherVersion(found, schemaRange());
 }
 
 /** The longest wait for the writes in progress. */

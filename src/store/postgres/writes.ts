@@ -122,7 +122,7 @@ function writePart(sql: Sql, writes: PartWrites): readonly Statement[] {
 
 type IndexRows = Pick<PartWrites, "deletedEntries" | "entries" | "deletedWords" | "words">;
 
-export function writeIndexes(sql: Sql, part: number, writes: IndexRows): readonly Statement[] {
+function writeIndexes(sql: Sql, part: number, writes: IndexRows): readonly Statement[] {
   const { deletedEntries, entries, deletedWords, words } = writes;
   const statements = [
     deletedEntries.length > 0 && deleteEntries(sql, part, deletedEntries),

@@ -34,6 +34,11 @@ const pragmas = {
     wal_autocheckpoint: 0,
     cache_size: -scanCacheKibibytes,
   },
+  /** Reads the file as it is: without locks, and without what is only in the WAL. */
+  peek: {
+    busy_timeout: busyMs,
+    query_only: 1,
+  },
   write: {
     busy_timeout: busyMs,
     journal_mode: "wal",
@@ -130,6 +135,7 @@ export class Connection {
   constructor(file: string, access: keyof typeof pragmas) {
     const address = pathToFileURL(file);
     address.searchParams.set("mode", writable.has(access) ? "rw" : "ro");
+    if (access === "peek") address.searchParams.set("immutable", "1");
     this.#database = new DatabaseSync(address, { timeout: busyMs });
     try {
       this.#configure(access);

@@ -6,27 +6,30 @@ import type { Concern, Examination, Examiner } from "../transfer/transfer.ts";
 import { Connection, isUnfinished, outageOf } from "./connection.ts";
 import { markName } from "./file.ts";
 import { sizeOf } from "./free-space.ts";
-import { readWrittenBy, schemaVersion } from "./schema.ts";
+import { isSupportedFile, readWrittenBy, schemaRange, schemaVersion } from "./schema.ts";
 import { readSuspectMark } from "./suspect.ts";
 
 /** The examiner of a database that exists. */
 export const sqliteExaminer = (path: string): Examiner => ({
-  examine: async () => within(path, (connection) => examine(connection, path)),
+  examine: async () =>
+    isSupportedFile(path)
+      ? within(path, (connection) => examine(connection, path))
+      : read(path, "peek", (connection) => examine(connection, path)),
   checkIntegrity: async () => within(path, checkIntegrity),
 });
 
 function within<T>(path: string, act: (connection: Connection) => T): T {
   try {
-    return read(path, act);
+    return read(path, "scan", act);
   } catch (error) {
     if (!isUnfinished(error)) throw error;
     new Connection(path, "write").close();
-    return read(path, act);
+    return read(path, "scan", act);
   }
 }
 
-function read<T>(path: string, act: (connection: Connection) => T): T {
-  const connection = new Connection(path, "scan");
+function read<T>(path: string, access: "scan" | "peek", act: (connection: Connection) => T): T {
+  const connection = new Connection(path, access);
   try {
     return act(connection);
   } finally {
@@ -35,12 +38,12 @@ function read<T>(path: string, act: (connection: Connection) => T): T {
 }
 
 function examine(connection: Connection, path: string): Examination {
-  const { schema: version, oldest: oldestRestante } = readWrittenBy(connection);
+  const writtenBy = readWrittenBy(connection);
   const [engine = ""] =
     connection.query<readonly [string]>("SELECT 'SQLite ' || sqlite_version()").one() ?? [];
-  const isNewest = version === schemaVersion;
+  const isNewest = writtenBy.schema === schemaVersion;
   return {
-    ...{ engine, schemaVersion: version, neededVersion: schemaVersion, oldestRestante },
+    ...{ engine, writtenBy, supported: schemaRange() },
     bytes: sizeOf(connection),
     newestAt: isNewest ? newestTime(connection) : 0,
     concerns: [...failures(path), ...(isNewest ? strays(connection) : [])],

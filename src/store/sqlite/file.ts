@@ -49,8 +49,6 @@ export function prepareFile(directory: string): DatabaseFile {
     createDirectory(dirname(path));
     createFile(path);
     createCommitCounter(commitCounter);
-    // The name of the commit counter before version 0.2.
-    rmSync(at("restante.bell"), { force: true });
   } catch (error) {
     throw new Error(`Cannot create ${path}: ${messageOf(error)}`, { cause: error });
   }

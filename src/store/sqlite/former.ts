@@ -11,7 +11,7 @@ import type { Report } from "./writer-client.ts";
 
 /**
  * Puts all that is committed into the one file, without a WAL. Throws when another process has it open,
- * such as a server of 0.1.0, which takes no lock on the folder.
+ * such as a command that reads.
  */
 export function closeWal({ path }: DatabaseFile): void {
   const connection = new Connection(path, "write");

@@ -14,13 +14,11 @@ export function sizeOf(source: Connection): number {
 const pageBytes = (source: Connection): number =>
   source.query<readonly [number]>("PRAGMA page_size").one()?.[0] ?? 0;
 
-/** A migrated copy has new indexes, and rows for the words and prefixes of a searchable resource. */
+/** A migrated copy can have new indexes. */
 const copyToSource = 1.5;
-const wordsToFields = 7;
 
-/** The size that a migrated copy can have, by the size of the fields whose search words are built. */
-export const migratedSize = (source: Connection, searchedBytes: number): number =>
-  Math.ceil(copyToSource * sizeOf(source) + wordsToFields * searchedBytes);
+export const migratedSize = (source: Connection): number =>
+  Math.ceil(copyToSource * sizeOf(source));
 
 /** Said of a migration. */
 export const untouched =

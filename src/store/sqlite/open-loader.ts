@@ -15,7 +15,7 @@ import {
 import { SqliteLoader } from "./loader.ts";
 import { migrate } from "./migrate.ts";
 import { assertOnDisk } from "./on-disk.ts";
-import { createTables } from "./schema.ts";
+import { createTables, migrationSteps } from "./schema.ts";
 
 /** Whether the folder has a database with content. */
 export const hasDatabase = (folder: string): boolean =>
@@ -41,7 +41,7 @@ export function openNewDatabase(folder: string): Loader {
 
 /** Rows go to the database that is there, which is migrated first. The caller owns the folder. */
 export async function openExistingDatabase(folder: string): Promise<Loader> {
-  const { path } = await migrate(finishSwap(prepareFile(folder)), () => undefined);
+  const { path } = await migrate(prepareFile(folder), migrationSteps, () => undefined);
   const connection = new Connection(path, "write");
   try {
     createTables(connection);

@@ -1,12 +1,13 @@
 // Prepares the database file, and starts the writer thread, before a store is opened.
 
+import { join, resolve } from "node:path";
 import { threadUrl } from "../../lib/program.ts";
 import { requireNewestTables } from "./check-writes.ts";
-import { type DatabaseFile, finishSwap, prepareFile } from "./file.ts";
+import { type DatabaseFile, prepareFile } from "./file.ts";
 import { measureFile } from "./file-metrics.ts";
 import { migrate } from "./migrate.ts";
 import type { SqliteOptions } from "./options.ts";
-import { finishChange } from "./unfinished.ts";
+import { type MigrationStep, migrationSteps, requireSupportedFile } from "./schema.ts";
 import { WriterClient } from "./writer-client.ts";
 
 /** The script of the writer thread, as source or built. */
@@ -24,27 +25,38 @@ export function openWriter(file: DatabaseFile, options: SqliteOptions): WriterCl
   return new WriterClient(file, writerScript, { ...options, checkpointCount });
 }
 
-/** Creates the file when it does not exist, and migrates an old one. A process that only reads cannot. */
-export async function openFile({
-  path,
-  committer,
-  report = () => undefined,
-}: SqliteOptions): Promise<DatabaseFile> {
+/** Throws when the folder has a database that this program neither opens nor migrates. Changes nothing. */
+export function refuseOtherVersion(folder: string, steps = migrationSteps): void {
+  const path = join(resolve(folder), "restante.db");
+  try {
+    requireSupportedFile(path, steps);
+  } catch (error) {
+    throw cannotOpen({ path }, error);
+  }
+}
+
+/**
+ * Creates the file when it does not exist, and migrates one that the steps can. A process that only reads
+ * cannot.
+ */
+export async function openFile(
+  { path, committer, report = () => undefined }: SqliteOptions,
+  steps: readonly MigrationStep[] = migrationSteps,
+): Promise<DatabaseFile> {
+  refuseOtherVersion(path, steps);
   const file = prepareFile(path);
   try {
     if (committer) {
       requireNewestTables(file);
       return file;
     }
-    const current = finishSwap(file);
-    finishChange(current.path);
-    return await migrate(current, report);
+    return await migrate(file, steps, report);
   } catch (error) {
     throw cannotOpen(file, error);
   }
 }
 
-export function cannotOpen({ path }: DatabaseFile, error: unknown): Error {
+export function cannotOpen({ path }: Pick<DatabaseFile, "path">, error: unknown): Error {
   const message = error instanceof Error ? error.message : String(error);
   return new Error(`Cannot open ${path}: ${message}`, { cause: error });
 }

@@ -30,7 +30,7 @@ import { PositionReader } from "./positions.ts";
 
 export type ResourceCells<Fields extends string | Uint8Array = string> = readonly [
   ...StoredResource<Fields>,
-  checksum: number | null,
+  checksum: number,
 ];
 export const resourceColumns =
   "id, revision, created, updated, fields, owner, files, shares_date, checksum";

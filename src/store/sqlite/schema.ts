@@ -3,87 +3,50 @@
 import { randomUUID } from "node:crypto";
 import { version as restante } from "../../lib/program.ts";
 import { Outage } from "../../model/outage.ts";
-import { newerDatabase, oldestVersion, type WrittenBy } from "../version.ts";
-import type { Connection } from "./connection.ts";
+import {
+  isInRange,
+  oldestVersion,
+  otherVersion,
+  type SchemaRange,
+  type WrittenBy,
+} from "../version.ts";
+import { Connection } from "./connection.ts";
 
 /** Identifies the file as a Restante database ("rest" in ASCII). */
 const applicationId = 0x72657374;
 
-/** Databases with a lower version have one set of tables per collection (see old-schema.ts). */
-export const firstVersion = 7;
-
-/** Each step of upgrade.ts brings a database to the next version. */
-export const schemaVersion = 14;
-
-/** Lists that are sorted or limited by the times of resources read these. */
-export const resourceIndexes = [
-  "CREATE INDEX resources_by_created ON resources (part, created, seq);",
-  "CREATE INDEX resources_by_updated ON resources (part, updated, seq);",
-] as const;
-
-/** The JSON text of a list: the names of the collections that refer to this one. */
-export const referrers = "referrers TEXT NOT NULL DEFAULT '[]'";
-
-/** The JSON text of a list: the names of the roles of a token. */
-export const roles = "roles TEXT NOT NULL DEFAULT '[]'";
-
-/** Resources that have another owner since a revision. */
-export const formerOwners = `CREATE TABLE former_owners (
-    part INTEGER NOT NULL,
-    revision INTEGER NOT NULL,
-    id TEXT NOT NULL,
-    owner TEXT NOT NULL,
-    changed INTEGER NOT NULL,
-    PRIMARY KEY (part, revision)
-  ) STRICT, WITHOUT ROWID;`;
-
-/** States that changes have ended (see model/access/former-state.ts): from `since` to before `revision`. */
-export const formerStates = `CREATE TABLE former_states (
-    part INTEGER NOT NULL,
-    id TEXT NOT NULL,
-    revision INTEGER NOT NULL,
-    since INTEGER NOT NULL,
-    changed INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    PRIMARY KEY (part, id, revision),
-    UNIQUE (part, revision)
-  ) STRICT, WITHOUT ROWID;`;
-
-/** The indexes of a part that are being built (see core/index-build.ts). */
-export const builds = `CREATE TABLE builds (
-    part INTEGER PRIMARY KEY,
-    former TEXT NOT NULL,
-    state TEXT NOT NULL
-  ) STRICT;`;
-
-/** The terms of resources (see model/query/rank.ts). The rank is the negated weight: the best come first. */
-export const words = `CREATE TABLE words (
-    part INTEGER NOT NULL,
-    word TEXT NOT NULL,
-    rank INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    PRIMARY KEY (part, word, rank, seq)
-  ) STRICT, WITHOUT ROWID;`;
+/**
+ * The version of the tables. Until the first release a change of the tables adds one to it and needs no
+ * migration: older databases are refused. From then on it also adds a step
+ * (docs/decisions/0051-a-migration-changes-a-copy.md).
+ */
+export const schemaVersion = 20;
 
 /**
- * The Restante that wrote the tables, and the oldest one that can open them. Older versions read it to
- * say what is needed, so it stays as it is.
+ * Changes the tables of a copy of the database, which nobody else opens. Between pieces of its work it
+ * yields how much is done, from 0 to 1. What it has done is dropped when it fails.
  */
-export const writtenBy = `CREATE TABLE written_by (
-    one INTEGER PRIMARY KEY CHECK (one = 1),
-    restante TEXT NOT NULL,
-    oldest TEXT NOT NULL
-  ) STRICT;`;
+export type MigrationStep = (copy: Connection) => Iterable<number>;
 
-/** What the files of resources count against quotas. */
-export const fileColumns = ["owner TEXT", "bytes INTEGER NOT NULL DEFAULT 0"] as const;
-export const filesByOwner = "CREATE INDEX files_by_owner ON files (owner, part, bytes);";
+/** Each leads to the next version, the last one to the newest. */
+export const migrationSteps: readonly MigrationStep[] = [];
+
+export const schemaRange = (steps: readonly MigrationStep[] = migrationSteps): SchemaRange => ({
+  newest: schemaVersion,
+  oldest: schemaVersion - steps.length,
+});
 
 /**
  * Every row of data belongs to a part, and every key begins with it. `store.commits` counts the
  * transactions, and `store.tokens` is the last one that changed a token, so that readers notice both.
  * Rows that can be large are in rowid tables, small ones in the primary key itself. `heads.bytes` is the
  * size of the fields of all resources, and tombstones up to the revision `heads.purged` may be deleted.
+ * Lists that are sorted or limited by the times of resources read their indexes. `former_owners` has
+ * resources that have another owner since a revision, `former_states` the states that changes have ended
+ * (model/access/former-state.ts), from `since` to before `revision`, and `builds` the indexes that are
+ * being built (core/index-build.ts). `words.rank` is the negated weight (model/query/rank.ts): the best
+ * come first. `files.owner` and `files.bytes` count against quotas. Other versions read `written_by` to
+ * say what is needed, so it stays as it is.
  */
 const tables = `
   CREATE TABLE store (
@@ -99,7 +62,7 @@ const tables = `
     definition TEXT NOT NULL,
     version INTEGER NOT NULL,
     created INTEGER NOT NULL,
-    ${referrers}
+    referrers TEXT NOT NULL
   ) STRICT;
   CREATE TABLE heads (
     part INTEGER PRIMARY KEY,
@@ -112,7 +75,7 @@ const tables = `
     epoch INTEGER NOT NULL,
     key_now INTEGER NOT NULL,
     key_seen INTEGER NOT NULL,
-    bytes INTEGER NOT NULL DEFAULT 0,
+    bytes INTEGER NOT NULL,
     purged INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE TABLE resources (
@@ -131,7 +94,8 @@ const tables = `
     UNIQUE (part, id),
     UNIQUE (part, revision)
   ) STRICT;
-  ${resourceIndexes.join("\n")}
+  CREATE INDEX resources_by_created ON resources (part, created, seq);
+  CREATE INDEX resources_by_updated ON resources (part, updated, seq);
   CREATE TABLE tombstones (
     part INTEGER NOT NULL,
     id TEXT NOT NULL,
@@ -141,8 +105,24 @@ const tables = `
     PRIMARY KEY (part, id),
     UNIQUE (part, revision)
   ) STRICT, WITHOUT ROWID;
-  ${formerOwners}
-  ${formerStates}
+  CREATE TABLE former_owners (
+    part INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    changed INTEGER NOT NULL,
+    PRIMARY KEY (part, revision)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE former_states (
+    part INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    PRIMARY KEY (part, id, revision),
+    UNIQUE (part, revision)
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE positions (
     part INTEGER NOT NULL,
     level INTEGER NOT NULL,
@@ -157,14 +137,21 @@ const tables = `
     seq INTEGER NOT NULL,
     PRIMARY KEY (part, field, key, seq)
   ) STRICT, WITHOUT ROWID;
-  ${words}
+  CREATE TABLE words (
+    part INTEGER NOT NULL,
+    word TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (part, word, rank, seq)
+  ) STRICT, WITHOUT ROWID;
   CREATE TABLE files (
     part INTEGER NOT NULL,
     key TEXT NOT NULL,
-    ${fileColumns.join(",\n    ")},
+    owner TEXT,
+    bytes INTEGER NOT NULL,
     PRIMARY KEY (part, key)
   ) STRICT, WITHOUT ROWID;
-  ${filesByOwner}
+  CREATE INDEX files_by_owner ON files (owner, part, bytes);
   CREATE TABLE idempotency_keys (
     part INTEGER NOT NULL,
     owner TEXT NOT NULL,
@@ -184,7 +171,11 @@ const tables = `
   CREATE TABLE deleted_parts (
     part INTEGER PRIMARY KEY
   ) STRICT;
-  ${builds}
+  CREATE TABLE builds (
+    part INTEGER PRIMARY KEY,
+    former TEXT NOT NULL,
+    state TEXT NOT NULL
+  ) STRICT;
   CREATE TABLE tokens (
     id TEXT PRIMARY KEY,
     hash TEXT NOT NULL UNIQUE,
@@ -194,72 +185,99 @@ const tables = `
     created INTEGER NOT NULL,
     expires INTEGER,
     revoked INTEGER,
-    ${roles}
+    roles TEXT NOT NULL
   ) STRICT;
   CREATE TABLE token_uses (
     id TEXT PRIMARY KEY,
     used INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
-  ${writtenBy}
+  CREATE TABLE written_by (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    restante TEXT NOT NULL,
+    oldest TEXT NOT NULL
+  ) STRICT;
 `;
 
 /** Creates the tables when the database is empty. After a crash it has all of them or none. */
 export function createTables(connection: Connection): void {
   connection.transact(() => {
-    if (versionOf(connection) !== 0) return requireNewest(connection);
+    const { schema } = readWrittenBy(connection);
+    if (schema !== 0) return requireNewest(connection);
+    requireOwn(connection);
     connection.run(`PRAGMA application_id = ${applicationId}`);
     connection.run(tables);
     connection
       .query("INSERT INTO store (one, id, epoch, commits, tokens) VALUES (1, ?, 0, 0, 0)")
       .run(randomUUID());
-    setVersion(connection, schemaVersion);
+    setVersion(connection);
   });
 }
 
-/** Also stores which Restante has written the newest tables. */
-export function setVersion(connection: Connection, version: number): void {
-  connection.run(`PRAGMA user_version = ${version}`);
-  if (version < schemaVersion) return;
+/** Says that the tables are the newest, and which Restante has written them. */
+export function setVersion(connection: Connection): void {
+  connection.run(`PRAGMA user_version = ${schemaVersion}`);
   connection
     .query("INSERT OR REPLACE INTO written_by (one, restante, oldest) VALUES (1, ?, ?)")
     .run(restante, oldestVersion);
 }
 
-/** Throws when the database has to be migrated first. */
+/** Throws when the database has other tables than the newest ones. */
 export function requireNewest(connection: Connection): void {
-  const version = versionOf(connection);
-  if (version !== schemaVersion) throw olderVersion(version);
+  const found = readWrittenBy(connection);
+  if (found.schema === schemaVersion) return;
+  if (found.schema === 0) requireOwn(connection);
+  throw otherVersion(found, schemaRange());
 }
 
-const olderVersion = (version: number): Outage =>
-  new Outage(
-    "unavailable",
-    `the database has an older schema version (${version}; this Restante needs ${schemaVersion}): start the server once to migrate it`,
-  );
-
-/** Returns 0 for an empty database. Throws when it belongs to another program or to a newer Restante. */
-export function versionOf(connection: Connection): number {
-  const version = userVersion(connection);
-  if (version > schemaVersion) throw newerDatabase(readWrittenBy(connection), schemaVersion);
-  const isForeign = version === 0 && connection.query("SELECT 1 FROM sqlite_schema").one();
-  if (isForeign)
+/** Throws when a database without a version has tables: then it belongs to another program. */
+function requireOwn(connection: Connection): void {
+  if (connection.query("SELECT 1 FROM sqlite_schema").one())
     throw new Outage(
       "unavailable",
       "the file is a database of another program: move it to another folder",
     );
-  return version;
 }
 
-const userVersion = (connection: Connection): number =>
-  Number(connection.query("PRAGMA user_version").one()?.[0]);
+const isSupported = (found: WrittenBy, steps: readonly MigrationStep[]): boolean =>
+  found.schema === 0 || isInRange(found.schema, schemaRange(steps));
 
-/** Of a database of any version. */
+/** Throws when there are tables that are not the newest and with whose version no step begins. */
+export function requireSupported(found: WrittenBy, steps: readonly MigrationStep[]): void {
+  if (!isSupported(found, steps)) throw otherVersion(found, schemaRange(steps));
+}
+
+/** As requireSupported, and changes nothing in the folder of the file. */
+export function requireSupportedFile(path: string, steps = migrationSteps): void {
+  const found = peek(path);
+  if (found) requireSupported(found, steps);
+}
+
+export const isSupportedFile = (path: string): boolean =>
+  isSupported(peek(path) ?? { schema: 0 }, migrationSteps);
+
+/**
+ * Reads what the file says of itself, and leaves no other files beside it, as other connections do. Does not
+ * see what is only in the WAL. Returns undefined when the file is missing or cannot be read.
+ */
+function peek(path: string): WrittenBy | undefined {
+  let connection: Connection | undefined;
+  try {
+    connection = new Connection(path, "peek");
+    return readWrittenBy(connection);
+  } catch {
+    return undefined;
+  } finally {
+    connection?.close();
+  }
+}
+
+/** Also of a database that is newer, or too old. */
 export function readWrittenBy(connection: Connection): WrittenBy {
-  const schema = userVersion(connection);
+  const schema = Number(connection.query("PRAGMA user_version").one()?.[0]);
   if (!hasTable(connection, "written_by")) return { schema };
-  const row = connection
-    .query<readonly [restante: string, oldest: string]>("SELECT restante, oldest FROM written_by")
-    .one();
+  const [row] = connection
+    .query<readonly [string, string]>("SELECT restante, oldest FROM written_by")
+    .all();
   return { schema, restante: row?.[0], oldest: row?.[1] };
 }
 

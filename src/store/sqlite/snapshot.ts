@@ -22,7 +22,7 @@ import { CollectionRows, HeadReader } from "./collections.ts";
 import { Connection } from "./connection.ts";
 import { FileReferenceReader } from "./file-references.ts";
 import { decodeCounts } from "./positions.ts";
-import { requireNewest } from "./schema.ts";
+import { requireNewest, requireSupportedFile } from "./schema.ts";
 import { TokenReader } from "./token.ts";
 
 /** The source of a database that exists. */
@@ -33,6 +33,7 @@ export const sqliteSource = (path: string): TransferSource => ({
 
 /** The first read of a transaction begins the snapshot. */
 function openSnapshot(path: string): Snapshot {
+  requireSupportedFile(path);
   const connection = new Connection(path, "scan");
   try {
     connection.run("BEGIN");

@@ -22,7 +22,7 @@ import { ResourceWriter } from "./resource-writer.ts";
 type StateRow = readonly [
   ...(readonly [seq: number, revision: number, created: number, updated: number]),
   ...(readonly [owner: string | null, files: string | null, bytes: number, fields: string | null]),
-  ...(readonly [sharesDate: number, checksum: number | null]),
+  ...(readonly [sharesDate: number, checksum: number]),
 ];
 
 /** A collection of an earlier batch. The version in its head shows whether it is still the same. */

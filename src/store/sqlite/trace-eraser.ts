@@ -109,10 +109,10 @@ export class TraceEraser {
     return [...owners, ...states];
   }
 
-  #deleteKeys({ part, name }: CollectionRow, traces: ErasedTraces): number {
+  #deleteKeys({ part }: CollectionRow, traces: ErasedTraces): number {
     const found: (readonly [owner: string, key: string])[] = [];
     for (const [owner, key, outcomes] of this.#keys.each(part))
-      if (traces.isKey(name, owner, outcomes)) found.push([owner, key]);
+      if (traces.isKey(owner, outcomes)) found.push([owner, key]);
     for (const [owner, key] of found) this.#deleteKey.run(part, owner, key);
     return found.length;
   }

@@ -5,6 +5,7 @@ import type { StoredBuild } from "../core/index-build.ts";
 import type { TreeWrite } from "../core/position-tree.ts";
 import type { Head } from "../core/rows.ts";
 import type { PartWrites } from "../core/writes.ts";
+import type { SchemaRange, WrittenBy } from "../version.ts";
 import type { DerivedTable, SourceRow, SourceTable } from "./source-tables.ts";
 
 /** A collection with what stands in its rows and in the head of its part. */
@@ -70,13 +71,11 @@ export interface Hold {
 export interface Examination {
   /** With its version. */
   readonly engine: string;
-  readonly schemaVersion: number;
-  /** The schema version that this program needs. */
-  readonly neededVersion: number;
+  readonly writtenBy: WrittenBy;
+  /** The schema versions that this program opens. */
+  readonly supported: SchemaRange;
   /** The bytes that a check of the integrity reads. */
   readonly bytes: number;
-  /** The oldest Restante that can open it, if it says so. */
-  readonly oldestRestante: string | undefined;
   /** The time of the newest write. */
   readonly newestAt: number;
   /** What endangers the data: the state of the files, or settings of the server. */

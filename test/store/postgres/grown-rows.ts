@@ -23,8 +23,8 @@ export async function addTraces(sql: Sql, from: number, to: number): Promise<voi
     await sql`INSERT INTO ${rows} FROM ${all}`;
   const numbers = sql`generate_series(${from}::bigint, ${to - 1}::bigint) AS n`;
   await sql`
-    INSERT INTO tokens (id, hash, name, subject, scopes, created)
-    SELECT 'token' || n, 'hash' || n, 'name', 'none', '[]', 0 FROM ${numbers}`;
+    INSERT INTO tokens (id, hash, name, subject, scopes, roles, created)
+    SELECT 'token' || n, 'hash' || n, 'name', 'none', '[]', '[]', 0 FROM ${numbers}`;
   await sql`INSERT INTO token_uses (id, used) SELECT 'token' || n, 0 FROM ${numbers}`;
 }
 

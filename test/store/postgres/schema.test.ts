@@ -1,20 +1,21 @@
 // Migrations: each step is applied completely or not at all, by one node, and tables of other programs are not touched.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { version } from "../../../src/lib/program.ts";
 import { Connection } from "../../../src/store/postgres/connection.ts";
 import { postgresExaminer } from "../../../src/store/postgres/examine.ts";
 import { notifyNodes } from "../../../src/store/postgres/listener.ts";
-import { oldSteps } from "../../../src/store/postgres/old-schema.ts";
-import { migrate, migration } from "../../../src/store/postgres/schema.ts";
+import { type MigrationStep, migrate, schemaVersion } from "../../../src/store/postgres/schema.ts";
 import { postgresSource } from "../../../src/store/postgres/snapshot.ts";
-import type { MigrationStep } from "../../../src/store/postgres/step.ts";
-import { upgradeSteps } from "../../../src/store/postgres/upgrade.ts";
 import { oldestVersion } from "../../../src/store/version.ts";
-import { create, define, kinds, totalOf } from "../contract/change-helpers.ts";
+import { within } from "../../seeds.ts";
+import { create, totalOf } from "../contract/change-helpers.ts";
 import { assertFinds, is, putJson } from "../contract/query-helpers.ts";
-import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
+import { makeOlder, olderVersion, resources, steps } from "./older-database.ts";
+import { sessions, type TestDatabase, TestDatabases, until } from "./test-databases.ts";
 
 const databases = new TestDatabases("own");
 
@@ -23,11 +24,12 @@ const connect = ({ url, schema }: TestDatabase): Promise<Connection> =>
 
 async function migrateBy(
   testDatabase: TestDatabase,
-  path: readonly MigrationStep[],
+  wanted: readonly MigrationStep[],
+  report?: (message: string) => void,
 ): Promise<void> {
   const connection = await connect(testDatabase);
   try {
-    await migrate(connection, testDatabase.schema, { steps: path });
+    await migrate(connection, testDatabase.schema, wanted, report);
   } finally {
     await connection.close();
   }
@@ -42,16 +44,16 @@ const upgradeToNewer = (testDatabase: TestDatabase): Promise<unknown> =>
     (sql) => sql`UPDATE schema_version SET version = 99, restante = '9.1', oldest = '9.0'`,
   );
 
-const newer = `the database was written by Restante 9.1 (its schema version is 99; this is Restante ${version}, which supports up to ${migration.steps.length}): use Restante 9.0 or later, or go back as docs/upgrading.md describes`;
+const newer = `the database was written by Restante 9.1 (its schema version is 99; this is Restante ${version}, which supports up to ${schemaVersion}): use Restante 9.0 or later, or go back as docs/upgrading.md describes`;
 
-/** Gives the table of the version the name that it had up to version 6. */
-const renameVersion = (testDatabase: TestDatabase): Promise<unknown> =>
-  testDatabase.admin((sql) =>
-    sql.unsafe(`
-      ALTER TABLE schema_version RENAME TO form;
-      ALTER TABLE form RENAME CONSTRAINT schema_version_pkey TO form_pkey;
-      ALTER TABLE form RENAME CONSTRAINT schema_version_one_check TO form_one_check`),
-  );
+/** A database without tables of a made-up older version, from which this many steps lead to the newest. */
+const makeOlderBy = (testDatabase: TestDatabase, steps: number): Promise<unknown> =>
+  testDatabase.admin(async (sql) => {
+    const { schema } = testDatabase;
+    await sql`CREATE SCHEMA ${sql(schema)}`;
+    await sql`CREATE TABLE schema_version (one boolean, version integer, restante text, oldest text)`;
+    await sql`INSERT INTO schema_version VALUES (true, ${schemaVersion - steps}, '0.0.1', '0.0.1')`;
+  });
 
 const tablesIn = (testDatabase: TestDatabase): Promise<readonly string[]> =>
   testDatabase.admin(async (sql) => {
@@ -61,39 +63,61 @@ const tablesIn = (testDatabase: TestDatabase): Promise<readonly string[]> =>
     return found.map((row) => String(row.table_name));
   });
 
+/** The tables, columns and indexes. */
+const structureOf = (testDatabase: TestDatabase): Promise<unknown> =>
+  testDatabase.admin(async (sql) => [
+    [
+      ...(await sql`
+        SELECT table_name, column_name, data_type, collation_name, is_nullable, column_default
+        FROM information_schema.columns WHERE table_schema = ${testDatabase.schema}
+        ORDER BY table_name, column_name`),
+    ],
+    [
+      ...(await sql`
+        SELECT indexdef FROM pg_indexes WHERE schemaname = ${testDatabase.schema} ORDER BY indexdef`),
+    ],
+  ]);
+
+async function assertMigrated(testDatabase: TestDatabase): Promise<void> {
+  assert.equal(await versionIn(testDatabase), schemaVersion);
+  const store = await testDatabase.open();
+  assert.equal(await totalOf(store), resources);
+  assert.equal((await store.find("things", "id-4"))?.fields, '{"n":4}');
+  await assertFinds(store, ["id-3"], { conditions: [is("n", "number", 3)] });
+  assert.equal((await store.tokens()).length, 1);
+  const [created] = await store.commit([putJson("new", { n: 9 })]);
+  assert.equal(created?.kind, "created");
+  await store.close();
+}
+
 describe("migrations", () => {
   it("are applied in order, once", { timeout: 60_000 }, () =>
     databases.inEmpty(async (testDatabase) => {
-      await migrateBy(testDatabase, ["CREATE TABLE one (a int)"]);
-      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [1, ["one"]]);
+      await makeOlderBy(testDatabase, 2);
       const path = ["CREATE TABLE one (a int)", "ALTER TABLE one RENAME TO two"];
       await migrateBy(testDatabase, path);
       await migrateBy(testDatabase, path);
-      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [2, ["two"]]);
+      assert.deepEqual(
+        [await versionIn(testDatabase), await tablesIn(testDatabase)],
+        [schemaVersion, ["two"]],
+      );
+      const [written] = await testDatabase.admin(
+        (sql) => sql`SELECT restante, oldest FROM schema_version`,
+      );
+      assert.deepEqual({ ...written }, { restante: version, oldest: oldestVersion });
     }),
   );
 
-  it("keep the data of an older version, which can then be indexed", { timeout: 60_000 }, () =>
+  it("keep all that is stored, and give the tables of a new database", { timeout: 60_000 }, () =>
     databases.inEmpty(async (testDatabase) => {
-      await migrateBy(testDatabase, oldSteps.slice(0, 2));
-      await renameVersion(testDatabase);
-      await testDatabase.admin(async (sql) => {
-        await sql`
-          INSERT INTO collections (name, revision, seq, total, definition, created, updated, defined)
-          VALUES ('things', 3, 1, 1, '{"preconditions":"required"}', 1, 5, 2)`;
-        await sql`
-          INSERT INTO resources (collection, id, seq, revision, created, updated, fields)
-          SELECT key, 'a', 1, 3, 5, 5, '{"n":7}' FROM collections`;
+      await makeOlder(testDatabase);
+      const messages: string[] = [];
+      await migrateBy(testDatabase, steps, (message) => messages.push(message));
+      assert.deepEqual(messages.length, resources);
+      await assertMigrated(testDatabase);
+      await databases.in(async (fresh) => {
+        assert.deepEqual(await structureOf(testDatabase), await structureOf(fresh));
       });
-      const store = await testDatabase.open();
-      const times = { createdAt: 5, updatedAt: 5, sharesDate: true };
-      const known = { id: "a", revision: 3, ...times, fields: '{"n":7}' };
-      assert.deepEqual(await store.find("things", "a"), known);
-      const outcomes = await store.commit([
-        ...[putJson("b", { n: 1 }), define('{"unique":["n"]}'), putJson("b", { n: 7 })],
-      ]);
-      assert.deepEqual(kinds(outcomes), ["created", "done", "conflict"]);
-      await assertFinds(store, ["a"], { conditions: [is("n", "any", 7)] });
     }),
   );
 
@@ -101,13 +125,17 @@ describe("migrations", () => {
     databases.inEmpty(async (testDatabase) => {
       const first = "CREATE TABLE one (a int)";
       const failing = "CREATE TABLE two (a int); INSERT INTO one VALUES (1); SELECT 1 / 0";
+      await makeOlderBy(testDatabase, 2);
       await assert.rejects(migrateBy(testDatabase, [first, failing]), /division by zero/);
-      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [1, ["one"]]);
+      assert.deepEqual(
+        [await versionIn(testDatabase), await tablesIn(testDatabase)],
+        [schemaVersion - 1, ["one"]],
+      );
       assert.equal(await testDatabase.admin(async (sql) => (await sql`SELECT FROM one`).length), 0);
       await migrateBy(testDatabase, [first, "CREATE TABLE two (a int)"]);
       assert.deepEqual(
         [await versionIn(testDatabase), await tablesIn(testDatabase)],
-        [2, ["one", "two"]],
+        [schemaVersion, ["one", "two"]],
       );
     }),
   );
@@ -118,8 +146,9 @@ describe("migrations", () => {
         { length: 10 },
         (_, index) => `CREATE TABLE step_${index} (a int); SELECT pg_sleep(0.01)`,
       );
+      await makeOlderBy(testDatabase, path.length);
       await Promise.all(Array.from({ length: 8 }, () => migrateBy(testDatabase, path)));
-      assert.equal(await versionIn(testDatabase), 10);
+      assert.equal(await versionIn(testDatabase), schemaVersion);
       assert.equal((await tablesIn(testDatabase)).length, 10);
     }),
   );
@@ -129,17 +158,15 @@ describe("migrations", () => {
       const stores = await Promise.all(Array.from({ length: 6 }, () => testDatabase.open()));
       await Promise.all(stores.map((store) => store.commit([create()])));
       for (const store of stores) assert.equal(await totalOf(store), 0);
-      assert.equal(await versionIn(testDatabase), oldSteps.length + upgradeSteps.length);
+      assert.equal(await versionIn(testDatabase), schemaVersion);
     }),
   );
 
-  it("make other nodes wait, however long they take", { timeout: 60_000 }, () =>
+  it("wait for another node that creates the tables, however long", { timeout: 60_000 }, () =>
     databases.inEmpty(async (testDatabase) => {
-      await migrateBy(testDatabase, oldSteps.slice(0, 2));
-      await renameVersion(testDatabase);
       await testDatabase.admin(async (sql) => {
         await sql`BEGIN`;
-        await sql`SELECT FROM form FOR UPDATE`;
+        await sql`CREATE SCHEMA ${sql(testDatabase.schema)}`;
         let isOpen = false;
         const opening = testDatabase.open({ deadlineMs: 50 }).then(() => {
           isOpen = true;
@@ -147,39 +174,75 @@ describe("migrations", () => {
         await until(async () => (await waiting(testDatabase)) === 1);
         await sql`SELECT pg_sleep(0.2)`;
         assert.equal(isOpen, false);
-        await sql`COMMIT`;
+        await sql`ROLLBACK`;
         await opening;
       });
     }),
   );
 
-  it("are repeated when a node was killed in the middle of a step", { timeout: 60_000 }, () =>
-    databases.inEmpty(async (testDatabase) => {
-      const slow = "CREATE TABLE one (a int); SELECT pg_sleep(60)";
-      const killed = assert.rejects(migrateBy(testDatabase, [slow]));
-      await until(() =>
-        testDatabase.admin(async (sql) => {
-          const ended = await sql`
-            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE wait_event = 'PgSleep' AND application_name = 'restante'`;
-          return ended.length === 1;
+  for (const [transaction, moment, version, filled] of [
+    [1, "before its commit", olderVersion, 0],
+    [2, "before its statements", olderVersion + 1, 0],
+    [4, "before its commit", olderVersion + 1, 2],
+    [5, "before its statements", olderVersion + 1, 3],
+    [7, "before its commit", olderVersion + 1, 5],
+  ] as const)
+    it(
+      `go on when a node was killed in transaction ${transaction}, ${moment}`,
+      within(60_000),
+      () =>
+        databases.inEmpty(async (testDatabase) => {
+          await makeOlder(testDatabase);
+          const { url, schema } = testDatabase;
+          const child = fileURLToPath(new URL("./children/migrate.ts", import.meta.url));
+          const words = [child, url, schema, `${transaction}`, moment];
+          const { signal } = spawnSync(process.execPath, words, { stdio: "inherit" });
+          assert.equal(signal, "SIGKILL");
+          await until(async () => (await sessions(testDatabase)) === 0);
+          assert.equal(await versionIn(testDatabase), version);
+          const found = await testDatabase.admin(
+            (sql) => sql`SELECT FROM resources WHERE fields <> ''`,
+          );
+          assert.equal(found.length, filled);
+          await migrateBy(testDatabase, steps);
+          await assertMigrated(testDatabase);
         }),
+    );
+
+  it("do not begin when no step begins with the version", { timeout: 60_000 }, () =>
+    databases.inEmpty(async (testDatabase) => {
+      await makeOlder(testDatabase);
+      const before = [await structureOf(testDatabase), await versionIn(testDatabase)];
+      const refused = `the database has the schema version ${olderVersion}, and this is Restante ${version}, which needs ${schemaVersion}: start with a new folder or database, or export the data with the version that wrote it`;
+      await assert.rejects(testDatabase.open(), (error: Error) => error.message.endsWith(refused));
+      await assert.rejects(migrateBy(testDatabase, steps.slice(1)), { message: refused });
+      await assert.rejects(postgresSource(testDatabase.url).snapshot(), { message: refused });
+      const { writtenBy } = await postgresExaminer(testDatabase.url).examine();
+      assert.equal(writtenBy.schema, olderVersion);
+      assert.deepEqual([await structureOf(testDatabase), await versionIn(testDatabase)], before);
+    }),
+  );
+
+  it("do not begin with tables that have no version", { timeout: 60_000 }, () =>
+    databases.inEmpty(async (testDatabase) => {
+      await makeOlderBy(testDatabase, 1);
+      await testDatabase.admin((sql) => sql`ALTER TABLE schema_version RENAME TO collections`);
+      await assert.rejects(
+        testDatabase.open(),
+        /Cannot open .*: the schema restante has tables without a version: start with a new database, or export/,
       );
-      await killed;
-      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [0, []]);
-      await migrateBy(testDatabase, ["CREATE TABLE one (a int)"]);
-      assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [1, ["one"]]);
+      assert.deepEqual(await tablesIn(testDatabase), ["collections"]);
     }),
   );
 
   it("reject a newer database without changing it", { timeout: 60_000 }, () =>
     databases.inEmpty(async (testDatabase) => {
-      await migrateBy(testDatabase, []);
+      await makeOlderBy(testDatabase, 0);
       await upgradeToNewer(testDatabase);
       await assert.rejects(testDatabase.open(), (error: Error) => error.message.endsWith(newer));
       await assert.rejects(postgresSource(testDatabase.url).snapshot(), { message: newer });
       const examination = await postgresExaminer(testDatabase.url).examine();
-      assert.equal(examination.oldestRestante, "9.0");
+      assert.equal(examination.writtenBy.oldest, "9.0");
       assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [99, []]);
     }),
   );
@@ -216,19 +279,6 @@ describe("migrations", () => {
         message: newer,
         reason: "unavailable",
       });
-    }),
-  );
-
-  it("leave a version for 0.1.0 that it does not open", { timeout: 60_000 }, () =>
-    databases.inEmpty(async (testDatabase) => {
-      const store = await testDatabase.open();
-      const [form] = await testDatabase.admin((sql) => sql`SELECT version FROM form`);
-      assert.equal(form?.version, migration.steps.length);
-      const [written] = await testDatabase.admin(
-        (sql) => sql`SELECT restante, oldest FROM schema_version`,
-      );
-      assert.deepEqual({ ...written }, { restante: version, oldest: oldestVersion });
-      await store.close();
     }),
   );
 

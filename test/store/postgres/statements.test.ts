@@ -10,9 +10,8 @@ import { createTables, tables } from "../../../src/store/postgres/tables.ts";
 
 const folder = fileURLToPath(new URL("../../../src/store/postgres", import.meta.url));
 
-/** Migrations and backups go through all parts. */
-const isOfAllParts = (file: string): boolean =>
-  /^(?:tables|old-schema|upgrade.*|snapshot|examine)\.ts$/.test(file);
+/** Backups and checks go through all parts. */
+const isOfAllParts = (file: string): boolean => /^(?:tables|snapshot|examine)\.ts$/.test(file);
 
 /** These have no parts, or map names to parts. */
 const withoutParts: readonly string[] = [
