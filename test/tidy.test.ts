@@ -127,7 +127,7 @@ const openTask = new RegExp(`\\b(${"TO"}DO|${"FIX"}ME)\\b`);
 /** Such as a number in a list that is not here. */
 const unexplainedNumber = /["'`]\(\d+\) /;
 const vagueFolders = /\/(routes|middleware|utils|helpers|common|misc)\//;
-const maxLines = 300;
+const maxLines = 500;
 /** What a package or another program imports. */
 const entryPoint = /^(src\/index\.ts|client\/(.+\/)?index\.ts)$/;
 
