@@ -71,17 +71,19 @@ export type EraseAnswer =
 
 /** Sends the calls to another process or thread. */
 export const erasingOver = (
-  send: (request: EraseMessage) => Promise<{ readonly kind: string } | EraseAnswer>,
+  send: (
+    request: EraseMessage,
+  ) => Promise<readonly unknown[] | { readonly kind: string } | EraseAnswer>,
 ): Erasing => ({
   async erase(erasure) {
     const answer = await send({ kind: "erase", erasure });
     if ("erased" in answer) return answer.erased;
-    throw new TypeError(`an erasure cannot be answered with ${answer.kind}`);
+    throw new TypeError("the answer to an erasure is another one");
   },
   async scrub(options) {
     const answer = await send({ kind: "scrub", options });
     if ("state" in answer) return answer.state;
-    throw new TypeError(`a scrub cannot be answered with ${answer.kind}`);
+    throw new TypeError("the answer to a scrub is another one");
   },
 });
 

@@ -4,20 +4,27 @@ import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { anonymous, type Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Change, Outcome, Remove, ResourceChange, Store } from "../../store/store.ts";
+import type {
+  AtomicChange,
+  Change,
+  Outcome,
+  Remove,
+  ResourceChange,
+  Store,
+} from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { collectionNotFound, overloaded } from "../problems.ts";
-import type { AllDone, Refused, Written } from "./operation.ts";
+import type { AllDone, Refused, WriteResult, Written } from "./operation.ts";
 import {
   allDone,
-  asGroup,
   conflictProblem,
   createdThenDeleted,
   damageOf,
-  isApplied,
+  firstOf,
   isCollectionMissing,
   keyReused,
   missing,
+  resultOf,
   singleOutcome,
   writtenOf,
 } from "./outcomes.ts";
@@ -40,6 +47,26 @@ export class PlanCommitter {
     this.#clock = clock;
   }
 
+  /** Commits the only change of a request. Returns undefined when another write came in between: then plan again. */
+  async one(
+    item: PlannedOperation,
+    plan: Plan,
+    planned: ResourceChange | Problem,
+    once: IdempotencyKey | undefined,
+  ): Promise<WriteResult | Problem | undefined> {
+    // Others are committed together with what follows, with their key, or with a change that fails.
+    const isAlone = plan.states.following.length === 0 && plan.hidden.length === 0;
+    if (once !== undefined || !isAlone) {
+      const all = await this.all({ operations: [item], plan, planned: [planned] }, once);
+      const done = all && firstOf(all);
+      if (done === undefined || done instanceof Problem) return done;
+      return "problem" in done ? done.problem : done.results[0];
+    }
+    if (planned instanceof Problem) return planned;
+    const [outcome = missing] = await this.#each(item.access, [planned]);
+    return resultOf(item.access, outcome) ?? this.#refusal([item], plan, 0, planned, outcome);
+  }
+
   /** Commits all changes or none. Returns undefined when another write came in between: then plan again. */
   async all(
     { operations, plan, planned }: PlannedWrite,
@@ -60,14 +87,9 @@ export class PlanCommitter {
         : plan.hidden.length === 0
           ? changes
           : [...changes, ...failingIn(operations)];
-    const access = sent.length === 1 && once === undefined ? operations[0]?.access : undefined;
-    // A single change without a key needs no atomic group.
-    const outcome = access
-      ? asGroup(await this.each(access, sent))
-      : await this.#commitGroup(
-          sent,
-          isFollowed ? once && { ...once, ownChanges: own.length } : once,
-        );
+    const key = isFollowed && once ? { ...once, ownChanges: own.length } : once;
+    const group: AtomicChange = { kind: "all", changes: sent, ...(key && { once: key }) };
+    const [outcome = missing] = await this.#store.commit([group]);
     switch (outcome.kind) {
       case "all":
         return allDone(operations, outcome);
@@ -78,20 +100,37 @@ export class PlanCommitter {
       case "none": {
         if (refused.length > 0) return refused;
         const { index } = outcome;
-        if (outcome.outcome.kind === "damaged") throw damageOf(changes[index]);
-        const operation = operations[index];
-        if (operation !== undefined && plan.isOvertaken(operation, outcome)) return undefined;
-        const conflict = conflictProblem(outcome, callerOf(operations));
-        // A change that follows from a deletion belongs to no operation.
-        const at = index < own.length ? index : 0;
-        if (conflict !== undefined) return [{ index: at, problem: conflict }];
         if (plan.hidden.length > 0 && index === changes.length) return plan.hidden.slice(0, 1);
-        const isMissing = isCollectionMissing(outcome.outcome, changes[index]);
-        return isMissing ? this.#createMissing(operations, index) : undefined;
+        const change = changes[index];
+        const problem = await this.#refusal(operations, plan, index, change, outcome.outcome);
+        // A change that follows from a deletion belongs to no operation.
+        return problem && [{ index: index < own.length ? index : 0, problem }];
       }
       default:
         throw new Error(`unexpected outcome of a write: ${outcome.kind}`);
     }
+  }
+
+  /** Returns why a change was not applied, or undefined when it must be planned again. */
+  async #refusal(
+    operations: readonly PlannedOperation[],
+    plan: Plan,
+    index: number,
+    change: ResourceChange | undefined,
+    outcome: Outcome,
+  ): Promise<Problem | undefined> {
+    if (outcome.kind === "damaged") throw damageOf(change);
+    const operation = operations[index];
+    if (operation !== undefined && plan.isOvertaken(operation, outcome)) return undefined;
+    const conflict = conflictProblem(outcome, callerOf(operations));
+    if (conflict !== undefined || !isCollectionMissing(outcome, change)) return conflict;
+    // The collection was deleted after its rules were read, or an admin's batch creates it.
+    if (operation?.access.isAdmin !== true) return collectionNotFound(operation?.access.name ?? "");
+    const written = operations.filter(
+      ({ operation: { kind } }) => kind !== "patch" && kind !== "remove" && kind !== "file",
+    );
+    await this.#createCollections(new Set(written.map(({ access: { name } }) => name)));
+    return undefined;
   }
 
   /**
@@ -112,9 +151,9 @@ export class PlanCommitter {
           );
     const { firstRepeat } = plan;
     const outcomes = await (isTrial
-      ? this.#tryEach(changesIn(planned))
+      ? this.#together(changesIn(planned), { isTrial: true })
       : firstRepeat === undefined
-        ? this.each(access, sent).then((all) => all.map(singleOutcome))
+        ? this.#each(access, sent).then((all) => all.map(singleOutcome))
         : this.#inOrder(access, sent, changesIn(planned.slice(0, firstRepeat)).length));
     let next = 0;
     let isMissing = false;
@@ -124,7 +163,8 @@ export class PlanCommitter {
       if (outcome === undefined) return undefined;
       const operation = operations[index];
       if (operation !== undefined && plan.isOvertaken(operation, outcome)) return undefined;
-      if (isApplied(outcome)) return hidden.get(index) ?? writtenOf(access, outcome);
+      const written = writtenOf(access, outcome);
+      if (written !== undefined) return hidden.get(index) ?? written;
       if (!isCollectionMissing(outcome, change)) return conflictProblem(outcome, access.principal);
       isMissing = true;
       if (!access.isAdmin) return collectionNotFound(access.name);
@@ -134,24 +174,32 @@ export class PlanCommitter {
         : undefined;
     });
     // The collection was deleted after its rules were read.
-    if (isMissing && access.isAdmin && !isTrial) await this.createCollections([access.name]);
+    if (isMissing && access.isAdmin && !isTrial) await this.#createCollections([access.name]);
     return results;
   }
 
   /** Commits each change on its own. An admin's first write creates the collection. */
-  each({ name, rules }: CollectionAccess, changes: readonly Change[]): Promise<readonly Outcome[]> {
+  #each(
+    { name, rules }: CollectionAccess,
+    changes: readonly Change[],
+  ): Promise<readonly Outcome[]> {
     if (changes.length === 0) return Promise.resolve([]);
     const single = changes.length > 1 ? changes.filter(isResourceChange) : none;
+    // Each would change what the next was decided by, so all are decided by the state before the first.
     if (single.length === changes.length && single.some(isDecidedByOwn))
-      return this.#together(single);
+      return this.#together(single, { isEach: true });
     if (rules !== undefined) return this.#store.commit(changes);
     const creation = this.#creationOf(name);
     return this.#store.commit([creation, ...changes]).then((outcomes) => outcomes.slice(1));
   }
 
-  /** Each would change what the next was decided by, so all are decided by the state before the first. */
-  async #together(changes: readonly ResourceChange[]): Promise<readonly Outcome[]> {
-    const [outcome] = await this.#store.commit([{ kind: "all", changes, isEach: true }]);
+  /** Commits or tries changes that each succeed or fail on their own. */
+  async #together(
+    changes: readonly ResourceChange[],
+    mode: Pick<AtomicChange, "isEach" | "isTrial">,
+  ): Promise<readonly Outcome[]> {
+    if (changes.length === 0) return [];
+    const [outcome] = await this.#store.commit([{ kind: "all", changes, ...mode }]);
     return outcome?.kind === "all" ? outcome.outcomes : changes.map(() => missing);
   }
 
@@ -170,46 +218,15 @@ export class PlanCommitter {
       const [outcome] = await this.#store.commit([{ kind: "all", changes: plain }]);
       if (outcome?.kind === "all") return outcome.outcomes;
     }
-    return (await this.each(access, changes.slice(0, firstRepeat))).map(singleOutcome);
+    return (await this.#each(access, changes.slice(0, firstRepeat))).map(singleOutcome);
   }
 
-  /** Returns what would become of each change after those before it. */
-  async #tryEach(changes: readonly ResourceChange[]): Promise<readonly Outcome[]> {
-    if (changes.length === 0) return [];
-    const [outcome] = await this.#store.commit([trialOf(changes)]);
-    const outcomes = outcome?.kind === "all" ? outcome.outcomes : [];
-    return changes.map((_, index) => outcomes[index] ?? missing);
-  }
-
-  async createCollections(names: Iterable<string>): Promise<void> {
+  async #createCollections(names: Iterable<string>): Promise<void> {
     await this.#store.commit([...names].map((name) => this.#creationOf(name)));
   }
 
   #creationOf(collection: string): Change {
     return { kind: "create-collection", collection, at: this.#clock() };
-  }
-
-  async #commitGroup(
-    changes: readonly ResourceChange[],
-    once: IdempotencyKey | undefined,
-  ): Promise<Outcome> {
-    const [outcome] = await this.#store.commit([{ kind: "all", changes, ...(once && { once }) }]);
-    return outcome ?? missing;
-  }
-
-  /** The collection was deleted after its rules were read, or an admin's batch creates it. */
-  async #createMissing(
-    operations: readonly PlannedOperation[],
-    index: number,
-  ): Promise<readonly Refused[] | undefined> {
-    const access = operations[index]?.access;
-    if (access === undefined || !access.isAdmin)
-      return [{ index, problem: collectionNotFound(access?.name ?? "") }];
-    const written = operations.filter(
-      ({ operation: { kind } }) => kind !== "patch" && kind !== "remove" && kind !== "file",
-    );
-    await this.createCollections(new Set(written.map(({ access: { name } }) => name)));
-    return undefined;
   }
 }
 
@@ -222,7 +239,10 @@ const isDecidedByOwn = ({ collection, unchanged = [] }: ResourceChange): boolean
 
 /** The resource that a change would create. */
 const resourceOf = ({ id, at, ...change }: ResourceChange): Resource => ({
-  ...{ id, revision: 0, createdAt: at, updatedAt: at },
+  id,
+  revision: 0,
+  createdAt: at,
+  updatedAt: at,
   fields: change.kind === "put" ? change.fields : "{}",
 });
 

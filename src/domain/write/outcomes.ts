@@ -15,23 +15,9 @@ import { danglingNow } from "./reference-problems.ts";
 
 export const missing: Outcome = { kind: "missing" };
 
-/** Returns the outcome of a single change as that of a group. */
-export const asGroup = ([outcome = missing]: readonly Outcome[]): Outcome =>
-  isApplied(outcome)
-    ? { kind: "all", outcomes: [outcome], isReplay: false }
-    : { kind: "none", index: 0, outcome };
-
-export const isApplied = ({ kind }: Outcome): boolean =>
-  kind === "created" || kind === "replaced" || kind === "removed";
-
 /** Returns the outcome of a change that was only tried, otherwise the outcome itself. */
 export const singleOutcome = (outcome: Outcome): Outcome =>
   outcome.kind === "all" ? (outcome.outcomes[0] ?? missing) : outcome;
-
-export function writtenOf(access: CollectionAccess, outcome: Outcome): Written | undefined {
-  const result = resultOf(access, outcome, false);
-  return result?.kind === "written" ? result : undefined;
-}
 
 export function allDone(
   operations: readonly PlannedOperation[],
@@ -55,32 +41,23 @@ export function firstOf(done: AllDone | readonly Refused[] | Problem): AllDone |
   return first;
 }
 
-export function singleResult(all: AllDone | readonly Refused[] | Problem): WriteResult | Problem {
-  const done = firstOf(all);
-  if (done instanceof Problem) return done;
-  if ("problem" in done) return done.problem;
-  const [result] = done.results;
-  if (result === undefined) throw new Error("an operation that was done must have a result");
-  return result;
-}
-
 /** Returns the result of a change that was applied, otherwise undefined. */
-function resultOf(
+export const resultOf = (
   access: CollectionAccess,
   outcome: Outcome | undefined,
-  isReplay: boolean,
-): WriteResult | undefined {
-  switch (outcome?.kind) {
-    case "created":
-    case "replaced": {
-      const { kind, resource } = outcome;
-      return { kind: "written", resource, access, isNew: kind === "created", isReplay };
-    }
-    case "removed":
-      return { kind: "removed" };
-    default:
-      return undefined;
-  }
+  isReplay = false,
+): WriteResult | undefined =>
+  outcome?.kind === "removed" ? { kind: "removed" } : writtenOf(access, outcome, isReplay);
+
+/** Returns what a change has created or replaced, otherwise undefined. */
+export function writtenOf(
+  access: CollectionAccess,
+  outcome: Outcome | undefined,
+  isReplay = false,
+): Written | undefined {
+  if (outcome?.kind !== "created" && outcome?.kind !== "replaced") return undefined;
+  const { kind, resource } = outcome;
+  return { kind: "written", resource, access, isNew: kind === "created", isReplay };
 }
 
 export function conflictProblem(outcome: Outcome, caller: Principal): Problem | undefined {

@@ -16,11 +16,11 @@ import { acceptOperation } from "./accept-operation.ts";
 import { acceptWrite, refuse, takenByOther } from "./allow.ts";
 import type { BatchMemory } from "./batch-memory.ts";
 import { newPutOf, putOf, removalOf } from "./changes.ts";
-import { followAll } from "./follow-all.ts";
-import { isFollowed, ReferenceFollower } from "./follow-references.ts";
+import { followAll, isFollowed, ReferenceFollower } from "./follow-references.ts";
 import { planOperations } from "./operate.ts";
 import {
   type AddressedOperation,
+  type CollectionPrecondition,
   type Operation,
   type PutOperation,
   type Refused,
@@ -54,19 +54,27 @@ export interface PlanContext {
 }
 
 const permissions = {
-  ...({ create: "create", patch: "update", remove: "delete" } as const),
-  ...({ put: "put", upsert: "put", operate: "update", file: "update" } as const),
-};
+  create: "create",
+  patch: "update",
+  remove: "delete",
+  put: "put",
+  upsert: "put",
+  operate: "update",
+  file: "update",
+} as const;
 
 /** Plans each operation on the state that the operations before it will leave. */
 export class Plan {
   readonly #store: Store;
   readonly #access: Access;
   readonly #context: PlanContext;
-  #states = new States();
-  #operations: readonly PlannedOperation[] = [];
+  readonly states = new States();
   #upserts: Upserts | undefined;
-  #hidden: Refused[] | undefined;
+  /**
+   * The PUTs to resources that the caller may not access. They are tried under other ids and rolled back,
+   * so that they fail exactly as if the resource did not exist.
+   */
+  readonly hidden: Refused[] = [];
   /** The first operation that follows another one on the same resource, which other requests can prevent. */
   firstRepeat: number | undefined;
 
@@ -76,20 +84,8 @@ export class Plan {
     this.#context = context;
   }
 
-  get states(): States {
-    return this.#states;
-  }
-
-  /**
-   * The PUTs to resources that the caller may not access. They are tried under other ids and rolled back,
-   * so that they fail exactly as if the resource did not exist.
-   */
-  get hidden(): readonly Refused[] {
-    return this.#hidden ?? none;
-  }
-
   get #upsert(): Upserts {
-    this.#upserts ??= new Upserts(this.#store, this.#states, this.#context.isBulk);
+    this.#upserts ??= new Upserts(this.#store, this.states, this.#context.isBulk);
     return this.#upserts;
   }
 
@@ -98,63 +94,90 @@ export class Plan {
     return operation.kind === "upsert" && this.#upsert.isOvertaken(access, operation, outcome);
   }
 
+  /** Returns the change of the only operation of a request, or a problem. */
+  planOne(item: PlannedOperation): MaybePromise<ResourceChange | Problem> {
+    const { access, operation } = item;
+    const planned = this.#planAlone(item);
+    const condition = operation.kind === "create" ? operation.collectionCondition : undefined;
+    return condition ? this.#withCondition(access, condition, planned) : planned;
+  }
+
+  #planAlone(item: PlannedOperation): MaybePromise<ResourceChange | Problem> {
+    const operations = [item];
+    return then(this.#load(operations), () => {
+      const change = this.#change(item, 0, operations);
+      const { loading, rules } = item.access;
+      if (loading !== undefined) return this.#restart([loading]).then(() => this.#planAlone(item));
+      if (!isFollowed(change, rules)) return change;
+      return this.#follow(operations, [change]).then(([followed = change]) => followed);
+    });
+  }
+
+  /**
+   * A precondition counts only if the request would otherwise succeed, so it is checked after all else. The
+   * revision is read before the state that the condition compares, which can only be newer.
+   */
+  async #withCondition(
+    access: CollectionAccess,
+    condition: CollectionPrecondition,
+    planned: MaybePromise<ResourceChange | Problem>,
+  ): Promise<ResourceChange | Problem> {
+    const change = await planned;
+    if (change instanceof Problem) return change;
+    const collection = access.name;
+    const revision = (await this.#store.collection(collection))?.revision;
+    const holds = await condition(access);
+    if (holds !== true) return holds === false ? preconditionFailed : holds;
+    // A collection that this write creates cannot have changed.
+    if (revision === undefined) return change;
+    return { ...change, unchanged: [...(change.unchanged ?? []), { collection, revision }] };
+  }
+
   /**
    * Returns a change or a problem for each operation. With `isListingAll` it goes on after a problem,
    * otherwise the problem is the last entry.
    */
-  plan(
-    operations: readonly PlannedOperation[],
-    isListingAll: boolean,
-  ): MaybePromise<readonly (ResourceChange | Problem)[]> {
-    this.#operations = operations;
-    const [first] = operations;
-    if (first === undefined || operations.length > 1)
-      return then(this.#load(operations), () => this.#planAll(operations, isListingAll));
-    const plan = () => this.#finish(operations, [this.#change(first, 0)], isListingAll);
-    return first.operation.kind === "create" ? plan() : then(this.#load(operations), plan);
-  }
-
-  /** Plans again when rules ask about resources that had to be read first. */
-  #finish(
-    operations: readonly PlannedOperation[],
-    planned: readonly (ResourceChange | Problem)[],
-    isListingAll: boolean,
-  ): MaybePromise<readonly (ResourceChange | Problem)[]> {
-    const loading = operations.map(loadingOf);
-    if (!loading.some(Boolean)) return this.#followReferences(operations, planned);
-    this.#states = new States();
-    this.#upserts = undefined;
-    this.#hidden = undefined;
-    this.firstRepeat = undefined;
-    this.#context.memory?.restart();
-    return Promise.all(loading).then(() => this.plan(operations, isListingAll));
-  }
-
-  /** Replaces changes by problems where references do not hold, and plans what follows from deletions. */
-  #followReferences(
-    operations: readonly PlannedOperation[],
-    planned: readonly (ResourceChange | Problem)[],
-  ): MaybePromise<readonly (ResourceChange | Problem)[]> {
-    const isAny = planned.some((each, at) => isFollowed(each, operations[at]?.access.rules));
-    if (!isAny) return planned;
-    const follower = new ReferenceFollower(this.#store, this.#access, this.#context, this.#states);
-    return followAll(follower, operations, planned, this.#context.isBulk);
-  }
-
-  async #planAll(
+  async plan(
     operations: readonly PlannedOperation[],
     isListingAll: boolean,
   ): Promise<readonly (ResourceChange | Problem)[]> {
+    const reading = this.#load(operations);
+    if (reading !== undefined) await reading;
     const planned: (ResourceChange | Problem)[] = [];
     const turns = new TimedTurns();
-    for (const operation of operations) {
-      const change = this.#change(operation, planned.length);
+    for (const item of operations) {
+      const change = this.#change(item, planned.length, operations);
       planned.push(change);
       if (change instanceof Problem && !isListingAll) break;
-      const ended = turns.take(workOf(operation.operation));
+      const ended = turns.take(workOf(item.operation));
       if (ended !== undefined) await ended;
     }
-    return this.#finish(operations, planned, isListingAll);
+    const loading = operations.map(({ access }) => access.loading);
+    if (loading.some(Boolean)) {
+      await this.#restart(loading);
+      return this.plan(operations, isListingAll);
+    }
+    const isAny = planned.some((each, at) => isFollowed(each, operations[at]?.access.rules));
+    return isAny ? this.#follow(operations, planned) : planned;
+  }
+
+  /** Forgets the states, and resolves when what rules ask about is read: then all is planned again. */
+  #restart(loading: readonly (Promise<unknown> | undefined)[]): Promise<unknown> {
+    this.states.clear();
+    this.#upserts = undefined;
+    this.hidden.length = 0;
+    this.firstRepeat = undefined;
+    this.#context.memory?.restart();
+    return Promise.all(loading);
+  }
+
+  /** Replaces changes by problems where references do not hold, and plans what follows from deletions. */
+  #follow(
+    operations: readonly PlannedOperation[],
+    planned: readonly (ResourceChange | Problem)[],
+  ): Promise<readonly (ResourceChange | Problem)[]> {
+    const follower = new ReferenceFollower(this.#store, this.#access, this.#context, this.states);
+    return followAll(follower, operations, planned, this.#context.isBulk);
   }
 
   /** Starts all reads at once: a remote database answers them in one round trip. */
@@ -186,17 +209,21 @@ export class Plan {
     const isDropped =
       (kind === "remove" && memory) || (isBulk && !resource?.files && !needsCurrent(rules));
     const stored = isDropped && !bound && resource ? { ...resource, fields: "" } : resource;
-    this.#states.add(name, id, stored);
+    this.states.add(name, id, stored);
   }
 
-  #change({ access, operation }: PlannedOperation, index: number): ResourceChange | Problem {
+  #change(
+    { access, operation }: PlannedOperation,
+    index: number,
+    others: readonly PlannedOperation[],
+  ): ResourceChange | Problem {
     const forbidden = access.require(permissions[operation.kind]);
     if (forbidden !== undefined) return forbidden;
     if (operation.kind === "upsert") {
       const put = this.#upsert.resolve(access, operation);
-      return put instanceof Problem ? put : this.#changeAt(access, put, index, false);
+      return put instanceof Problem ? put : this.#changeAt(access, put, index, others, false);
     }
-    if (operation.kind !== "create") return this.#changeAt(access, operation, index);
+    if (operation.kind !== "create") return this.#changeAt(access, operation, index, others);
     const id = newId();
     const { draft, files = noFiles } = operation;
     const { at, base, key } = this.#context;
@@ -208,7 +235,7 @@ export class Plan {
     if (full !== undefined) return full;
     // A later upsert can mean the new resource.
     if (this.#upserts !== undefined && !this.#context.isBulk)
-      this.#states.create(access.name, plannedState(access, id, accepted, undefined, at));
+      this.states.create(access.name, plannedState(access, id, accepted, undefined, at));
     return newPutOf(access, id, accepted, at);
   }
 
@@ -216,11 +243,12 @@ export class Plan {
     access: CollectionAccess,
     operation: AddressedOperation,
     index: number,
+    others: readonly PlannedOperation[],
     /** False when the address depends on the state, so that another state needs another plan. */
     isFixed = true,
   ): ResourceChange | Problem {
     const { kind, id, condition } = operation;
-    const state = this.#states.at(access.name, id);
+    const state = this.states.at(access.name, id);
     if (state === undefined) throw new Error("the state of each address must be loaded");
     // A resource that the caller may not access is treated as missing, so that no problem reveals it.
     const isVisible = state.current && access.includes(verbOf(kind), state.current);
@@ -256,7 +284,6 @@ export class Plan {
       return removalOf(access, state.hiddenId ?? id, expect ?? "anything", at);
     }
     if (kind === "operate") {
-      const others = this.#operations;
       const change = planOperations(access, operation, state, { ...this.#context, others });
       if (change !== undefined) return change;
     }
@@ -286,13 +313,8 @@ export class Plan {
 
   #noteHidden(state: PlannedState, index: number): void {
     state.hiddenId = newId();
-    this.#hidden ??= [];
-    this.#hidden.push({ index, problem: resourceNotFound });
+    this.hidden.push({ index, problem: resourceNotFound });
   }
 }
-
-const none: readonly Refused[] = [];
-
-const loadingOf = ({ access }: PlannedOperation): Promise<unknown> | undefined => access.loading;
 
 const verbOf = (kind: AddressedOperation["kind"]) => (kind === "remove" ? "delete" : "update");

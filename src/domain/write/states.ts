@@ -28,6 +28,11 @@ export class States {
     return this.#states.size;
   }
 
+  clear(): void {
+    this.#states.clear();
+    this.following.length = 0;
+  }
+
   at(collection: string, id: string): PlannedState | undefined {
     return this.#states.get(`${collection}/${id}`);
   }

@@ -12,8 +12,7 @@ import type { FileLimits } from "../file-limits.ts";
 import { retryOnConflict } from "../retry.ts";
 import type { Uploads } from "../uploads.ts";
 import { BatchMemory } from "./batch-memory.ts";
-import { withCollectionCondition } from "./collection-condition.ts";
-import { PlanCommitter, type PlannedWrite } from "./commit.ts";
+import { PlanCommitter } from "./commit.ts";
 import {
   type AllDone,
   type BulkOperation,
@@ -25,7 +24,7 @@ import {
   type WriteResult,
   type Written,
 } from "./operation.ts";
-import { firstOf, singleResult } from "./outcomes.ts";
+import { firstOf } from "./outcomes.ts";
 import { Plan, type PlannedOperation } from "./plan.ts";
 
 export interface WriteOptions {
@@ -44,15 +43,6 @@ type RemoveOperation = Extract<Operation, { kind: "remove" }>;
 
 /** Returns the operations with current access; called again for each attempt. */
 type Open = (isFirst: boolean) => MaybePromise<readonly PlannedOperation[] | Problem>;
-
-interface AtomicOptions {
-  readonly once?: IdempotencyKey | undefined;
-  /** Whether every rejected operation is listed, not only the first. */
-  readonly isListingAll?: boolean;
-  /** Counts the states of a batch. */
-  readonly isCounted?: boolean;
-  readonly isBulk?: boolean;
-}
 
 interface EachOptions {
   readonly isTrial: boolean;
@@ -91,16 +81,14 @@ export class Writes {
     once?: IdempotencyKey,
   ): Promise<WriteResult | Problem> {
     const files = filesOf(operation);
-    if (files.length === 0) return this.#runOne(access, operation, once);
-    const write = () => this.#runOne(access, operation, once);
-    return this.#uploads.writeWithFiles(files, write, filesAfter);
+    const write = () =>
+      retryOnConflict((isFirst) => this.#attemptOne(access, operation, once, isFirst));
+    return files.length === 0 ? write() : this.#uploads.writeWithFiles(files, write, filesAfter);
   }
 
   /** Writes nothing, and returns the change that an operation would make. */
   async plan(access: CollectionAccess, operation: Operation): Promise<ResourceChange | Problem> {
-    const [planned] = await this.#plan("-").plan([{ access, operation }], false);
-    if (planned === undefined) throw new Error("each operation must have a plan");
-    return planned;
+    return this.#plan("-").planOne({ access, operation });
   }
 
   /** Runs all operations of a batch or none. Returns the first that is rejected. */
@@ -120,8 +108,7 @@ export class Writes {
         return access === undefined ? [] : [{ access, operation }];
       });
     };
-    const done = await this.#runAtomic(open, { once, isCounted: true });
-    return firstOf(done);
+    return firstOf(await this.#runAtomic(open, once, false));
   }
 
   /** Creates or replaces all or none. Lists every operation that is rejected. */
@@ -136,7 +123,7 @@ export class Writes {
           ? current
           : operations.map((operation) => ({ access: current, operation })),
       );
-    return this.#runAtomic(open, { once, isListingAll: true, isBulk: true });
+    return this.#runAtomic(open, once, true);
   }
 
   /**
@@ -203,8 +190,7 @@ export class Writes {
         result === undefined || result instanceof Problem ? [] : [result.resource],
       );
       plan.states.settle(access.name, written);
-      const unused = plan.states.unusedFiles;
-      if (unused.length > 0) await this.#uploads.discard(unused);
+      await this.#discardUnused(plan);
     }
     return results;
   }
@@ -223,14 +209,6 @@ export class Writes {
     });
   }
 
-  #runOne(
-    access: CollectionAccess,
-    operation: Operation,
-    once: IdempotencyKey | undefined,
-  ): Promise<WriteResult | Problem> {
-    return retryOnConflict((isFirst) => this.#attemptOne(access, operation, once, isFirst));
-  }
-
   async #attemptOne(
     access: CollectionAccess,
     operation: Operation,
@@ -241,49 +219,41 @@ export class Writes {
     const opened = this.#reopen(access, isFirst);
     const current = opened instanceof Promise ? await opened : opened;
     if (current instanceof Problem) return current;
-    const done = await this.#attempt([{ access: current, operation }], this.#plan(once?.key), once);
-    return done && singleResult(done);
+    const item = { access: current, operation };
+    const plan = this.#plan(once?.key);
+    const planning = plan.planOne(item);
+    const planned = planning instanceof Promise ? await planning : planning;
+    const done = await this.#committer.one(item, plan, planned, once);
+    const isWritten = done?.kind === "removed" || (done?.kind === "written" && !done.isReplay);
+    // A plan without states replaces nothing, so that no file becomes unused.
+    if (isWritten && plan.states.size > 0) await this.#discardUnused(plan);
+    return done;
   }
 
-  #runAtomic(open: Open, options: AtomicOptions): Promise<AllDone | readonly Refused[] | Problem> {
-    const { once, isListingAll, isCounted = false, isBulk = false } = options;
-    const key = once?.key;
+  /** In bulk, every operation that is rejected is listed; otherwise the states of the batch are counted. */
+  #runAtomic(
+    open: Open,
+    once: IdempotencyKey | undefined,
+    isBulk: boolean,
+  ): Promise<AllDone | readonly Refused[] | Problem> {
     return retryOnConflict(async (isFirst) => {
-      const opened = open(isFirst);
-      const operations = opened instanceof Promise ? await opened : opened;
+      const operations = await open(isFirst);
       if (operations instanceof Problem) return operations;
-      if (!isCounted) return this.#attempt(operations, this.#plan(key, isBulk), once, isListingAll);
       const memory = new Reservation(this.#options.memory);
-      const plan = this.#plan(key, isBulk, new BatchMemory(memory));
-      return this.#attempt(operations, plan, once, isListingAll).finally(() => memory.release());
+      const plan = this.#plan(once?.key, isBulk, isBulk ? undefined : new BatchMemory(memory));
+      try {
+        const planned = await plan.plan(operations, isBulk);
+        const done = await this.#committer.all({ operations, plan, planned }, once);
+        if (done && "results" in done && !done.isReplay) await this.#discardUnused(plan);
+        return done;
+      } finally {
+        memory.release();
+      }
     });
   }
 
-  #attempt(
-    operations: readonly PlannedOperation[],
-    plan: Plan,
-    once: IdempotencyKey | undefined,
-    isListingAll = false,
-  ): Promise<AllDone | readonly Refused[] | Problem | undefined> {
-    const planned = plan.plan(operations, isListingAll);
-    const planning = withCollectionCondition(this.#store, operations, planned);
-    return planning instanceof Promise
-      ? planning.then((planned) => this.#commit({ operations, plan, planned }, once))
-      : this.#commit({ operations, plan, planned: planning }, once);
-  }
-
-  /** A plan without states replaces nothing, so that no file becomes unused. */
-  #commit(write: PlannedWrite, once: IdempotencyKey | undefined) {
-    const committed = this.#committer.all(write, once);
-    return write.plan.states.size === 0 ? committed : this.#discardUnused(write.plan, committed);
-  }
-
-  async #discardUnused(plan: Plan, committed: ReturnType<PlanCommitter["all"]>) {
-    const done = await committed;
-    const isDone = done !== undefined && "results" in done && !done.isReplay;
-    const unused = isDone ? plan.states.unusedFiles : [];
-    if (unused.length > 0) await this.#uploads.discard(unused);
-    return done;
+  async #discardUnused({ states: { unusedFiles } }: Plan): Promise<void> {
+    if (unusedFiles.length > 0) await this.#uploads.discard(unusedFiles);
   }
 
   #plan(key: string | undefined, isBulk = false, memory?: BatchMemory): Plan {

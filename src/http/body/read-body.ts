@@ -6,7 +6,7 @@ import { isHoneypotFilled } from "../../model/form.ts";
 import { Problem } from "../../model/problem.ts";
 import { createTypes, typeOf } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { checkFormBody, checkJsonBody, readBody, readFields } from "./content.ts";
+import { checkFormBody, checkJsonBody, idInPost, readBody, readFields } from "./content.ts";
 import { isFile } from "./file-type.ts";
 import { readMultipart } from "./multipart.ts";
 import type { ReceivedDraft } from "./received.ts";
@@ -14,12 +14,14 @@ import { readFile } from "./single-file.ts";
 import { draftOfForm, readPairs } from "./urlencoded.ts";
 
 /** A missing Idempotency-Key is reported after the type is checked and before the body is read. */
-export function readDraftBody(
+export const readDraftBody = (
   context: RequestContext,
   key: string | undefined,
-): MaybePromise<ReceivedDraft | Problem> {
-  return context.measure("parse", () => readDraft(context, key));
-}
+): MaybePromise<ReceivedDraft | Problem> =>
+  then(
+    context.measure("parse", () => readDraft(context, key)),
+    (received) => ("draft" in received && received.draft.id !== undefined ? idInPost : received),
+  );
 
 function readDraft(
   context: RequestContext,

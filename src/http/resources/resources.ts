@@ -1,6 +1,5 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
-import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Resources, ShownResource } from "../../domain/resources.ts";
 import { patchOperation, type WriteCondition, type Written } from "../../domain/write/operation.ts";
 import { checkId } from "../../domain/write/validate.ts";
@@ -14,7 +13,6 @@ import { readAtomic } from "../body/bulk-parameters.ts";
 import {
   checkContentLength,
   checkJsonBody,
-  idInPost,
   readBody,
   readFields,
   readText,
@@ -64,7 +62,7 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     if (shown instanceof Problem) return shown;
     const unacceptable = checkAccept(request.headers, jsonTypes);
     if (unacceptable !== undefined) return unacceptable;
-    const rendererFor = factoryOf(context, fields, collection);
+    const rendererFor = rendererOf(context, fields);
     if (rendererFor instanceof Problem) return rendererFor;
     if (expand.length > 0) return sendExpanded(context, shown, rendererFor(shown.mask), asked);
     if (collection.bound?.isTimed !== true) context.source = sourceOf(services.resources, shown);
@@ -82,33 +80,27 @@ const sourceOf = (resources: Resources, shown: ShownResource): ResponseSource =>
   mask: shown.mask,
 });
 
+/** What the header says is checked before the body is read. */
 export async function createResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, collection } = context;
   if (isNdjson(request.headers) || isCsv(request.headers))
     return writeMany(context, checkCollectionCondition);
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
-  const fields = createFieldsOf(context);
-  if (fields instanceof Problem) return fields;
-  const rendererFor = factoryOf(context, fields, collection);
+  const rendererFor = rendererOf(context, createFieldsOf(context));
   if (rendererFor instanceof Problem) return rendererFor;
-  const tooMany = limitAnonymous(context);
-  if (tooMany !== undefined) return tooMany;
-  const collectionCondition = readCollectionCondition(context);
+  const collectionCondition = limitAnonymous(context) ?? readCollectionCondition(context);
   if (collectionCondition instanceof Problem) return collectionCondition;
   const reading = readDraftBody(context, key);
   // Nothing is awaited when the body has arrived.
   const received = reading instanceof Promise ? await reading : reading;
   if (received instanceof Problem) return received;
-  const { draft, fingerprint, files } = received;
-  if (draft.id !== undefined) return idInPost;
-  if (received.isHoneypotFilled) {
-    const result = await honeypotResult(context, draft);
-    return result instanceof Problem ? result : answerWritten(context, result, rendererFor);
-  }
+  const { draft, files, fingerprint, isHoneypotFilled } = received;
   const once = key === undefined ? undefined : idempotencyKeyOf(context, key, fingerprint);
   const operation = { kind: "create", draft, files, collectionCondition } as const;
-  const written = await services.writes.run(collection, operation, once);
+  const written = isHoneypotFilled
+    ? await honeypotResult(context, draft)
+    : await services.writes.run(collection, operation, once);
   return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
 }
 
@@ -122,8 +114,14 @@ async function honeypotResult(
   if (planned.kind !== "put") throw new Error("a new resource must be put");
   services.logRefusal(requestId, 201, "The honeypot is filled in; nothing was stored.");
   const { id, at, fields } = planned;
-  const times = { createdAt: at, updatedAt: at };
-  const resource = { id, revision: 1, ...times, fields, ...access.creator };
+  const resource = {
+    id,
+    revision: 1,
+    createdAt: at,
+    updatedAt: at,
+    fields,
+    ...access.creator,
+  };
   return { kind: "written", resource, access, isNew: true, isReplay: false };
 }
 
@@ -134,9 +132,7 @@ export async function putResource(context: RequestContext): Promise<Response | P
   const invalidId = checkId(id);
   if (invalidId !== undefined) return invalidId;
   const condition = readCondition(request.headers);
-  const fields = fieldsOf(context);
-  if (fields instanceof Problem) return fields;
-  const rendererFor = factoryOf(context, fields, collection);
+  const rendererFor = rendererOf(context, fieldsOf(context));
   if (rendererFor instanceof Problem) return rendererFor;
   if (condition instanceof Problem) return condition;
   const received = await readReplacement(context, condition, replaceTypes);
@@ -163,33 +159,27 @@ export async function upsertResource(context: RequestContext): Promise<Response 
   return written instanceof Problem ? written : answerWritten(context, written, wholeRenderer, "");
 }
 
+type Replacement = Pick<ReceivedDraft, "draft" | "files">;
+
 /** Reads the body of a PUT. */
 const readReplacement = (
   context: RequestContext,
   condition: WriteCondition | undefined,
   types: AcceptedTypes,
 ): Promise<Replacement | Problem> =>
-  context.measure("parse", () => readWholeReplacement(context, condition, types));
-
-type Replacement = Pick<ReceivedDraft, "draft" | "files">;
-
-async function readWholeReplacement(
-  context: RequestContext,
-  condition: WriteCondition | undefined,
-  types: AcceptedTypes,
-): Promise<Replacement | Problem> {
-  const isMultipart = types === replaceTypes && typeOf(context.request.headers) === multipartType;
-  const rejected =
-    limitAnonymous(context) ??
-    rejectPartialPut(context) ??
-    (isMultipart ? undefined : checkJsonBody(context, types)) ??
-    context.collection.requirePrecondition(condition?.isByTag === true);
-  if (isMultipart) return readMultipart(context, "put", rejected);
-  if (rejected !== undefined) return rejected;
-  const bytes = await readBody(context);
-  const draft = bytes instanceof Problem ? bytes : readFields(bytes);
-  return draft instanceof Problem ? draft : { draft, files: [] };
-}
+  context.measure("parse", async () => {
+    const isMultipart = types === replaceTypes && typeOf(context.request.headers) === multipartType;
+    const rejected =
+      limitAnonymous(context) ??
+      rejectPartialPut(context) ??
+      (isMultipart ? undefined : checkJsonBody(context, types)) ??
+      context.collection.requirePrecondition(condition?.isByTag === true);
+    if (isMultipart) return readMultipart(context, "put", rejected);
+    if (rejected !== undefined) return rejected;
+    const bytes = await readBody(context);
+    const draft = bytes instanceof Problem ? bytes : readFields(bytes);
+    return draft instanceof Problem ? draft : { draft, files: [] };
+  });
 
 export async function patchResource(context: RequestContext): Promise<Response | Problem> {
   const { request, services, collection } = context;
@@ -202,7 +192,7 @@ export async function patchResource(context: RequestContext): Promise<Response |
   // A resource that does not exist is 404, whatever the rest of the request says. A retry may be 410.
   const found = await services.resources.find(collection, id, "update");
   if (found instanceof Problem && key === undefined) return found;
-  const rendererFor = factoryOf(context, fields, collection);
+  const rendererFor = rendererOf(context, fields);
   if (rendererFor instanceof Problem) return rendererFor;
   const patchKind = readPatchKind(request.headers);
   if (patchKind instanceof Problem) return patchKind;
@@ -285,9 +275,12 @@ function createFieldsOf(context: RequestContext): readonly NamedField[] | Proble
   return readFieldsParam(context.searchParams.filter((parameter) => !isAtomic(parameter)));
 }
 
-const factoryOf = (
-  { principal }: RequestContext,
-  fields: readonly NamedField[],
-  access: CollectionAccess,
-): RendererFactory | Problem =>
-  fields.length === 0 ? wholeRenderer : checkedRendererFactory(fields, principal, access);
+const rendererOf = (
+  { principal, collection }: RequestContext,
+  fields: readonly NamedField[] | Problem,
+): RendererFactory | Problem => {
+  if (fields instanceof Problem) return fields;
+  return fields.length === 0
+    ? wholeRenderer
+    : checkedRendererFactory(fields, principal, collection);
+};

@@ -2,20 +2,20 @@
 
 import { Worker } from "node:worker_threads";
 import { Outage } from "../../model/outage.ts";
-import { type Erasing, erasingOver } from "../erasure.ts";
+import { type EraseAnswer, type Erasing, erasingOver } from "../erasure.ts";
 import type { Committer } from "../remote-committer.ts";
 import type { Change, Outcome } from "../store.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { DatabaseFile } from "./file.ts";
 import {
   type Message,
+  type Notice,
   type OpenRequest,
+  type PackedOutcomes,
   packChanges,
-  type Sent,
-  unpackReply,
+  unpackOutcomes,
   type WriterReply,
-} from "./message-codec.ts";
-import { unpackOutcomes } from "./outcome-codec.ts";
+} from "./writer-messages.ts";
 
 /** Logs events that an operator should know, even when no request has failed. */
 export type Report = (level: "error" | "info", message: string) => void;
@@ -67,14 +67,18 @@ export class WriterClient implements Committer {
   /** An empty list of changes tests whether writes work. */
   async commit(changes: readonly Change[]): Promise<readonly Outcome[]> {
     const reply = await this.#ask(packChanges(changes));
-    return unpackOutcomes(changes, reply.kind === "done" ? reply.outcomes : []);
+    return unpackOutcomes(changes, "kind" in reply ? [] : reply);
   }
 
   /** Replaces a suspect database by a verified copy; after a failure it tries again later. */
   async repair(): Promise<void> {
     clearTimeout(this.#repairTimer);
     const [result] = await Promise.allSettled([this.#send("repair")]);
-    if (result.status === "fulfilled" && result.value.kind === "repaired") {
+    if (
+      result.status === "fulfilled" &&
+      "kind" in result.value &&
+      result.value.kind === "repaired"
+    ) {
       this.#file = { ...this.#file, identity: result.value.identity };
       if (this.#suspectReason !== undefined)
         this.#report(
@@ -109,12 +113,10 @@ export class WriterClient implements Committer {
     await worker.terminate();
   }
 
-  async #ask(
-    message: Message,
-  ): Promise<Extract<WriterReply, { kind: "done" | "erased" | "scrubbed" }>> {
+  async #ask(message: Message): Promise<PackedOutcomes | EraseAnswer> {
     if (this.#suspectReason !== undefined) throw new Outage("suspect", this.#suspectReason);
     const reply = await this.#send(message);
-    if (reply.kind === "done" || reply.kind === "erased" || reply.kind === "scrubbed") {
+    if (!("kind" in reply) || reply.kind === "erased" || reply.kind === "scrubbed") {
       this.#failure = undefined;
       return reply;
     }
@@ -133,9 +135,9 @@ export class WriterClient implements Committer {
 
   #startWorker(): Worker {
     const worker = writerThreads.start(this.#script);
-    worker.on("message", (sent: Sent) => {
-      const message = unpackReply(sent);
-      if (message.kind !== "suspect") return this.#pending.shift()?.resolve(message);
+    worker.on("message", (message: WriterReply | Notice) => {
+      if (!("kind" in message) || message.kind !== "suspect")
+        return this.#pending.shift()?.resolve(message);
       this.#stopWrites(`${message.message}: copying the database to new files`);
       this.#repairLater();
     });
@@ -169,4 +171,5 @@ export class WriterClient implements Committer {
   }
 }
 
-const messageOf = (reply: WriterReply): string => ("message" in reply ? reply.message : reply.kind);
+const messageOf = (reply: WriterReply): string =>
+  "message" in reply ? reply.message : "an unexpected reply";

@@ -12,17 +12,16 @@ import {
   hasVerifiedCopy,
   messageOf,
 } from "./file.ts";
+import { replaceByCopy } from "./repair.ts";
+import { markSuspect, readSuspectMark, type SuspectRecord } from "./suspect.ts";
 import {
   type Message,
   type Notice,
   type OpenRequest,
-  packReply,
+  packOutcomes,
   unpackChanges,
   type WriterReply,
-} from "./message-codec.ts";
-import { packOutcomes } from "./outcome-codec.ts";
-import { replaceByCopy } from "./repair.ts";
-import { markSuspect, readSuspectMark, type SuspectRecord } from "./suspect.ts";
+} from "./writer-messages.ts";
 
 /** How often the files are checked while nothing is written. */
 const checkMs = 1_000;
@@ -51,7 +50,7 @@ parentPort?.on("message", (message: OpenRequest | Message) => {
     ({ file, options } = message);
     return;
   }
-  parentPort?.postMessage(packReply(answer(message)));
+  parentPort?.postMessage(answer(message));
   attempt(() => database?.runCheckpointIfDue());
   attempt(() => {
     if (!isWorking && isDefining && database?.hasBuild) workSoon();
@@ -82,7 +81,7 @@ function handle(message: Message): WriterReply {
     // Nothing has been written, so the work in the background goes on.
     const refused = opened.refuse(changes);
     if (refused) return toReply(refused);
-    return { kind: "done", outcomes: packOutcomes(changes, opened.commit(changes)) };
+    return packOutcomes(changes, opened.commit(changes));
   }
   const last = database;
   database = undefined;
@@ -91,7 +90,7 @@ function handle(message: Message): WriterReply {
   isDropped = false;
   suspectRecord = undefined;
   isMarked = false;
-  return { kind: "done", outcomes: [] };
+  return [];
 }
 
 const eraseOrScrub = (request: EraseMessage): EraseAnswer =>
