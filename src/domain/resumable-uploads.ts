@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import type { NotAppended, PartialUpload, PartialUploads } from "../store/files.ts";
+import type { NotAppended, PartialUpload, PartialUploads } from "../store/partial-uploads.ts";
 import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
 import { UploadBytes } from "./upload-bytes.ts";
 import { type UploadsFree, UploadTally } from "./upload-tally.ts";
@@ -117,7 +117,7 @@ export class ResumableUploads {
     if (found === undefined || !mayContinue(principal, found)) return notFound;
     const upload = this.#read(id, { ...found, description: read(found) });
     if (upload.expiresAt < this.#settings.clock()) return notFound;
-    return found.pieces < maxPieces ? upload : manyPieces;
+    return found.version < maxPieces ? upload : manyPieces;
   }
 
   /** Stores the length when the client names it. */

@@ -1,6 +1,6 @@
 // The bytes of a resumable upload. When they have been read, its end is decided.
 
-import { type PartialUploads, UploadEnded } from "../store/files.ts";
+import { type PartialUploads, UploadEnded } from "../store/partial-uploads.ts";
 
 interface UploadSize {
   readonly id: string;

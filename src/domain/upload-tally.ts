@@ -1,7 +1,7 @@
 // Counts unfinished uploads: how many each caller has, and how many bytes they use or will use.
 
 import { Problem } from "../model/problem.ts";
-import type { PartialUploads } from "../store/files.ts";
+import type { PartialUploads } from "../store/partial-uploads.ts";
 
 /** The limit of one caller. */
 export const maxUploadsPerCaller = 100;

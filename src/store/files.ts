@@ -1,5 +1,10 @@
 // Defines the contract of a file store. A row references a file only after its bytes are stored.
 
+import { createHash } from "node:crypto";
+import { Outage } from "../model/outage.ts";
+import { isKey } from "./file-key.ts";
+import type { PartialUploads } from "./partial-uploads.ts";
+
 export interface Files {
   /**
    * Saves the bytes, and resolves when they are on disk. Resolves with `too-large` when there are more than
@@ -68,81 +73,6 @@ export interface LinkOptions {
   readonly cacheControl: string;
 }
 
-/**
- * Uploads that are not complete. Several processes may use one at the same time: an append of one
- * process ends what another process is appending. An id has 32 hex digits and is never used again.
- */
-export interface PartialUploads {
-  /** Creates an upload without bytes. Resolves when it is on disk. */
-  create(id: string, description: string): Promise<void>;
-  /** Replaces the description of an upload, if there is one. */
-  describe(id: string, description: string): Promise<void>;
-  /**
-   * Ends an append in progress, whose bytes so far are kept, so that the size is final. An unfinished upload
-   * whose description is not allowed is not found, and goes on.
-   */
-  find(id: string, isAllowed?: IsAllowed): Promise<PartialUpload | undefined>;
-  /**
-   * Ends an append in progress, and appends bytes at `offset`. Resolves with the new size when they are on
-   * disk. When the source fails, what has arrived is kept, and the error is thrown. When `isValid` returns
-   * false after the last byte, nothing of this append is kept.
-   */
-  append(
-    id: string,
-    offset: number,
-    bytes: AsyncIterable<Uint8Array>,
-    isValid?: () => boolean,
-  ): Promise<number | NotAppended>;
-  /**
-   * Returns all bytes, or undefined when there is no such upload. Reading them throws `UploadEnded` when
-   * another process finishes or removes the upload.
-   */
-  open(id: string): Promise<OpenedFile | undefined>;
-  /**
-   * Decides how an upload ends, once for all processes; nothing is appended afterwards. It is completed
-   * only while it has `size` bytes, and ends an append in progress when it is cancelled. Resolves with
-   * whether it ends in this way.
-   */
-  end(id: string, how: UploadEnd, size?: number): Promise<boolean>;
-  /** Takes back that the upload was completed. */
-  reopen(id: string): Promise<void>;
-  /** Removes the bytes, and stores this description of the finished upload for `find`. */
-  finish(id: string, description: string): Promise<void>;
-  /** Ignores uploads that do not exist. */
-  remove(id: string): Promise<void>;
-  /** Yields every upload that is not finished, and ends no append. */
-  list(): AsyncIterable<PartialUpload & { readonly id: string }>;
-  /**
-   * Removes what has not changed for so long, and at any age what a killed process has left of an upload
-   * that is finished or cancelled. Resolves with the number of unfinished uploads removed.
-   */
-  sweep(unfinishedMs: number, finishedMs: number): Promise<number>;
-}
-
-/** Whether an upload with this description may be found. */
-export type IsAllowed = (description: string) => boolean;
-
-export interface PartialUpload {
-  readonly description: string;
-  /** 0 when the upload is finished. */
-  readonly size: number;
-  /** How many appends it consists of. */
-  readonly pieces: number;
-  readonly changedAt: number;
-  readonly isFinished: boolean;
-}
-
-/**
- * `missing`: there is no such upload; `mismatch`: it has another size; `invalid`: the bytes are not
- * valid; `superseded`: a later request has ended this append.
- */
-export type NotAppended = "missing" | "mismatch" | "invalid" | "superseded";
-
-export type UploadEnd = "completed" | "cancelled";
-
-/** Another request has completed or cancelled the upload. */
-export class UploadEnded extends Error {}
-
 export type FindReferenced = (keys: readonly string[]) => Promise<ReadonlySet<string>>;
 
 /** A response body. */
@@ -169,4 +99,29 @@ export interface SavedFile {
   readonly size: number;
   /** In hex. */
   readonly sha256: string;
+}
+
+/** `saveAs` of a store of files, which saves the bytes with `save`. */
+export async function saveAs(
+  files: Files,
+  key: string,
+  sha256: string,
+  save: () => Promise<Pick<SavedFile, "sha256"> | "too-large">,
+): Promise<boolean> {
+  if (!isKey(key)) throw new Error(`${key} is not the key of a file`);
+  const there = await files.open(key);
+  if (there !== undefined && (await hashOf(there.bytes)) === sha256) {
+    await files.touch([key]);
+    return false;
+  }
+  const saved = await save();
+  if (saved !== "too-large" && saved.sha256 === sha256) return true;
+  await files.remove([key]);
+  throw new Outage("damaged", `the file ${key} does not have the bytes it should have`);
+}
+
+async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const piece of bytes) hash.update(piece);
+  return hash.digest("hex");
 }

@@ -88,7 +88,7 @@ class Restarted {
   /** How many bytes of the upload are written. */
   written(path: string): number {
     const directory = this.directoryOf(path);
-    const pieces = readdirSync(directory).filter((name) => /^\d/.test(name));
+    const pieces = readdirSync(directory).filter((name) => name.endsWith(".data"));
     return pieces.reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
   }
 }

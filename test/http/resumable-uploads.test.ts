@@ -58,7 +58,9 @@ async function assertStored(shown: Shown, bytes: Uint8Array): Promise<void> {
 async function untilWritten(path: string, size: number): Promise<void> {
   const directory = join(files, "partial", idOf(path));
   for (;;) {
-    const open = (await readdir(directory)).find((name) => name.endsWith(".open"));
+    const names = await readdir(directory);
+    const isOpen = (name: string) => name.endsWith(".data") && !names.includes(name.slice(0, 6));
+    const open = names.find(isOpen);
     if (open !== undefined && (await stat(join(directory, open))).size >= size) return;
     await sleep(5);
   }

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { type Files, type PartialUploads, UploadEnded } from "../../src/store/files.ts";
+import type { Files } from "../../src/store/files.ts";
+import { type PartialUploads, UploadEnded } from "../../src/store/partial-uploads.ts";
 import { runs } from "../seeds.ts";
 import { bytesOf, hashOf, inChunks } from "./disk/file-helpers.ts";
 

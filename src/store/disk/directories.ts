@@ -4,6 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { syncPath } from "../../lib/sync-path.ts";
 import { codeOf } from "../../lib/system-error.ts";
+import { mapDiskError } from "./errors.ts";
 
 export class Directories {
   readonly #ensured = new Map<string, Promise<void>>();
@@ -15,9 +16,14 @@ export class Directories {
     await ensured;
   }
 
-  /** Called after an error: every directory is checked again before it is used. */
-  forget(): void {
-    this.#ensured.clear();
+  /** After an error of the operation, every directory is checked again before it is used. */
+  async watch<T>(operation: Promise<T>): Promise<T> {
+    try {
+      return await mapDiskError(operation);
+    } catch (error) {
+      this.#ensured.clear();
+      throw error;
+    }
   }
 }
 

@@ -8,16 +8,23 @@ import type { SendFile } from "../../lib/file-access.ts";
 import { syncPath } from "../../lib/sync-path.ts";
 import { Outage } from "../../model/outage.ts";
 import { isKey, newKey } from "../file-key.ts";
-import type { Files, FindReferenced, OpenedFile, PartialUploads, SavedFile } from "../files.ts";
+import {
+  type Files,
+  type FindReferenced,
+  type OpenedFile,
+  type SavedFile,
+  saveAs,
+} from "../files.ts";
+import { PartialUploads } from "../partial-uploads.ts";
 import { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { bytesIn, piecesOf, writeAll } from "./handle.ts";
 import { canHold, holdOpen } from "./held-files.ts";
-import { DiskPartialUploads } from "./partial.ts";
 import { FilePaths } from "./paths.ts";
 import { RangeSource, tooShort } from "./range.ts";
 import { Room } from "./room.ts";
 import { orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
+import { DiskUploadObjects } from "./upload-objects.ts";
 
 /** Creates the folder when the first file is saved. Several processes can use the same folder. */
 export const openDisk = (folder: string, sendFile?: SendFile): Files =>
@@ -37,24 +44,16 @@ class Disk implements Files {
     this.#room = new Room(folder);
     // A path by which a removed file is not found would make its download an error.
     if (sendFile && canHold) this.send = (...range) => this.#send(sendFile, ...range);
-    this.partial = new DiskPartialUploads(this.#paths, this.#directories, this.#room);
+    const objects = new DiskUploadObjects(this.#paths, this.#directories, this.#room);
+    this.partial = new PartialUploads(objects);
   }
 
   save(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SavedFile | "too-large"> {
     return this.#save(newKey(), bytes, maxBytes);
   }
 
-  async saveAs(key: string, bytes: AsyncIterable<Uint8Array>, sha256: string): Promise<boolean> {
-    if (this.#paths.parse(key) === undefined) throw new Error(`${key} is not the key of a file`);
-    const there = await this.open(key);
-    if (there !== undefined && (await hashOf(there.bytes)) === sha256) {
-      await this.touch([key]);
-      return false;
-    }
-    const saved = await this.#save(key, bytes, Number.POSITIVE_INFINITY);
-    if (saved !== "too-large" && saved.sha256 === sha256) return true;
-    await this.remove([key]);
-    throw new Outage("damaged", `the file ${key} does not have the bytes it should have`);
+  saveAs(key: string, bytes: AsyncIterable<Uint8Array>, sha256: string): Promise<boolean> {
+    return saveAs(this, key, sha256, () => this.#save(key, bytes, Number.POSITIVE_INFINITY));
   }
 
   async open(key: string): Promise<OpenedFile | undefined> {
@@ -79,13 +78,13 @@ class Disk implements Files {
     const path = this.#paths.pathOf(key);
     try {
       const received = await receive(
-        await this.#watch(this.#create(incomingPath)),
+        await this.#directories.watch(this.#create(incomingPath)),
         bytes,
         maxBytes,
         this.#room,
       );
       if (received === "too-large") await mapDiskError(unlink(incomingPath));
-      else await this.#watch(this.#publish(incomingPath, path));
+      else await this.#directories.watch(this.#publish(incomingPath, path));
       return received === "too-large" ? received : { key, ...received };
     } catch (error) {
       // A file that cannot be removed now is removed by the sweep. The first error is the one to report.
@@ -188,22 +187,6 @@ class Disk implements Files {
     await rename(incomingPath, path);
     await syncPath(directory);
   }
-
-  /** After an error, every directory is checked again before it is used. */
-  async #watch<T>(operation: Promise<T>): Promise<T> {
-    try {
-      return await mapDiskError(operation);
-    } catch (error) {
-      this.#directories.forget();
-      throw error;
-    }
-  }
-}
-
-async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const piece of bytes) hash.update(piece);
-  return hash.digest("hex");
 }
 
 /** Closes the file when its size cannot be read, or is below `least`. */

@@ -1,26 +1,26 @@
 // Stores files in a bucket: one object for each, under its key. Several servers can share the bucket.
 
-import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { FileOutage, Outage } from "../../model/outage.ts";
 import { isKey, newKey } from "../file-key.ts";
-import type {
-  FileBytes,
-  Files,
-  FindReferenced,
-  LinkOptions,
-  OpenedFile,
-  PartialUploads,
-  SavedFile,
+import {
+  type FileBytes,
+  type Files,
+  type FindReferenced,
+  type LinkOptions,
+  type OpenedFile,
+  type SavedFile,
+  saveAs,
 } from "../files.ts";
+import { PartialUploads } from "../partial-uploads.ts";
 import { S3Client, type S3Timing } from "./client.ts";
 import type { Environment } from "./credentials.ts";
 import type { S3Location } from "./location.ts";
 import { readObject, removeObject, renewObject, stateOf } from "./objects.ts";
 import { type FindStore, Owner } from "./owner.ts";
-import { S3PartialUploads } from "./partial.ts";
 import { claimOf, nameOf, orphansIn, setAside, settleAside, sweep } from "./sweep.ts";
 import { upload } from "./upload.ts";
+import { S3UploadObjects } from "./upload-objects.ts";
 
 export interface S3Options {
   readonly timing?: S3Timing | undefined;
@@ -52,7 +52,7 @@ class S3 implements Files {
   constructor(client: S3Client, owner: Owner) {
     this.#client = client;
     this.#owner = owner;
-    this.partial = new S3PartialUploads(client, owner);
+    this.partial = new PartialUploads(new S3UploadObjects(client, owner));
   }
 
   claim(): Promise<void> {
@@ -67,18 +67,9 @@ class S3 implements Files {
   }
 
   async saveAs(key: string, bytes: AsyncIterable<Uint8Array>, sha256: string): Promise<boolean> {
-    if (!isKey(key)) throw new Error(`${key} is not the key of a file`);
     await this.claim();
-    const there = await this.open(key);
-    if (there !== undefined && (await hashOf(there.bytes)) === sha256) {
-      await this.touch([key]);
-      return false;
-    }
     const options = { maxBytes: Number.POSITIVE_INFINITY, isNew: false };
-    const saved = await upload(this.#client, nameOf(key), bytes, options);
-    if (saved !== "too-large" && saved.sha256 === sha256) return true;
-    await this.remove([key]);
-    throw new Outage("damaged", `the file ${key} does not have the bytes it should have`);
+    return saveAs(this, key, sha256, () => upload(this.#client, nameOf(key), bytes, options));
   }
 
   async read(
@@ -179,10 +170,4 @@ class S3 implements Files {
       return error instanceof Outage ? error.message : String(error);
     }
   }
-}
-
-async function hashOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const piece of bytes) hash.update(piece);
-  return hash.digest("hex");
 }

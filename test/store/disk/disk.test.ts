@@ -195,24 +195,6 @@ describe("a failed upload leaves nothing behind", () => {
     }));
 });
 
-describe("a resumable upload that a process was killed in ending", () => {
-  it("stays finished until its bytes are removed", () =>
-    onDisk(async ({ partial }, folder) => {
-      const id = "ab".repeat(16);
-      await partial.create(id, "{}");
-      await partial.finish(id, "{}");
-      await partial.create(id, "{}");
-      // Nothing can be renamed to a directory that is not empty.
-      const inTheWay = join(folder, "partial", `${id}.removed`);
-      await mkdir(join(inTheWay, "x"), { recursive: true });
-      await assert.rejects(partial.remove(id));
-      assert.equal((await partial.find(id))?.isFinished, true);
-      await rm(inTheWay, { recursive: true });
-      await partial.remove(id);
-      assert.deepEqual(await filesIn(folder), []);
-    }));
-});
-
 describe("a missing file", () => {
   const unknownFlags = [
     "",

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newKey } from "../../../src/store/file-key.ts";
-import type { Files, PartialUploads } from "../../../src/store/files.ts";
+import type { Files } from "../../../src/store/files.ts";
+import type { PartialUploads } from "../../../src/store/partial-uploads.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { bytesOf, hashOf, inChunks, read, saveFile } from "../disk/file-helpers.ts";
 import { filesContract } from "../files-contract.ts";
