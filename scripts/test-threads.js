@@ -1,23 +1,24 @@
-// Loaded before the tests of `npm test`: the stores in the process of a test start their threads from a bundle, and one writer thread serves them one after another.
+// Loaded before the tests of a run of all files: the stores start their threads from a bundle, and one writer thread serves them one after another.
 
 import { EventEmitter } from "node:events";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { isMainThread, Worker } from "node:worker_threads";
 
-/** Writers that were closed, by script. A new one takes as long as three small tests. */
-const idle = new Map();
-
+/** Threads whose store was closed, by script. A new one takes as long as three small tests. */
+const idle = {};
 const events = ["message", "error", "exit"];
 
 /** A `Worker` whose thread stays for the next store when it has closed its file. */
 class KeptWorker extends EventEmitter {
-  #script;
+  #idle;
   #worker;
   #isClosed = false;
 
   constructor(script) {
     super();
-    this.#script = script.href;
-    this.#worker = idle.get(this.#script)?.pop() ?? new Worker(script);
+    this.#idle = idle[script.href] ??= [];
+    this.#worker = this.#idle.pop() ?? new Worker(script);
     this.#worker.ref();
     for (const event of events) this.#worker.on(event, (value) => this.emit(event, value));
     this.#worker.on("exit", () => {
@@ -34,12 +35,14 @@ class KeptWorker extends EventEmitter {
     if (!this.#isClosed) return this.#worker.terminate();
     for (const event of events) this.#worker.removeAllListeners(event);
     this.#worker.unref();
-    idle.set(this.#script, [...(idle.get(this.#script) ?? []), this.#worker]);
+    this.#idle.push(this.#worker);
   }
 }
 
 if (isMainThread) {
-  await import("./test-bundles.js");
+  const folder = join(process.env.RESTANTE_TEST_SERVER, "threads/");
+  const { bundledThreads } = await import("../src/lib/program.ts");
+  if ("bun" in process.versions) bundledThreads.folder = pathToFileURL(folder);
   const { writerThreads } = await import("../src/store/sqlite/writer-client.ts");
   writerThreads.start = (script) => new KeptWorker(script);
 }

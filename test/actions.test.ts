@@ -1,4 +1,5 @@
 // A folder of actions: loading, errors in modules, and errors at run time.
+// @runtimes node
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -1,4 +1,5 @@
 // A server goes on when connections have used up all file descriptors, and after that does what it did before.
+// @tier all
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

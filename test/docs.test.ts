@@ -1,4 +1,5 @@
 // The reference pages list every setting, problem and route, and nothing else.
+// @runtimes only bun
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const bun = join(root, "node_modules/.bin/bun");
 
 /** `npm test` has built it already. */
-const servers = process.env.RESTANTE_TEST_SERVERS;
+const built = process.env.RESTANTE_TEST_SERVER;
 
 function build(folder: string): string {
   const made = spawnSync(bun, ["scripts/executables.js", "--out", folder, "here"], { cwd: root });
@@ -41,7 +41,7 @@ const action = `import { accepted, defineAction } from "restante";
 describeOn("bun", "the single executable", () => {
   const cwd = mkdtempSync(join(tmpdir(), "restante-executable-"));
   after(() => rmSync(cwd, { recursive: true }));
-  const folder = servers === undefined ? build(cwd) : join(servers, "bun");
+  const folder = built ?? build(cwd);
   const program = join(folder, "restante-here");
   const options = { cwd, command: [program] as const };
 

@@ -1,4 +1,5 @@
 // One process owns a data folder: a second one stops with an error, and commands use the owner.
+// @process own
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,4 +1,5 @@
 // The steps of a request grow linearly with its length: counted at n, 2n and 4n.
+// @tier all
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,6 @@
 // The command line: real processes, signals and exit codes.
+// @runtimes both
+// @process own
 
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";

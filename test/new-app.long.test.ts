@@ -1,4 +1,5 @@
 // `restante new` as a new user has it: from the packed package, installed, built, and used in a browser.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";

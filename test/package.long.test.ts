@@ -1,4 +1,5 @@
 // The npm package: packed, installed into an empty project, started and embedded.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";

@@ -11,13 +11,12 @@ const isBun = "bun" in process.versions;
 const flags = isBun ? [] : ["--disable-warning=ExperimentalWarning"];
 const source = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
-/** `npm test` builds the server once for each runtime, because that starts faster, and puts the folder here. */
-const servers = process.env.RESTANTE_TEST_SERVERS;
-const bundle = isBun ? undefined : servers && join(servers, "node");
+/** `npm test` builds an executable once, because that starts faster than the sources, and puts its folder here. */
+const built = process.env.RESTANTE_TEST_SERVER;
 
 /** The path of the single executable of Bun, for this run or for the tests of a file. */
 const executable =
-  process.env.RESTANTE_TEST_EXECUTABLE ?? (isBun && servers && join(servers, "bun/restante-here"));
+  process.env.RESTANTE_TEST_EXECUTABLE ?? (isBun && built && join(built, "restante-here"));
 
 /** What `npm test` tells the compilers of Bun. */
 const compilers = Object.fromEntries(
@@ -30,9 +29,7 @@ export const sourceCommandLine = commandOf(source);
 /** The command that the tests run: what was built, or the sources where a file runs alone. */
 export const commandLine: readonly [string, ...string[]] = executable
   ? [executable]
-  : bundle
-    ? commandOf(join(bundle, "dist/main.js"))
-    : sourceCommandLine;
+  : sourceCommandLine;
 
 /** The command that runs a program on this runtime. */
 export function commandOf(program: string): readonly [string, ...string[]] {
@@ -131,9 +128,7 @@ function launch(
 ): ChildProcess {
   const [program, ...before] = command;
   const { PATH, NODE_COMPILE_CACHE } = process.env;
-  // A bundle has another path in each run, so what is cached of it ends with the run.
-  const cache = bundle && command === commandLine ? join(bundle, "cache") : NODE_COMPILE_CACHE;
-  const env = { PATH, NODE_COMPILE_CACHE: cache, ...compilers, ...environment };
+  const env = { PATH, NODE_COMPILE_CACHE, ...compilers, ...environment };
   return spawn(program, [...before, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 }
 

@@ -1,4 +1,5 @@
 // The scripts in package.json: the Node version that they need, portability, and signals.
+// @runtimes only bun
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

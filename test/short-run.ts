@@ -1,4 +1,4 @@
-// What `npm test` of all files leaves to `npm run test:long`: some combinations of runtime and engine.
+// What `npm test` of all files leaves to `npm run test:all`: some combinations of runtime and engine, and some tests.
 
 import { describe, it, type TestContext, type TestOptions } from "node:test";
 
@@ -6,7 +6,7 @@ type Runtime = "bun" | "node";
 
 const runtime: Runtime = "bun" in process.versions ? "bun" : "node";
 
-/** A file that is chosen by its name, or started by hand, runs with all combinations. */
+/** Whether this is `npm test` of all files. A file that is chosen by its name, or started by hand, runs with all combinations. */
 export const isShort = process.env.RESTANTE_TEST_SHORT === "1";
 
 /** Whether tests that need one runtime only run here, in a file that runs on both. */

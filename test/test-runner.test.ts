@@ -1,10 +1,11 @@
 // What npm test shows and returns, on a project of a few small test files.
+// @runtimes only bun
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -32,6 +33,10 @@ it("hangs", () => {
   writeFileSync("begun", "");
   return new Promise(() => setInterval(() => {}, 1000));
 });\n`,
+  "tagged/node": `// A test.\n// @runtimes node\n${head}it("is good", () => {});\n`,
+  "tagged/both": `// A test.\n// @runtimes both\n${head}it("is good", () => {});\n`,
+  "tagged/only-bun": `// A test.\n// @runtimes only bun\n${head}it("is good", () => {});\n`,
+  "tagged/all": `// A test.\n// @tier all\n${head}it("is good", () => {});\n`,
   "full.long": `${head}it("has all counts", () => {
   if (process.env.RESTANTE_TEST_LONG !== "1") throw new Error("few counts");
 });\n`,
@@ -41,7 +46,7 @@ let project: string;
 before(async () => {
   project = await mkdtemp(join(tmpdir(), "restante-runner-"));
   await cp(join(root, "scripts"), join(project, "scripts"), { recursive: true });
-  await mkdir(join(project, "test"));
+  await mkdir(join(project, "test/tagged"), { recursive: true });
   await symlink(join(root, "node_modules"), join(project, "node_modules"));
   await writeFile(join(project, "package.json"), '{"type":"module"}');
   for (const [name, text] of Object.entries(sources))
@@ -60,17 +65,29 @@ function start(...args: readonly string[]) {
 
 const run = (...args: readonly string[]) => start(...args).ended;
 
+/** Returns the runtimes of the files that pass, by their names. */
+async function runtimesIn(tier: string): Promise<Readonly<Record<string, string>>> {
+  const { findTests, runsOn } = await import(join(root, "scripts/test-files.js"));
+  const found = findTests(project, tier, ["good", "tagged", "full"]);
+  const runtimesOf = (file: unknown) => ["node", "bun"].filter((one) => runsOn(file, one, tier));
+  return Object.fromEntries(
+    found
+      .map((file: { path: string }) => [file.path.slice(7, -8), runtimesOf(file).join(" ")])
+      .filter(([, runtimes]: readonly string[]) => runtimes !== ""),
+  );
+}
+
 const lastLine = (text: string): string => text.trimEnd().split("\n").at(-1) ?? "";
 
 describe("npm test", () => {
   it("counts the tests of both runtimes, or of one", async () => {
     const both = await run("good");
     assert.deepEqual([both.code, both.last], [0, "2 passed, 0 failed, 2 skipped"]);
-    assert.match(both.text, /^\d+ seconds, (?:\d+|\?) seconds of processor time(?:;.*)?$/m);
+    assert.match(both.text, /^\d+ seconds$/m);
     for (const runtime of ["node", "bun"]) {
       const { code, text, last } = await run("good", "--runtime", runtime);
       assert.deepEqual([code, last], [0, "1 passed, 0 failed, 1 skipped"]);
-      assert.match(text, new RegExp(`^${runtime} +good +1 passed`, "m"));
+      assert.match(text, new RegExp(`^good .* s  ${runtime} .*good.test.ts  1 passed`, "m"));
     }
   });
 
@@ -114,38 +131,58 @@ describe("npm test", () => {
     assert.equal((await run("full", "--long")).last, "2 passed, 0 failed, 0 skipped");
   });
 
-  it("has lists of test files that exist", async () => {
-    const files = await readdir(join(root, "test"), { recursive: true });
-    const paths = files.map((file) => `/test/${file}`);
-    for (const script of ["test-groups.js", "test-runtimes.js"]) {
-      const text = await readFile(join(root, "scripts", script), "utf8");
-      const names = [...text.matchAll(/^ {2}"(\/[^"]+)",$/gm)].map(([, name = ""]) => name);
-      assert.ok(names.length > 1);
-      assert.deepEqual(
-        names.filter((name) => !paths.some((path) => path.includes(name))),
-        [],
-      );
-    }
+  it("runs a file on the runtimes of its tag", async () => {
+    assert.equal((await run("tagged/")).last, "7 passed, 0 failed, 0 skipped");
+    const short = { "tagged/node": "node", "tagged/both": "node bun", "tagged/only-bun": "bun" };
+    assert.deepEqual(await runtimesIn("short"), { ...short, good: "bun" });
+    const all = { ...short, "tagged/node": "node bun", good: "node bun", "tagged/all": "node bun" };
+    assert.deepEqual(await runtimesIn("all"), all);
+    assert.deepEqual(await runtimesIn("long"), { ...all, "full.long": "node bun" });
   });
 
-  it("says what the host gave to other machines, if that is over a hundredth of the cores' time", async () => {
-    const { cpuOfOthers, timesOf } = await import(join(root, "scripts/test-jobs.js"));
-    const stat = join(project, "stat");
-    await writeFile(stat, "cpu  12 0 7 400 3 0 1 12000 0 0\ncpu0 6 0 4 200 2 0 1 1 0 0\n");
-    const others = cpuOfOthers(stat);
-    assert.equal(others, 120);
-    const run = { seconds: 385, cores: 2, cpu: 687, others };
-    assert.equal(
-      timesOf(run),
-      "385 seconds, 687 seconds of processor time; the host gave 120 more to other machines",
-    );
-    const alone = "385 seconds, 687 seconds of processor time";
-    for (const few of [7.7, 0, undefined]) assert.equal(timesOf({ ...run, others: few }), alone);
-    assert.equal(cpuOfOthers(join(project, "nothing")), undefined);
+  it("fails where a tag is misspelt, and says which", async () => {
+    const { findTests } = await import(join(root, "scripts/test-files.js"));
+    const path = join(project, "test/misspelt.test.ts");
+    for (const tag of ["@runtimes bth", "@tier long", "@runtimes", "@", "@runtime both"]) {
+      await writeFile(path, `// Says what it does.\n// ${tag}\n${sources.good}`);
+      const message = `./test/misspelt.test.ts: // ${tag} is not a tag`;
+      assert.throws(() => findTests(project, "all", ["misspelt"]), { message });
+    }
+    const { code, last } = await run("good", "misspelt");
+    assert.deepEqual([code, last], [2, "./test/misspelt.test.ts: // @runtime both is not a tag"]);
+    await rm(path);
+  });
+
+  it("has a process for a file alone where its tag says so, or its hooks need it", async () => {
+    const { groupFiles } = await import(join(root, "scripts/test-files.js"));
+    const file = (path: string, more = {}) => ({
+      path: `./test/${path}.test.ts`,
+      source: "",
+      ...more,
+    });
+    const files = [
+      file("a"),
+      file("http/alone", { process: "own" }),
+      file("http/b"),
+      file("http/hooks", { source: "\nbeforeEach(() => {});\n" }),
+    ];
+    const groups = (runtime: string): string[][] =>
+      groupFiles(files, runtime).map((group: typeof files) =>
+        group.map(({ path }) => path.slice(7, -8)),
+      );
+    assert.deepEqual(groups("bun"), [["http/alone"], ["a", "http/b", "http/hooks"]]);
+    assert.deepEqual(groups("node"), [["http/alone"], ["http/hooks"], ["a", "http/b"]]);
+  });
+
+  it("has tags for files that measure memory or change a prototype", async () => {
+    const { findTests } = await import(join(root, "scripts/test-files.js"));
+    for (const { path, source, process } of findTests(root, "all", []))
+      if (/\.\.\/memory\.ts"|\.prototype\.\w+ = /.test(source)) assert.equal(process, "own", path);
   });
 
   it("names a runtime or a file that does not exist", async () => {
-    assert.match((await run("nowhere")).last, /No test file has a name with nowhere/);
+    assert.match((await run("nowhere")).last, /no test file has such a name and runtime/);
+    assert.equal((await run("only-bun", "--runtime", "node")).code, 2);
     assert.match((await run("--runtime", "deno")).last, /--runtime must be node or bun/);
   });
 });

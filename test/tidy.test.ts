@@ -1,4 +1,5 @@
 // Checks the structure of the code: layers, folders, dependencies, names, and what must not be written.
+// @runtimes only bun
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,4 +1,6 @@
 // Many processes behind one port: they behave like one, and survive failures of each.
+// @runtimes both
+// @process own
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,4 +1,5 @@
 // The client against a real server: every call, ETags, conflicts, retries that write nothing twice, uploads and feeds.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // The example for react-admin with the real package in a real browser: every screen, as a person uses it.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { describe } from "node:test";

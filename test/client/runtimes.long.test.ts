@@ -1,4 +1,5 @@
 // The client as it is built, in other runtimes: Deno, Cloudflare's workerd, and workers of Chromium, Node and Bun; and its types without those of a browser.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

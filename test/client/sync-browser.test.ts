@@ -1,4 +1,5 @@
 // Local copies in a real browser: IndexedDB, two tabs, and no network.
+// @tier all
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
 // Lists in the console: what the server does not count, conditions as JSON, widths, files, exports to the disk, and readers.
+// @tier all
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

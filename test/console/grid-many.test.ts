@@ -1,4 +1,5 @@
 // Many resources at once in the console: all that match, over several batches, with failures, cancel and a lost server.
+// @tier all
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // A walk through all that a grid can do, by keyboard alone and by pointer, on a desktop's and a phone's size, light and dark.
+// @tier all
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";

@@ -1,4 +1,5 @@
 // A token that is revoked or expires while someone works: the console asks for another one in place, and no draft is lost.
+// @tier all
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

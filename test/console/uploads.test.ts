@@ -1,4 +1,5 @@
 // Uploads in the console over a connection that fails: a server that is killed, a connection that is cut, a cancel, and files that are not accepted.
+// @tier all
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

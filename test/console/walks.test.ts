@@ -1,4 +1,5 @@
 // Walks through the flows of the console, with the mouse and with the keyboard alone, each screen in light and dark.
+// @tier all
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

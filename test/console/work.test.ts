@@ -1,4 +1,5 @@
 // Work that goes on: from one resource to the next, indexes that are being built, and a certificate that expires.
+// @tier all
 
 import assert from "node:assert/strict";
 import { mkdtempSync } from "node:fs";

@@ -1,5 +1,6 @@
 // Every query of the dashboard has values in a real Prometheus that reads a server under load.
 // RESTANTE_DASHBOARD_SVG=docs/dashboard.svg draws them, too. RESTANTE_DASHBOARD_SECONDS sets for how long.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

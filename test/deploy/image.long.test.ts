@@ -1,5 +1,6 @@
 // Builds the image of the Dockerfile with buildah, and runs it as Docker would: another user, a read-only root, no rights.
 // The base images are made here by debootstrap, so that no registry is needed.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";

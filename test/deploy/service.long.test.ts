@@ -1,5 +1,6 @@
 // Restante runs under the restrictions of the systemd unit: its system calls, address families, capabilities and file system.
 // The machine of the tests may not run systemd, so bubblewrap and seccomp set them instead.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

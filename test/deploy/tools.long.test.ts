@@ -1,4 +1,5 @@
 // The files in deploy/ pass the tools that are made for them.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

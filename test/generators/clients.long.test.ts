@@ -1,4 +1,5 @@
 // Clients that generators of other languages make from the document: they compile, and a small program works.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";

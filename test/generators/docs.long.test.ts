@@ -1,4 +1,5 @@
 // docs/clients.md: for each language the commands generate a client, and the program works on the server as the page says.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,6 @@
 // Prism as a validating proxy in front of the server: no request and no answer violates the document.
+// @runtimes only node
+// @tier all
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,5 @@
 // schemathesis draws requests from the document, valid and invalid, and compares the answers with it.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";

@@ -1,5 +1,6 @@
 // What openapi-typescript and orval make from the document type-checks, and orval's client works.
 // Hey API has its own test: test/http/client-generated.test.ts.
+// @runtimes only node
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

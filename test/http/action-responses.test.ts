@@ -1,5 +1,6 @@
 // An action that returns what is no JSON: a Response, of its own or of fetch, which are two classes on Node, and
 // others. What it throws without the help of types.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";

@@ -1,4 +1,5 @@
 // A TypeScript client generated from the OpenAPI document: it compiles, rejects wrong types, and works.
+// @tier all
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

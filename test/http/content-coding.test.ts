@@ -1,4 +1,5 @@
 // Content codings of responses and of request bodies.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";

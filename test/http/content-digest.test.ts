@@ -1,4 +1,5 @@
 // Content-Digest (RFC 9530): a body that does not match its digest is rejected.
+// @runtimes node
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -1,17 +1,17 @@
 // A file of 1 GB up and down, in parts too, without more memory than a small one needs.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-// @ts-expect-error: the scripts have no types.
-import { bundleServer } from "../../scripts/test-server.js";
 import { pulledStream } from "../../src/lib/pulled-stream.ts";
 import { peakBytes, residentBytes } from "../memory.ts";
+import { packInto } from "../npm-package.ts";
 import { commandOf } from "../process.ts";
 import { isLong } from "../seeds.ts";
 import { findMinio, minioSecrets, startMinio } from "../store/s3/minio.ts";
@@ -68,15 +68,21 @@ async function download(server: ServerProcess, url: string, range?: string) {
 const servers = join(tmpdir(), `restante-servers-${process.pid}`);
 after(() => rm(servers, { recursive: true, force: true }));
 
-/** The bundle, with the flag of bin/restante.js: the sources take some 60 MB more on Node. */
+function unpackInto(folder: string): void {
+  mkdirSync(folder);
+  execFileSync("tar", ["-xzf", packInto(folder), "-C", folder]);
+  const dependencies = fileURLToPath(new URL("../../node_modules", import.meta.url));
+  symlinkSync(dependencies, join(folder, "node_modules"));
+}
+
+/** The package, with the flag of bin/restante.js: the sources take some 60 MB more on Node. */
 async function startAsShipped(
   folder: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<ServerProcess> {
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  if (!existsSync(servers)) bundleServer(root, join(servers, runtime), runtime);
+  const program = join(servers, "package/dist/main.js");
+  if (!existsSync(program)) unpackInto(servers);
   const flags = { NODE_OPTIONS: "--max-semi-space-size=2" };
-  const program = join(servers, runtime, "dist/main.js");
   return startServerProcess(folder, { ...environment, ...flags }, commandOf(program));
 }
 

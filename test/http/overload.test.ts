@@ -1,5 +1,6 @@
 // Overload: half-sent bodies and clients that do not read use bounded memory, and other clients are served.
 // Needs Linux, because it reads the memory of a process.
+// @process own
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,5 @@
 // Pictures under real conditions: several processes that render, one that is killed, and a disk that is full.
+// @tier all
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,5 @@
 // Long reads on Postgres: how much of one the event loop does in a turn, in which other requests have to wait.
+// @process own
 
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";

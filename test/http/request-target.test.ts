@@ -1,4 +1,5 @@
 // Request targets in every spelling, over raw sockets: each addresses what it says, or is rejected.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

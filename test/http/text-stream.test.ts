@@ -1,4 +1,5 @@
 // Streamed bodies: texts and bytes, sent in turns of the event loop of a limited size.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { isLong } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { answerOf } from "./expect.ts";
@@ -13,9 +14,9 @@ const names = [
   ...["prototype", "length", "name", "then", "toJSON", "get", "size", "null", "0", "-1", "a b"],
   ...["$ref", "x-y", "é", "\u0000", "'", "a/b", "a~b", "a%b", "NaN", "undefined", "default"],
 ];
-/** A part of the names in `npm test`, all of them in `npm run test:long`. */
+/** A part of the names, and all of them in `npm run test:long`. */
 const tried = isLong ? names : names.filter((_, index) => index % 4 === 0);
-const stores = isLong ? (["sqlite", "postgres"] as const) : (["sqlite"] as const);
+const stores = storesHere("sqlite", ["sqlite", "postgres"] as const);
 const form = { "content-type": "application/x-www-form-urlencoded" };
 const field = encodeURIComponent;
 

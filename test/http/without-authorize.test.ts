@@ -1,4 +1,5 @@
 // Every handler is called without the check of its route before it: the domain rejects the caller all the same.
+// @process own
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

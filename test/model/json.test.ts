@@ -1,4 +1,5 @@
 // Strict JSON parsing: what is accepted, and the position and message of each error.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // The operator `like`, compared with a simple definition on random texts with repetitions.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // Numbers: which literals a double can represent.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

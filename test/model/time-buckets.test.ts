@@ -1,4 +1,5 @@
 // Buckets of time in a time zone, compared with what Intl says about each time.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // Decoding of UTF-8: exact, or an error.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // The validator of a collection: errors, defaults, read-only and write-only fields.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

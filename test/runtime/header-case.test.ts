@@ -1,4 +1,5 @@
 // The names of response header fields are written alike, whoever sets them.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // Our own HTTP/1.1 with applications and sockets of every kind, and clients that leave at any moment.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // Single cases of our own HTTP/1.1, most of them found by the random tests.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

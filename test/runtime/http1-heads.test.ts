@@ -1,4 +1,5 @@
 // Header sections that repeat lines of the one before: they are read as if there had been none.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { it } from "node:test";

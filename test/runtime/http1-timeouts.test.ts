@@ -1,4 +1,5 @@
 // How long our own HTTP/1.1 waits for a client in each state, with a clock of the test.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

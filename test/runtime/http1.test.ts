@@ -1,4 +1,5 @@
 // Random bytes to our own HTTP/1.1: which requests reach the application, and which responses are sent.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // How much a stream of Node is given while it keeps what it takes.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { Duplex } from "node:stream";

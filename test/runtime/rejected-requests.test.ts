@@ -1,4 +1,5 @@
 // Requests that are rejected before the application: with a problem.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { connect } from "node:net";

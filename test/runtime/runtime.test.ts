@@ -1,4 +1,5 @@
 // What both runtimes guarantee to the application and its clients, over raw sockets.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,5 @@
 // Clients that do not read, or leave, and applications that do not read: over TCP and TLS.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

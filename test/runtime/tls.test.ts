@@ -1,4 +1,5 @@
 // TLS on both runtimes: requests, versions, what is no handshake, another certificate, and stopping.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

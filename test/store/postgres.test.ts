@@ -1,4 +1,6 @@
 // Runs the contract tests of the store on the Postgres engine, each with empty tables.
+// @runtimes both
+// @process own
 
 import { after } from "node:test";
 import { withGroupCommit } from "../../src/store/group-commit.ts";

@@ -1,4 +1,6 @@
 // Runs the contract tests of the store on the SQLite engine.
+// @runtimes both
+// @process own
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,5 @@
 // Files on disk: a saved file has the same bytes, and a failed one leaves nothing behind.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, unlinkSync } from "node:fs";

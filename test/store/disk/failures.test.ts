@@ -1,4 +1,5 @@
 // Disks that are full, read-only or failing: nothing false is acknowledged, nothing is left behind, and writes recover.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -1,4 +1,5 @@
 // Connections: their settings, errors when opening, and the classification of errors.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { createServer } from "node:net";

@@ -1,4 +1,5 @@
 // Faults of S3 and of the network: what passes is tried again, and everything else is said in plain words.
+// @runtimes node
 
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";

@@ -1,4 +1,5 @@
 // Storage that fails under a running store: nothing false is acknowledged, and it recovers.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";

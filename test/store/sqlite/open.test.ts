@@ -1,4 +1,5 @@
 // Opening a database: what is created, with which permissions and settings, and error messages.
+// @runtimes both
 
 import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";

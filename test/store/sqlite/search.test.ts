@@ -1,4 +1,5 @@
 // Reads the rows of search words.
+// @runtimes node
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
 // Every statement on a table of data touches one part, which it compares with a parameter.
+// @runtimes node
+// @process own
 
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";

@@ -1,4 +1,5 @@
 // A disk that fails for a moment: no write is acknowledged until the database is in new, verified files.
+// @process own
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

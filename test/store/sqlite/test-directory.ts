@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { isShort } from "../../short-run.ts";
 
 /** A directory of its own for the test, removed afterwards. */
 export async function inDirectory(test: (path: string) => Promise<void>): Promise<void> {
@@ -29,9 +28,9 @@ export interface Child {
 }
 
 /** In `npm test` the threads of a child start from a bundle, as those of the tests do. */
-const bundles = fileURLToPath(new URL("../../../scripts/test-bundles.js", import.meta.url));
-const preload = isShort
-  ? [`${"bun" in process.versions ? "--preload" : "--import"}=${bundles}`]
+const threads = fileURLToPath(new URL("../../../scripts/test-threads.js", import.meta.url));
+const preload = process.env.RESTANTE_TEST_SERVER
+  ? [`${"bun" in process.versions ? "--preload" : "--import"}=${threads}`]
   : [];
 
 /** Runs a script, of `children/` where it has but a name, in a process of its own, on the same runtime. */
