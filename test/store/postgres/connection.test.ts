@@ -205,7 +205,7 @@ describe("a connection", () => {
           }
           assert.equal(connection.isLost, true);
         },
-        100,
+        3_000,
       ),
     ),
   );

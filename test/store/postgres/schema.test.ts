@@ -14,7 +14,7 @@ import { upgradeSteps } from "../../../src/store/postgres/upgrade.ts";
 import { oldestVersion } from "../../../src/store/version.ts";
 import { create, define, kinds, totalOf } from "../contract/change-helpers.ts";
 import { assertFinds, is, putJson } from "../contract/query-helpers.ts";
-import { type TestDatabase, TestDatabases, until } from "./test-databases.ts";
+import { type TestDatabase, TestDatabases, until, waiting } from "./test-databases.ts";
 
 const databases = new TestDatabases("own");
 
@@ -141,11 +141,11 @@ describe("migrations", () => {
         await sql`BEGIN`;
         await sql`SELECT FROM form FOR UPDATE`;
         let isOpen = false;
-        const opening = testDatabase.open({ deadlineMs: 50 }).then(() => {
+        const opening = testDatabase.open({ deadlineMs: 3_000 }).then(() => {
           isOpen = true;
         });
         await until(async () => (await waiting(testDatabase)) === 1);
-        await sql`SELECT pg_sleep(0.2)`;
+        await sql`SELECT pg_sleep(3.1)`;
         assert.equal(isOpen, false);
         await sql`COMMIT`;
         await opening;
@@ -256,11 +256,3 @@ describe("migrations", () => {
     }),
   );
 });
-
-const waiting = (testDatabase: TestDatabase): Promise<number> =>
-  testDatabase.admin(async (sql) => {
-    const found = await sql`
-      SELECT FROM pg_stat_activity
-      WHERE wait_event_type = 'Lock' AND application_name = 'restante'`;
-    return found.length;
-  });
