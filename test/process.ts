@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { canInject, withFault } from "./store/sqlite/test-directory.ts";
 
 const isBun = "bun" in process.versions;
 const flags = isBun ? [] : ["--disable-warning=ExperimentalWarning"];
@@ -35,6 +36,16 @@ export const commandLine: readonly [string, ...string[]] = executable
 export function commandOf(program: string): readonly [string, ...string[]] {
   return [process.execPath, ...flags, program];
 }
+
+/**
+ * The command that is killed when one of its threads begins its how-manieth of these system calls. It runs to
+ * its end where no thread makes so many, or where strace is missing or not allowed.
+ */
+export const killedAt = (calls: string, when: number): readonly [string, ...string[]] =>
+  canInject() ? [...withFault(calls, `signal=KILL:when=${when}`), ...commandLine] : commandLine;
+
+/** The system calls with which this runtime sends over a connection. */
+export const sends = isBun ? "sendto" : "write,writev";
 
 export interface ProcessOptions {
   readonly cwd: string;
@@ -67,6 +78,17 @@ export const run = (
   args: readonly string[],
   surroundings: ProcessOptions,
 ): Promise<ProcessResult> => watch(launch(args, surroundings)).ended;
+
+/** Runs a command with `killedAt`. Returns whether it was killed. */
+export async function runKilledAt(
+  calls: string,
+  when: number,
+  args: readonly string[],
+  surroundings: ProcessOptions,
+): Promise<boolean> {
+  const { code } = await run(args, { ...surroundings, command: killedAt(calls, when) });
+  return code === null;
+}
 
 /** Runs a command on a disk that is full for files of more blocks of 512 or 1024 bytes. */
 export async function runOnFullDisk(

@@ -1,6 +1,7 @@
 // Clients that write, upload and delete, and remember what they have done.
 
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers/promises";
 import type { TestApp } from "../http/app.ts";
 
 export const clientCount = 4;
@@ -102,6 +103,13 @@ export async function verify(
     const bytes = await app.request(`/docs/${id}/file`);
     assert.equal(await bytes.text(), contentOf(Number(client), Number(step)));
   }
+}
+
+/** Resolves when the clients have begun so many more steps. */
+export async function untilBegun(clients: readonly Client[], count: number): Promise<void> {
+  const begun = () => clients.reduce((sum, { journal }) => sum + journal.begun, 0);
+  const enough = begun() + count;
+  while (begun() < enough) await setImmediate();
 }
 
 export const copyOf = (clients: readonly Client[]): readonly Journal[] =>

@@ -2,14 +2,20 @@
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { makeBackup } from "../../src/backup/backup.ts";
 import { createBackupFolder } from "../../src/backup/folder.ts";
 import { openSource } from "../../src/server/open-transfer.ts";
 import type { Snapshot, TransferSource } from "../../src/store/transfer/transfer.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { Client, clientCount, copyOf, defineCollections, verify } from "./load-clients.ts";
+import {
+  Client,
+  clientCount,
+  copyOf,
+  defineCollections,
+  untilBegun,
+  verify,
+} from "./load-clients.ts";
 import { noTrack, Place, upload, withApp } from "./stores.ts";
 
 let postgres: Promise<PostgresServer> | undefined;
@@ -31,7 +37,7 @@ for (const engine of ["sqlite", "postgres"] as const)
           for (let attempt = 0; attempt < runs(1, 50); attempt++) {
             let isStopped = false;
             const work = Promise.all(clients.map((client) => client.work(() => isStopped)));
-            await sleep(random() * 200);
+            await untilBegun(clients, random() * 100);
             const before = copyOf(clients);
             const { lost } = await place.backUp(source).finally(() => {
               isStopped = true;

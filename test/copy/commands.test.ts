@@ -17,12 +17,14 @@ import {
   commandLine,
   firstToken,
   run,
+  runKilledAt,
   runOnFullDisk,
   type ServerProcess,
   start,
 } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { itLong } from "../short-run.ts";
+import { canInject } from "../store/sqlite/test-directory.ts";
 
 /** Each has a text of another length. */
 const people = runs(1_200, 3_000);
@@ -66,16 +68,9 @@ after(async () => {
 
 const restante = (...args: readonly string[]) => run(args, { cwd: folder });
 
-/** Kills the command after a random time, unless it ends before. Returns whether it was killed. */
-async function killSoon(args: readonly string[], ms: number): Promise<boolean> {
-  const [program, ...words] = commandLine;
-  const child = spawn(program, [...words, ...args], { cwd: folder, stdio: "ignore" });
-  const exit = once(child, "exit");
-  const timer = setTimeout(() => child.kill("SIGKILL"), ms);
-  const [code] = await exit;
-  clearTimeout(timer);
-  return code === null;
-}
+/** Returns whether the command was killed at the system call, as it was if the call was made. */
+const killAt = (calls: string, when: number, args: readonly string[]) =>
+  runKilledAt(calls, when, args, { cwd: folder });
 
 /** All rows and files of a data folder, without what a server that nobody asks still writes: clocks and last uses. */
 async function contentOf(path: string): Promise<unknown> {
@@ -109,6 +104,12 @@ async function filesIn(path: string): Promise<readonly string[]> {
 describe("restante copy", () => {
   itLong("goes on after it was killed at any moment, there and back", async () => {
     const random = randomNumbers(newSeed("killed copies"));
+    // Files are synced, rows are read from SQLite and written to it.
+    const calls = [
+      ["fsync", 20],
+      ["pread64", 500],
+      ["pwrite64", 2_000],
+    ] as const;
     const url = await postgres.database();
     const back = join(folder, "back");
     const ways = [
@@ -118,8 +119,10 @@ describe("restante copy", () => {
     for (const way of ways) {
       const args = ["copy", ...way];
       let isDone = false;
-      for (let kills = 0; kills < runs(2, 8) && !isDone; kills++)
-        isDone = !(await killSoon(args, 150 + random() * 900));
+      for (let kills = 0; kills < runs(2, 8) && !isDone; kills++) {
+        const [call, most] = calls[kills % calls.length] ?? assert.fail();
+        isDone = !(await killAt(call, Math.ceil(random() * most), args));
+      }
       if (isDone) continue;
       const ended = await restante(...args);
       assert.equal(ended.code, 0, ended.stderr);
@@ -235,7 +238,7 @@ describe("restante copy", () => {
     // What a copy has left that was killed before it began, and then what a later kill leaves.
     await writeFile(join(to, "restante.db"), "");
     await writeFile(join(to, "restante.commits"), Buffer.alloc(8));
-    await killSoon(args, 500);
+    assert.equal(await killAt("pwrite64", 300, args), canInject());
     if (!hasDatabase(to) || existsSync(join(to, "restante.copy"))) {
       const made = await restante(...args);
       assert.equal(made.code, 0, made.stderr);

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { copyStore } from "../../src/copy/copy.ts";
 import type { Config } from "../../src/server/config.ts";
 import { copy } from "../../src/server/copies.ts";
@@ -13,7 +12,14 @@ import { openSource } from "../../src/server/open-transfer.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
 import { openSqliteReplica } from "../../src/store/sqlite/replica.ts";
 import type { Snapshot, TransferSource } from "../../src/store/transfer/transfer.ts";
-import { Client, clientCount, copyOf, defineCollections, verify } from "../backup/load-clients.ts";
+import {
+  Client,
+  clientCount,
+  copyOf,
+  defineCollections,
+  untilBegun,
+  verify,
+} from "../backup/load-clients.ts";
 import { describeApp, fill, key, noTrack, Place, upload, withApp } from "../backup/stores.ts";
 import type { TestApp } from "../http/app.ts";
 import { PostgresServer } from "../postgres-server.ts";
@@ -137,7 +143,7 @@ for (const [from, to] of pairs)
             const target = await place.config(to);
             let isStopped = false;
             const work = Promise.all(clients.map((client) => client.work(() => isStopped)));
-            await sleep(random() * 200);
+            await untilBegun(clients, random() * 100);
             let before = copyOf(clients);
             let later = before;
             const onHold = (state: "begins" | "ends") => {

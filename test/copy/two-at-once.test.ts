@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { describe, it, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { defaultConfig } from "../../src/server/config.ts";
 import { openReplica } from "../../src/server/open-replica.ts";
 import { openTarget } from "../../src/server/open-transfer.ts";
@@ -29,13 +29,14 @@ const commands = {
 for (const [name, { suffix, open }] of Object.entries(commands))
   describe(`a ${name} that waits for another process`, () => {
     /** The other process makes the database while this one waits for its lock. */
-    const waitFor = (isThere: boolean) =>
+    const waitFor = (context: TestContext, isThere: boolean) =>
       inDirectory(async (path) => {
         const data = join(path, "data");
         if (isThere) await mkdir(data);
         const lock = await FolderLock.take(isThere ? data : data + suffix);
+        const tries = context.mock.method(FolderLock, "tryTake").mock;
         const rejected = assert.rejects(open(data), CannotLoad);
-        await sleep(20);
+        while (tries.callCount() === 0) await setImmediate();
         await mkdir(data, { recursive: true });
         await writeFile(join(data, "restante.db"), "complete");
         lock.release();
@@ -45,8 +46,8 @@ for (const [name, { suffix, open }] of Object.entries(commands))
         assert.ok(!left.some((file) => file.includes("db")), left.join());
       });
 
-    it("for a new folder leaves what is in it then", () => waitFor(false));
-    it("for an empty folder leaves what is in it then", () => waitFor(true));
+    it("for a new folder leaves what is in it then", (context) => waitFor(context, false));
+    it("for an empty folder leaves what is in it then", (context) => waitFor(context, true));
 
     it("finds the folder without a lock and an owner when it has its name", () =>
       inDirectory(async (path) => {

@@ -1,14 +1,11 @@
 // `restante doctor` as a process: beside a server, on a terminal, killed while it repairs, on damaged files.
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { chmod, cp, mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { riskyFileSystem } from "../../src/doctor/file-systems.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { backUp, restore } from "../../src/server/backups.ts";
@@ -19,12 +16,14 @@ import {
   commandLine,
   firstToken,
   run,
+  runKilledAt,
   runOnFullDisk,
   type ServerProcess,
   start,
 } from "../process.ts";
 import { isLong, newSeed, randomNumbers, runs } from "../seeds.ts";
 import { itLong } from "../short-run.ts";
+import { canInject } from "../store/sqlite/test-directory.ts";
 import { withSql } from "./damage.ts";
 
 let folder: string;
@@ -136,16 +135,14 @@ describe("restante doctor", () => {
       await sql("DELETE FROM entries WHERE seq % 2 = 0");
       await sql("UPDATE heads SET total = total + 1");
     });
-    const [program, ...words] = commandLine;
-    for (const ms of [0, 5, 20]) {
-      const args = [...words, "doctor", "--data", copy, "--repair"];
-      const child = spawn(program, args, { cwd: folder, stdio: "ignore" });
-      const exit = once(child, "exit");
-      // A process that has locked the folder writes to it.
-      while (child.exitCode === null && !existsSync(join(copy, "restante.owner"))) await sleep(1);
-      await sleep(ms);
-      child.kill("SIGKILL");
-      await exit;
+    for (const [call, when] of [
+      ["pwrite64", 40],
+      ["pwrite64", 150],
+      ["fsync", 1],
+      ["fsync", 3],
+    ] as const) {
+      const args = ["doctor", "--data", copy, "--repair"];
+      assert.equal(await runKilledAt(call, when, args, { cwd: folder }), canInject());
       await rm(join(copy, "restante.owner"), { force: true });
     }
     const { code, state, findings } = await reportOf("--data", copy, "--repair");

@@ -9,11 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { commandLine, run, type ServerProcess, start } from "../process.ts";
+import { commandLine, run, runKilledAt, type ServerProcess, sends, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { itLong, storesHere } from "../short-run.ts";
 import { Client, History, tracesIn } from "./history.ts";
@@ -187,14 +186,9 @@ for (const engine of storesHere("postgres", ["sqlite", "postgres"] as const))
       const random = randomNumbers(newSeed(`erase, killed on ${engine}`));
       const history = new History(client, random);
       await history.run(10);
-      const [program, ...words] = commandLine;
-      const args = [...words, "erase", ...target, `/people/${history.id}`];
+      const args = ["erase", ...target, `/people/${history.id}`];
       for (let n = 0; n < runs(1, 30); n++) {
-        const child = spawn(program, args, { cwd: folder, stdio: "ignore" });
-        const ended = once(child, "exit");
-        await Promise.race([ended, sleep(150 + random() * 600)]);
-        child.kill("SIGKILL");
-        await ended;
+        await runKilledAt(sends, Math.ceil(6 * random()), args, { cwd: folder });
       }
       const { stderr } = await erase(`/people/${history.id}`);
       // One of them can have ended in time. Then there is nothing left to do. The connection of the killed

@@ -1,18 +1,16 @@
 // The command `erase` on the embedded database, beside a server, with workers, killed, and blocked by a reader.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../../src/model/token.ts";
-import { commandLine, run, type ServerProcess, start } from "../process.ts";
+import { childrenOf, killedAt, run, runKilledAt, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { itLong } from "../short-run.ts";
+import { canInject } from "../store/sqlite/test-directory.ts";
 import { Client, History, tracesIn } from "./history.ts";
 
 const adminToken = newSecret();
@@ -33,18 +31,40 @@ const restante = (...args: readonly string[]) =>
   run(["erase", "--data", data, ...args], { cwd: folder, environment });
 
 async function serving<T>(
-  act: (client: Client, server: ServerProcess) => Promise<T>,
+  act: (client: Client) => Promise<T>,
   ...flags: readonly string[]
 ): Promise<T> {
   const server = await start(["--data", data, "--rate-limit-per-address", "0", ...flags], {
     ...{ cwd: folder, environment },
   });
   try {
-    return await act(new Client(server.url, adminToken), server);
+    return await act(new Client(server.url, adminToken));
   } finally {
     server.signal("SIGTERM");
     await server.ended;
   }
+}
+
+/** Draws a write of the thread that erases a person: the first ones are those of its start. */
+const drawWrite = (random: () => number) => 17 + Math.ceil(random() * 220);
+
+/** Erases through a server that is killed at one of its writes. */
+async function eraseAndKillServer({ id }: History, when: number): Promise<void> {
+  const command = killedAt("pwrite64", when);
+  // A server that is slow to start can come to this write before it listens.
+  const server = await start(["--data", data], { cwd: folder, environment, command }).catch(
+    () => undefined,
+  );
+  const { code, stderr } = await restante(`/people/${id}`);
+  assert.ok(
+    code === 0 || /[Rr]un the same command again|owns the folder exited/.test(stderr),
+    stderr,
+  );
+  if (server === undefined) return;
+  // A signal to strace would end strace alone.
+  const pids = canInject() ? await childrenOf(server.pid) : [server.pid];
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+  await server.ended;
 }
 
 /** The neighbours are all there, in lists, searches and feeds, and the person is in none. */
@@ -123,20 +143,13 @@ describe("restante erase", () => {
   itLong("goes on after the server was killed at any moment", async () => {
     const random = randomNumbers(newSeed("erase, server killed"));
     for (let n = 0; n < runs(1, 20); n++) {
-      const history = await serving(async (client, server) => {
+      const history = await serving(async (client) => {
         const person = new History(client, random);
         if (n === 0) await person.define();
         await person.run(20);
-        const ended = restante(`/people/${person.id}`);
-        await Promise.race([ended, sleep(200 + random() * 600)]);
-        server.signal("SIGKILL");
-        const { code, stderr } = await ended;
-        assert.ok(
-          code === 0 || /[Rr]un the same command again|owns the folder exited/.test(stderr),
-          stderr,
-        );
         return person;
       });
+      await eraseAndKillServer(history, drawWrite(random));
       await serving(async () => {
         const { stderr } = await restante(`/people/${history.id}`);
         assert.match(stderr, finished);
@@ -153,16 +166,10 @@ describe("restante erase", () => {
       for (const history of all) await history.run(20);
       return all;
     });
-    const [program, ...words] = commandLine;
     for (const { id, secrets } of histories) {
-      const args = [...words, "erase", "--data", data, `/people/${id}`];
-      for (let n = 0; n < 3; n++) {
-        const child = spawn(program, args, { cwd: folder, stdio: "ignore" });
-        const ended = once(child, "exit");
-        await Promise.race([ended, sleep(100 + random() * 500)]);
-        child.kill("SIGKILL");
-        await ended;
-      }
+      const args = ["erase", "--data", data, `/people/${id}`];
+      for (let n = 0; n < 3; n++)
+        await runKilledAt("pwrite64", drawWrite(random), args, { cwd: folder });
       const { stderr } = await restante(`/people/${id}`);
       assert.match(stderr, finished);
       assert.deepEqual(await tracesIn(data, secrets), []);

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Collections } from "../../src/domain/collections.ts";
@@ -12,15 +13,29 @@ import { Problem } from "../../src/model/problem.ts";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { BuildProgress, Change, Store } from "../../src/store/store.ts";
+import { holdBuilds, holdOfPostgres, releaseBuilds } from "../held-builds.ts";
 import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
 import { itLong, itOn } from "../short-run.ts";
 import { create, define, kinds, put, remove } from "./contract/change-helpers.ts";
 import { ask, by, is, wordsLike } from "./contract/query-helpers.ts";
-import { TestDatabases } from "./postgres/test-databases.ts";
+import { type TestDatabase, TestDatabases } from "./postgres/test-databases.ts";
 import { inDirectory, startChild } from "./sqlite/test-directory.ts";
 
+/** Holds builds at so many rows, until the function that it returns is called. */
+type Hold = (rows: number) => Promise<() => Promise<void>>;
+
 /** Runs a test with a function that opens a store, each time as a new process would. */
-type Engine = (test: (open: () => Promise<Store>) => Promise<void>) => Promise<void>;
+type Engine = (test: (open: () => Promise<Store>, hold: Hold) => Promise<void>) => Promise<void>;
+
+const holdOn =
+  ({ admin }: TestDatabase): Hold =>
+  async (rows) => {
+    const { hold, release } = holdOfPostgres(rows);
+    await admin((sql) => sql.unsafe(hold));
+    return async () => {
+      await admin((sql) => sql.unsafe(release));
+    };
+  };
 
 const databases = new TestDatabases();
 const engines: Readonly<Record<string, Engine>> = {
@@ -28,11 +43,15 @@ const engines: Readonly<Record<string, Engine>> = {
     const path = await mkdtemp(join(tmpdir(), "restante-"));
     const stores: Store[] = [];
     try {
-      await test(async () => {
+      const open = async () => {
         await stores.at(-1)?.close();
         const store = await openSqlite({ path });
         stores.push(store);
         return store;
+      };
+      await test(open, async (rows) => {
+        holdBuilds(path, rows);
+        return async () => releaseBuilds(path);
       });
     } finally {
       await stores.at(-1)?.close();
@@ -42,12 +61,13 @@ const engines: Readonly<Record<string, Engine>> = {
   postgres: (test) =>
     databases.in(async (database) => {
       const stores: Store[] = [];
-      await test(async () => {
+      const open = async () => {
         await stores.at(-1)?.close();
         const store = await database.open();
         stores.push(store);
         return store;
-      });
+      };
+      await test(open, holdOn(database));
     }),
 };
 
@@ -65,10 +85,11 @@ async function fill(store: Store, to = count): Promise<void> {
   for (let from = 0; from < to; from += 1_000) await store.commit(things(from, from + 1_000));
 }
 
-async function ended(store: Store): Promise<BuildProgress | undefined> {
+/** Resolves when the build has ended, or has so many rows. */
+async function ended(store: Store, rows = Infinity): Promise<BuildProgress | undefined> {
   for (;;) {
     const build = await store.indexBuild("things");
-    if (!build?.isRunning) return build;
+    if (!build?.isRunning || build.done >= rows) return build;
     await sleep(5);
   }
 }
@@ -88,14 +109,14 @@ for (const [name, engine] of Object.entries(engines))
   describe(`a new index on ${name}`, () => {
     const itHere = itOn(name);
     it("is built beside writes, and queries are right meanwhile", within(120_000), () =>
-      engine(async (open) => {
+      engine(async (open, hold) => {
         const store = await open();
         await fill(store);
+        const release = await hold(count / 2);
         const definition = typed({ indexed: ["n"], searchable: ["text"] });
         assert.deepEqual(kinds(await store.commit([define(definition)])), ["done"]);
-        // On a slow machine the writer can be ahead of the test.
-        const seen = await store.indexBuild("things");
-        assert.ok(seen === undefined || (seen.done <= seen.total && seen.total === count));
+        const seen = await ended(store, count / 5);
+        assert.ok(seen?.isRunning && seen.done <= count / 2 && seen.total === count);
         // Before and behind what is indexed already.
         await store.commit([
           put("id-1", { fields: '{"n":-1,"text":"fresh"}' }),
@@ -114,17 +135,21 @@ for (const [name, engine] of Object.entries(engines))
           assert.deepEqual(total, ["id-17"]);
         };
         await check();
+        await release();
         assert.equal(await ended(store), undefined);
         await check();
       }),
     );
 
     itHere("is completed after a restart", within(120_000), () =>
-      engine(async (open) => {
+      engine(async (open, hold) => {
         const store = await open();
         await fill(store);
+        const release = await hold(count / 2);
         await store.commit([define(typed({ unique: ["n"] }))]);
         const again = await open();
+        assert.ok((await again.indexBuild("things"))?.isRunning);
+        await release();
         assert.equal(await ended(again), undefined);
         assert.deepEqual(await idsOf(again, last), [`id-${count - 1}`, `id-${count - 2}`]);
         const twice = put("twice", { fields: '{"n":5}' });
@@ -133,18 +158,20 @@ for (const [name, engine] of Object.entries(engines))
     );
 
     itHere("is reported when it takes longer than a client waits", within(120_000), () =>
-      engine(async (open) => {
+      engine(async (open, hold) => {
         const store = await open();
         // More than are always checked.
         await fill(store, 1_000);
+        const release = await hold(500);
         const impatient = new Collections(store, Date.now, 0);
         const defined = await impatient.define(system, "things", typed({ unique: ["n"] }));
         assert.ok(!(defined instanceof Problem));
-        assert.notEqual(defined.build?.isRunning, false);
+        assert.ok(defined.build?.isRunning);
         assert.deepEqual(defined.violations, { count: 0, first: [], checked: 500 });
+        await release();
         assert.equal(await ended(store), undefined);
         assert.equal(await impatient.progress(system, "things"), undefined);
-        const patient = new Collections(store, Date.now, 60_000);
+        const patient = new Collections(store, Date.now, 3_600_000);
         await store.commit([define("{}")]);
         await store.commit([put("twice", { fields: '{"n":5}' })]);
         const rejected = await patient.define(system, "things", typed({ unique: ["n"] }));
@@ -221,14 +248,15 @@ for (const [name, engine] of Object.entries(engines))
     );
 
     itHere("is undone without a definition before it that is not complete", within(120_000), () =>
-      engine(async (open) => {
+      engine(async (open, hold) => {
         const store = await open();
         await fill(store);
         await store.commit([put("twice", { fields: '{"n":5}' })]);
+        const release = await hold(count / 2);
         const before = typed({ indexed: ["text"] });
         await store.commit([define(before)]);
-        // At once, so that the index is not complete unless the machine stands still.
         await store.commit([define(typed({ indexed: ["text"], unique: ["n"] }))]);
+        await release();
         while ((await store.rules("things"))?.definition !== before) await sleep(5);
         const clashes = [{ index: "n", ids: ["id-5", "twice"] }];
         assert.deepEqual((await ended(store))?.clashes, clashes);
@@ -257,7 +285,7 @@ for (const [name, engine] of Object.entries(engines))
             await store.commit([define(definition)]);
             const n = 10_000 + Math.floor(random() * 50);
             await store.commit([put(`new-${n}`, { fields: JSON.stringify({ n, text: "new" }) })]);
-            if (random() < 0.5) await sleep(random() * 30);
+            if (random() < 0.5) await ended(store, random() * count);
           }
           assert.deepEqual((await ended(store))?.clashes ?? [], []);
           assert.equal((await store.rules("things"))?.definition, definition);
@@ -281,8 +309,10 @@ describe("a node that stops while it builds", () => {
     databases.in(async (database) => {
       const [one, other] = [await database.open(), await database.open()];
       await fill(one);
+      const release = await holdOn(database)(count / 2);
       await one.commit([define(typed({ unique: ["n"], searchable: ["text"] }))]);
       await one.close();
+      await release();
       assert.equal(await ended(other), undefined);
       assert.deepEqual(await idsOf(other, last), [`id-${count - 1}`, `id-${count - 2}`]);
       const result = await other.query("things", ask({ words: wordsLike("word3"), limit: 1 }));
@@ -296,8 +326,10 @@ describe("a node that stops while it builds", () => {
     databases.in(async (database) => {
       const [one, other] = [await database.open(), await database.open()];
       await fill(one);
+      const release = await holdOn(database)(count / 2);
       await one.commit([define(typed({ unique: ["n"] }))]);
       await one.close();
+      await release();
       const ahead = Date.now() + 365 * 24 * 3_600_000;
       await database.admin(async (sql) => {
         const builder = JSON.stringify({ builder: ["gone", ahead] });
@@ -309,16 +341,27 @@ describe("a node that stops while it builds", () => {
   );
 });
 
+/** How many rows the build of a data folder has indexed; a process may be at it. */
+function rowsBuiltIn(path: string): number {
+  const database = new DatabaseSync(join(path, "restante.db"), { readOnly: true });
+  const build = database.prepare("SELECT state ->> 'done' AS done FROM builds").get();
+  database.close();
+  return Number(build?.done ?? 0);
+}
+
 describe("a process that is killed while it builds", () => {
   it("leaves a build that the next one completes", within(120_000), () =>
     inDirectory(async (path) => {
       const store = await openSqlite({ path });
       await fill(store);
       await store.close();
-      for (let round = 0; round < 3; round++) {
+      for (let round = 1; round <= 3; round++) {
+        holdBuilds(path, (round * count) / 4);
         const child = startChild("define", path, typed({ unique: ["n"], searchable: ["text"] }));
-        child.onLine(() => child.kill());
+        while (rowsBuiltIn(path) < (round * count) / 10) await sleep(5);
+        child.kill();
         await child.gone;
+        releaseBuilds(path);
       }
       const again = await openSqlite({ path });
       assert.equal(await ended(again), undefined);

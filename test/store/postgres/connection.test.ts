@@ -206,7 +206,7 @@ describe("a connection", () => {
           }
           assert.equal(connection.isLost, true);
         },
-        100,
+        3_000,
       ),
     ),
   );

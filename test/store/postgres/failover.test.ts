@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Outage } from "../../../src/model/outage.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
@@ -12,16 +11,20 @@ import { TestDatabases, until } from "./test-databases.ts";
 
 const databases = new TestDatabases();
 
-/** Calls the reads again and again, several at a time. */
-function readSteadily(reads: readonly (() => unknown)[]): () => Promise<unknown> {
-  let isStopped = false;
+/** Calls the reads again and again, several at a time, and counts them. */
+function readSteadily(reads: readonly (() => unknown)[]) {
+  const state = { isStopped: false, count: 0 };
   const loops = reads.map(async (read) => {
-    while (!isStopped) await read();
+    while (!state.isStopped) {
+      await read();
+      state.count++;
+    }
   });
-  return () => {
-    isStopped = true;
+  const stop = () => {
+    state.isStopped = true;
     return Promise.all(loops);
   };
+  return { state, stop };
 }
 
 /** Commits on another connection, as another process does, and can have an outage. */
@@ -50,13 +53,14 @@ describe("a failover", () => {
         const total = (await totalOf(owner)) ?? 0;
         const query = () =>
           worker.slice("things", { offset: 0, limit: 10, order: "created" }, { caller: "" });
-        const stop = readSteadily([
+        const { state, stop } = readSteadily([
           ...[query, query, query],
           ...[() => totalOf(worker), () => idsOf(worker), () => worker.find("things", "a")],
         ]);
         // Else some are still being opened.
         if (round % 2 === 1) await Promise.all([query(), query(), query()]);
-        await sleep(random() * 80);
+        const enough = state.count + random() * 100;
+        await until(async () => state.count >= enough);
         committer.isDown = true;
         await assert.rejects(worker.commit([put(`${round}`)]), Outage);
         // Not later: what the store does by itself may find first that writes work again.

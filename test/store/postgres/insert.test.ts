@@ -227,7 +227,7 @@ describe("new resources", () => {
 
   it("that take too long are not stored", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
-      const store = await openWriter(testDatabase, { deadlineMs: 2_000 });
+      const store = await openWriter(testDatabase, { deadlineMs: 3_000, extraMs: 600_000 });
       await whileLocked(testDatabase, () =>
         assert.rejects(store.commit([insert()]), isOutage("busy")),
       );

@@ -230,7 +230,7 @@ describe("several nodes", () => {
 
   it("do not confuse a version that was rolled back with another", { timeout: 60_000 }, () =>
     databases.in(async (testDatabase) => {
-      const one = await testDatabase.open({ deadlineMs: 300 });
+      const one = await testDatabase.open({ deadlineMs: 3_000, extraMs: 600_000 });
       const other = await testDatabase.open();
       await one.commit([create(), { kind: "create-token", token: token("t") }]);
       await testDatabase.admin(async (sql) => {

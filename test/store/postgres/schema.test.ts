@@ -15,7 +15,7 @@ import { within } from "../../seeds.ts";
 import { create, totalOf } from "../contract/change-helpers.ts";
 import { assertFinds, is, putJson } from "../contract/query-helpers.ts";
 import { makeOlder, olderVersion, resources, steps } from "./older-database.ts";
-import { sessions, type TestDatabase, TestDatabases, until } from "./test-databases.ts";
+import { sessions, type TestDatabase, TestDatabases, until, waiting } from "./test-databases.ts";
 
 const databases = new TestDatabases("own");
 
@@ -168,11 +168,11 @@ describe("migrations", () => {
         await sql`BEGIN`;
         await sql`CREATE SCHEMA ${sql(testDatabase.schema)}`;
         let isOpen = false;
-        const opening = testDatabase.open({ deadlineMs: 50 }).then(() => {
+        const opening = testDatabase.open({ deadlineMs: 3_000 }).then(() => {
           isOpen = true;
         });
         await until(async () => (await waiting(testDatabase)) === 1);
-        await sql`SELECT pg_sleep(0.2)`;
+        await sql`SELECT pg_sleep(3.1)`;
         assert.equal(isOpen, false);
         await sql`ROLLBACK`;
         await opening;
@@ -306,11 +306,3 @@ describe("migrations", () => {
     }),
   );
 });
-
-const waiting = (testDatabase: TestDatabase): Promise<number> =>
-  testDatabase.admin(async (sql) => {
-    const found = await sql`
-      SELECT FROM pg_stat_activity
-      WHERE wait_event_type = 'Lock' AND application_name = 'restante'`;
-    return found.length;
-  });

@@ -89,3 +89,13 @@ export const sessions = (testDatabase: TestDatabase): Promise<number> =>
       WHERE application_name = 'restante' AND datname = current_database()`;
     return found.length;
   });
+
+/** How many of them wait for a lock. */
+export const waiting = (testDatabase: TestDatabase): Promise<number> =>
+  testDatabase.admin(async (sql) => {
+    const found = await sql`
+      SELECT FROM pg_stat_activity
+      WHERE application_name = 'restante' AND datname = current_database()
+        AND wait_event_type = 'Lock'`;
+    return found.length;
+  });

@@ -14,7 +14,7 @@ import { prepareFile } from "../../../src/store/sqlite/file.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import { WriterClient } from "../../../src/store/sqlite/writer-client.ts";
 import type { Change, Put, Store } from "../../../src/store/store.ts";
-import { runs, within } from "../../seeds.ts";
+import { runs } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import { inDirectory, mountSmall } from "./test-directory.ts";
 
@@ -139,10 +139,12 @@ describe("deleted content on a full disk", () => {
       const store = await openSqlite({ path, eraseAfterMs: 0 });
       try {
         await store.commit([create, put("secret", `{"x":"${word}"}`)]);
+        // After the erasure of the start the WAL is empty: no later one gives more bytes back than it took.
+        while ((await stat(join(path, "restante.db-wal"))).size > 0) await sleep(20);
+        await writeFile(join(path, "ballast"), new Uint8Array(freeBytes(path) - bytes));
         const secret = { collection: "things", id: "secret", at: 20, expect: "anything" } as const;
         const [outcome] = await store.commit([{ kind: "remove", ...secret }]);
         assert.equal(outcome?.kind, "removed");
-        await writeFile(join(path, "ballast"), new Uint8Array(freeBytes(path) - bytes));
         await test(store, path);
       } finally {
         await store.close();
@@ -150,17 +152,15 @@ describe("deleted content on a full disk", () => {
       }
     });
 
-  it("is erased while other writes are rejected", within(60_000), () =>
-    withDeleted(320 * 1024, async (store, path) => {
-      await assert.rejects(store.commit([put("refused")]), outageOf("full"));
-      while (isFound(path)) {
-        await Promise.allSettled([store.commit([put("refused")])]);
+  it("is erased while other writes are rejected", () =>
+    withDeleted(360 * 1024, async (store, path) => {
+      do {
+        await assert.rejects(store.commit([put("refused")]), outageOf("full"));
         await sleep(20);
-      }
-    }),
-  );
+      } while (isFound(path));
+    }));
 
-  itLong("is erased when there is room again, without another write", within(60_000), () =>
+  itLong("is erased when there is room again, without another write", () =>
     withDeleted(64 * 1024, async (_, path) => {
       // The first try takes the rest of the disk, which is not enough.
       while (freeBytes(path) > 4096) await sleep(20);

@@ -84,9 +84,14 @@ export function mountSmall(path: string, mebibytes = 4): string | undefined {
  * The command under which these system calls of a child fail or kill it: `fault` is `error=EIO:when=3`,
  * `signal=KILL:when=3` or the like. With `file`, only calls on that file count.
  */
-export function withFault(calls: string, fault: string, file?: string): readonly string[] {
+export function withFault(
+  calls: string,
+  fault: string,
+  file?: string,
+): readonly [string, ...string[]] {
   return [
-    ...["strace", "-f", "-qq", "-o", "/dev/null"],
+    "strace",
+    ...["-f", "-qq", "-o", "/dev/null"],
     // Stops at these calls only, which is faster. strace sends no signals then.
     ...(fault.startsWith("error=") ? ["--seccomp-bpf"] : []),
     ...(file === undefined ? [] : ["-P", file]),
@@ -96,7 +101,7 @@ export function withFault(calls: string, fault: string, file?: string): readonly
 
 /** Whether a child can be run with failures put into its system calls. */
 export function canInject(): boolean {
-  const [program = "", ...words] = withFault("fsync", "error=EIO");
+  const [program, ...words] = withFault("fsync", "error=EIO");
   try {
     execFileSync(program, [...words, "true"], { stdio: "ignore" });
     return true;
