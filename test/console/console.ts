@@ -19,6 +19,9 @@ if (skip) console.error(`\n  ${skip}\n`);
 export const phone = { viewport: { width: 390, height: 844 }, hasTouch: true } as const;
 export const desktop = { viewport: { width: 1280, height: 800 } } as const;
 
+/** What never comes ends a test, however slow the machine is. */
+const patienceMs = 300_000;
+
 interface Look extends BrowserContextOptions {
   readonly name: string;
   readonly size: "phone" | "desktop";
@@ -92,6 +95,7 @@ export function useBrowser(): (url: string, options: OpenOptions) => Promise<Pag
     const context = await browser?.newContext({ ...desktop, ...options });
     if (context === undefined) assert.fail("the browser has not started");
     contexts.push(context);
+    context.setDefaultTimeout(patienceMs);
     const page = await context.newPage();
     page.on("pageerror", (error) => faults.push(error.message));
     page.on("console", (message) => {

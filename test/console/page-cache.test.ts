@@ -1,13 +1,48 @@
 // The pages that the grid holds: which are asked for, given up, and read again.
 
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
+import { after, before, describe, it } from "node:test";
 import { Problem } from "../../console/api/problem.ts";
 import type { Row } from "../../console/grid/columns.ts";
 import { type ListPage, PageCache, pageSize } from "../../console/grid/page-cache.ts";
+import { passTurns } from "../turns-of.ts";
 
 const total = 100_000;
+
+/** The clock and the timers of this process, which go on only when a test says so. */
+class Clock {
+  readonly #real = { now: performance.now, setTimeout, clearTimeout };
+  readonly #timers = new Map<number, { readonly at: number; readonly act: () => void }>();
+  #now = 1_000_000;
+  #last = 0;
+
+  begin(): void {
+    performance.now = () => this.#now;
+    globalThis.setTimeout = ((act: () => void, ms = 0) => {
+      this.#timers.set(++this.#last, { at: this.#now + ms, act });
+      return this.#last;
+    }) as unknown as typeof setTimeout;
+    globalThis.clearTimeout = ((id: number) => this.#timers.delete(id)) as typeof clearTimeout;
+  }
+
+  end(): void {
+    performance.now = this.#real.now;
+    globalThis.setTimeout = this.#real.setTimeout;
+    globalThis.clearTimeout = this.#real.clearTimeout;
+  }
+
+  /** Until so many milliseconds later, one by one. */
+  async pass(ms: number): Promise<void> {
+    for (const end = this.#now + ms; this.#now < end; ) {
+      this.#now++;
+      for (const [id, { at, act }] of [...this.#timers])
+        if (at <= this.#now && this.#timers.delete(id)) act();
+      await passTurns(1);
+    }
+  }
+}
+
+const clock = new Clock();
 
 const pageOf = (page: number, etag = '"1"'): ListPage => ({
   rows: Array.from({ length: pageSize }, (_, index) => {
@@ -32,10 +67,13 @@ function serverOf(answer = async (page: number): Promise<ListPage> => pageOf(pag
 }
 
 describe("the pages of a grid", () => {
+  before(() => clock.begin());
+  after(() => clock.end());
+
   it("are those that are shown, then those beside them", async () => {
     const { cache, asked } = serverOf();
     cache.show(90, 120);
-    await wait(1);
+    await clock.pass(1);
     assert.deepEqual(asked, [0, 1, 2]);
     assert.equal(cache.rowAt(101)?.id, "r101");
     assert.equal(cache.indexOf("r101"), 101);
@@ -47,12 +85,12 @@ describe("the pages of a grid", () => {
     const { cache, asked } = serverOf();
     cache.show(0, 20);
     for (let turn = 1; turn <= 60; turn++) {
-      await wait(10);
+      await clock.pass(10);
       cache.show(turn * 1_000, turn * 1_000 + 20);
     }
     assert.ok(asked.length > 2, "pages came on the way");
     assert.ok(asked.length < 40, `${asked.length} of 61 pages were asked for`);
-    await wait(80);
+    await clock.pass(80);
     assert.equal(cache.rowAt(60_000)?.id, "r60000");
   });
 
@@ -67,11 +105,11 @@ describe("the pages of a grid", () => {
     });
     cache.show(0, 20);
     cache.show(1_000, 1_020);
-    await wait(80);
+    await clock.pass(80);
     assert.deepEqual(aborted, [0]);
     cache.show(0, 20);
     open();
-    await wait(80);
+    await clock.pass(80);
     assert.deepEqual(asked, [0, 10, 11, 9, 0, 1]);
     assert.equal(cache.rowAt(3)?.id, "r3");
   });
@@ -80,7 +118,7 @@ describe("the pages of a grid", () => {
     let etag = '"1"';
     const { cache, asked } = serverOf(async (page) => pageOf(page, etag));
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     assert.equal(await cache.refresh(), false);
     etag = '"2"';
     assert.equal(await cache.refresh(), true);
@@ -91,7 +129,7 @@ describe("the pages of a grid", () => {
   it("take a row that was changed here", async () => {
     const { cache } = serverOf();
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     cache.replace({ ...pageOf(0).rows[4], _etag: '"9"', age: 7 } as unknown as Row);
     assert.equal(cache.rowAt(4)?.age, 7);
     assert.equal(await cache.refresh(), true);
@@ -100,7 +138,7 @@ describe("the pages of a grid", () => {
   it("say why they did not come", async () => {
     const { cache } = serverOf(() => Promise.reject(new Error("away")));
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     assert.match(cache.problem?.message ?? "", /away/);
   });
 
@@ -111,7 +149,7 @@ describe("the pages of a grid", () => {
       return pageOf(page);
     });
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     for (status of [429, 500, 503]) {
       await assert.rejects(cache.refresh());
       assert.equal(cache.problem, undefined);
@@ -135,10 +173,10 @@ describe("the pages of a grid", () => {
       return { ...rest, total: undefined, totalAtLeast: 150 };
     });
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     assert.equal(cache.rowCount, 300);
     cache.show(150, 190);
-    await wait(80);
+    await clock.pass(80);
     assert.equal(cache.rowCount, 400);
     assert.equal(cache.total, undefined);
   });
@@ -149,7 +187,7 @@ describe("the pages of a grid", () => {
       return { ...rest, rows: page < 2 ? rows : [], total: undefined, totalAtLeast: 150 };
     });
     cache.show(150, 190);
-    await wait(1);
+    await clock.pass(1);
     assert.deepEqual([cache.rowCount, cache.total], [200, 200]);
   });
 
@@ -157,14 +195,14 @@ describe("the pages of a grid", () => {
     const scan = { count: 20_000, milliseconds: 80 };
     const scanned = serverOf(async (page) => ({ ...pageOf(page), scan }));
     scanned.cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     assert.deepEqual(scanned.asked, [0]);
     const { cache, asked } = serverOf(async (page) => {
       if (page > 0) throw new Error("away");
       return pageOf(page);
     });
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     assert.deepEqual(asked, [0, 1]);
     assert.equal(cache.problem, undefined);
   });
@@ -172,11 +210,11 @@ describe("the pages of a grid", () => {
   it("say of the list only what is new", async () => {
     const { cache } = serverOf();
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     const { facts, version } = cache;
     const [known, seen] = [facts.value, version.value];
     cache.show(5_000, 5_020);
-    await wait(80);
+    await clock.pass(80);
     assert.equal(facts.value, known);
     assert.ok(version.value > seen);
   });

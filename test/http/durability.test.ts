@@ -74,7 +74,7 @@ async function verify(daemon: ServerProcess, journal: Journal): Promise<number> 
 }
 
 /** Processes start and end in these tests, on machines that may be busy. */
-const patience = within(60_000);
+const patience = within(300_000);
 
 let folder: string;
 let daemon: ServerProcess | undefined;
@@ -212,13 +212,7 @@ for (const [title, { possible, prepare, starve, feed, cleanUp }] of Object.entri
         assert.equal(await verify(server, journal), 0);
 
         await feed(server);
-        const deadline = Date.now() + 60_000;
-        let made = await create();
-        while (made.status !== 201 && Date.now() < deadline) {
-          await sleep(50);
-          made = await create();
-        }
-        assert.equal(made.status, 201, made.body);
+        while ((await create()).status !== 201) await sleep(50);
         assert.equal(await verify(server, journal), 0);
 
         await server.end("SIGKILL");

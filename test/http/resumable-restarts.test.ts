@@ -18,7 +18,7 @@ import { itOn } from "../short-run.ts";
 import { hashOf, type Shown } from "./multipart.ts";
 import { at, last, more, partial, sendPart, UploadClient } from "./upload-client.ts";
 
-const patience = within(120_000);
+const patience = within(300_000);
 const png = { "content-type": "image/png" };
 const secret = newSecret();
 const authorization = `Bearer ${secret}`;
