@@ -7,7 +7,7 @@ import { after, afterEach, before } from "node:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { Config } from "../../src/server/config.ts";
 import { startApp, type TestApp } from "../http/app.ts";
-import { findChromium, startChromium } from "../http/chromium.ts";
+import { findChromium, patienceMs, startChromium } from "../http/chromium.ts";
 import { isShort } from "../short-run.ts";
 
 const program = findChromium();
@@ -18,9 +18,6 @@ if (skip) console.error(`\n  ${skip}\n`);
 
 export const phone = { viewport: { width: 390, height: 844 }, hasTouch: true } as const;
 export const desktop = { viewport: { width: 1280, height: 800 } } as const;
-
-/** What never comes ends a test, however slow the machine is. */
-const patienceMs = 300_000;
 
 interface Look extends BrowserContextOptions {
   readonly name: string;

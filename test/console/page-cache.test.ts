@@ -5,42 +5,9 @@ import { after, before, describe, it } from "node:test";
 import { Problem } from "../../console/api/problem.ts";
 import type { Row } from "../../console/grid/columns.ts";
 import { type ListPage, PageCache, pageSize } from "../../console/grid/page-cache.ts";
-import { passTurns } from "../turns-of.ts";
+import { Clock } from "../clock.ts";
 
 const total = 100_000;
-
-/** The clock and the timers of this process, which go on only when a test says so. */
-class Clock {
-  readonly #real = { now: performance.now, setTimeout, clearTimeout };
-  readonly #timers = new Map<number, { readonly at: number; readonly act: () => void }>();
-  #now = 1_000_000;
-  #last = 0;
-
-  begin(): void {
-    performance.now = () => this.#now;
-    globalThis.setTimeout = ((act: () => void, ms = 0) => {
-      this.#timers.set(++this.#last, { at: this.#now + ms, act });
-      return this.#last;
-    }) as unknown as typeof setTimeout;
-    globalThis.clearTimeout = ((id: number) => this.#timers.delete(id)) as typeof clearTimeout;
-  }
-
-  end(): void {
-    performance.now = this.#real.now;
-    globalThis.setTimeout = this.#real.setTimeout;
-    globalThis.clearTimeout = this.#real.clearTimeout;
-  }
-
-  /** Until so many milliseconds later, one by one. */
-  async pass(ms: number): Promise<void> {
-    for (const end = this.#now + ms; this.#now < end; ) {
-      this.#now++;
-      for (const [id, { at, act }] of [...this.#timers])
-        if (at <= this.#now && this.#timers.delete(id)) act();
-      await passTurns(1);
-    }
-  }
-}
 
 const clock = new Clock();
 
@@ -67,8 +34,8 @@ function serverOf(answer = async (page: number): Promise<ListPage> => pageOf(pag
 }
 
 describe("the pages of a grid", () => {
-  before(() => clock.begin());
-  after(() => clock.end());
+  before(() => clock.stop());
+  after(() => clock.go());
 
   it("are those that are shown, then those beside them", async () => {
     const { cache, asked } = serverOf();

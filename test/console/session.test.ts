@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Page } from "playwright-core";
-import { withClockMoved } from "../moved-clock.ts";
+import { withClockMoved } from "../clock.ts";
 import { expectAccessible, expectNoSidewaysScroll, phone, skip, useConsole } from "./console.ts";
 
 describe("a token that is no longer valid", { skip }, () => {

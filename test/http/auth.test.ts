@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { routes } from "../../src/http/routes.ts";
 import { hashSecret, newSecret } from "../../src/model/token.ts";
-import { withClockMoved } from "../moved-clock.ts";
+import { withClockMoved } from "../clock.ts";
 import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type Answer, answerOf, assertProblem, expectProblem, readLinks } from "./expect.ts";

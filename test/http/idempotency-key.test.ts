@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { operationsType } from "../../src/model/schemas/operations.ts";
-import { withClockMoved } from "../moved-clock.ts";
+import { withClockMoved } from "../clock.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
 import { itLong } from "../short-run.ts";
 import { passTurns } from "../turns-of.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
 import { RemoteCommitter, runCommitRequest } from "../../src/store/remote-committer.ts";
-import { stopTimeHere, withClockMoved } from "../moved-clock.ts";
+import { stopTimeHere, withClockMoved } from "../clock.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { captureLog } from "./captured-log.ts";

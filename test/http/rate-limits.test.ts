@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
-import { stopTimeHere } from "../moved-clock.ts";
+import { stopTimeHere } from "../clock.ts";
 import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { captureLog } from "./captured-log.ts";

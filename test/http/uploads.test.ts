@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BodyError } from "../../src/http/body/decoding.ts";
 import { withTimeouts } from "../../src/http/body/upload.ts";
 import { pulledStream } from "../../src/lib/pulled-stream.ts";
+import { Clock } from "../clock.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
 import type { TestApp } from "./app.ts";
 import { type Client, pointersOf } from "./client.ts";
@@ -535,26 +536,34 @@ describe("an interrupted upload", () => {
     }
     async function* endless() {
       for (;;) {
-        await sleep(1);
+        await new Promise((resolve) => setTimeout(resolve, 1));
         yield 1;
       }
     }
-    for (const [source, quietMs, totalMs, detail] of [
-      [silent(), 20, 60_000, /^No data of the body arrived/],
-      [silent(), 60_000, 20, /^The body did not arrive within/],
-      [endless(), 60_000, 20, /^The body did not arrive within/],
-    ] as const) {
-      const got: number[] = [];
-      await assert.rejects(
-        async () => {
-          for await (const one of withTimeouts(source, quietMs, totalMs)) got.push(one);
-        },
-        (thrown) =>
-          thrown instanceof BodyError &&
-          thrown.problem.kind === "timeout" &&
-          detail.test(thrown.problem.detail),
-      );
-      assert.equal(got[0], 1);
+    const clock = new Clock();
+    clock.stop();
+    try {
+      for (const [source, quietMs, totalMs, detail] of [
+        [silent(), 20, 60_000, /^No data of the body arrived/],
+        [silent(), 60_000, 20, /^The body did not arrive within/],
+        [endless(), 60_000, 20, /^The body did not arrive within/],
+      ] as const) {
+        const got: number[] = [];
+        const reading = assert.rejects(
+          async () => {
+            for await (const one of withTimeouts(source, quietMs, totalMs)) got.push(one);
+          },
+          (thrown) =>
+            thrown instanceof BodyError &&
+            thrown.problem.kind === "timeout" &&
+            detail.test(thrown.problem.detail),
+        );
+        await clock.pass(30);
+        await reading;
+        assert.equal(got[0], 1);
+      }
+    } finally {
+      clock.go();
     }
   });
 });
