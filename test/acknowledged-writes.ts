@@ -26,10 +26,10 @@ export const processOf = ({ headers }: Answer): string =>
   headers.get("x-request-id")?.split("-")[0] ?? "";
 
 /** Longer than most failures last, on any machine. */
-const defaultTimeoutMs = 40_000;
+const defaultTimeoutMs = 240_000;
 const pauseMs = 25;
 /** A server answers or closes the connection long before, or it is stuck. */
-const hangMs = 60_000;
+const hangMs = 240_000;
 const limit = 7;
 
 interface Page {

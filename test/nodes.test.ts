@@ -21,7 +21,7 @@ import { firstToken, type ServerProcess, start } from "./process.ts";
 import { runs, within } from "./seeds.ts";
 
 /** Processes start and end in these tests, on machines that may be busy. */
-const patience = within(100_000);
+const patience = within(300_000);
 
 let cwd: string;
 let server: PostgresServer;

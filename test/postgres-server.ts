@@ -171,13 +171,13 @@ export class PostgresServer {
     return `test_${process.pid}_${++databases}`;
   }
 
-  /** Tries again for a while: of a server that was killed, some processes live on for a moment. */
+  /** Tries again while processes of a server that was killed live on. */
   async start(): Promise<void> {
-    for (let attempt = 1; ; attempt++)
+    for (;;)
       try {
         return await this.#start();
       } catch (error) {
-        if (attempt === 20) throw error;
+        if (!livesOn.test(String(error))) throw error;
         await sleep(100);
       }
   }
@@ -198,8 +198,7 @@ export class PostgresServer {
       await sql`ALTER SYSTEM SET synchronous_standby_names = '*'`;
       await sql`SELECT pg_reload_conf()`;
       const isFollowed = () => sql`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`;
-      for (let tries = 0; tries < 2_000 && (await isFollowed()).length === 0; tries++)
-        await sleep(50);
+      while ((await isFollowed()).length === 0) await sleep(50);
     });
     return standby;
   }
@@ -322,6 +321,9 @@ async function ready(server: ChildProcess): Promise<void> {
 
 /** Without the errors of clients that connect too early. */
 const givenUp = /FATAL: {2}(?!the database system is)/;
+
+/** They hold the port, the lock file or the memory of the former server. */
+const livesOn = /already in use|already exists|still in use/;
 
 /** Debian's newest, or those that npm has brought. */
 async function findBinaries(directory: string): Promise<string> {

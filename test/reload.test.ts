@@ -14,7 +14,7 @@ import { PostgresServer } from "./postgres-server.ts";
 import { childrenOf, type ServerProcess, start } from "./process.ts";
 import { isLong, runs, within } from "./seeds.ts";
 
-const patience = within(100_000);
+const patience = within(300_000);
 const onLinux = process.platform === "linux";
 const secret = newSecret();
 

@@ -17,7 +17,7 @@ import { itLong } from "./short-run.ts";
 import { openTls, reopenTls, type TlsConnection, untilShown } from "./tls-client.ts";
 
 /** Bun hands over to a new certificate within 15 s. */
-const patience = { timeout: 100_000 };
+const patience = { timeout: 300_000 };
 const secret = newSecret();
 const first = makeCertificate({ name: "first" });
 const second = makeCertificate({ name: "second" });

@@ -1,5 +1,12 @@
 // Counts the turns of the event loop during some work, and the work that is done in one of them.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
+
+/** Lets the event loop turn so often that what this process has sent to itself has arrived and was handled. */
+export async function passTurns(count = 20): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await nextTurn();
+}
+
 /** Others could be served in each of them. */
 export async function turnsOf(
   work: () => Promise<unknown>,

@@ -38,7 +38,7 @@ import { runs, within } from "./seeds.ts";
 import { itLong, runsOn } from "./short-run.ts";
 
 /** Processes start and end in these tests, on machines that may be busy. */
-const patience = within(100_000);
+const patience = within(300_000);
 const skip = process.platform === "linux" ? false : "only Linux spreads connections over processes";
 
 let cwd: string;

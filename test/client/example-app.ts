@@ -11,7 +11,7 @@ import { after, before, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Browser, Locator, Page } from "playwright-core";
 import type { Client } from "../../client/index.ts";
-import { findChromium, startChromium } from "../http/chromium.ts";
+import { findChromium, patienceMs, startChromium } from "../http/chromium.ts";
 import { installPackage, packInto } from "../npm-package.ts";
 import { fillShop, picture, startShop, type TestShop } from "./shop.ts";
 
@@ -40,8 +40,6 @@ export interface Example {
   expectTexts(selector: string, expected: readonly string[]): Promise<void>;
 }
 
-const waitMs = 30_000;
-
 /** Starts the shop, the example and a browser for the tests of one `describe`. */
 export function useExample(name: string): Example {
   let browser: Browser | undefined;
@@ -56,7 +54,7 @@ export function useExample(name: string): Example {
     app = await startExample(name, shop.app.url);
     browser = await startChromium(chromium ?? "");
     page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-    page.setDefaultTimeout(waitMs);
+    page.setDefaultTimeout(patienceMs);
     page.on("pageerror", (error) => faults.push(error.message));
     if (typeof app === "object") await page.goto(app.url);
   });

@@ -18,7 +18,7 @@ import { keepSame } from "../../client/react/keep-same.ts";
 import { listKey, listOptions, resourceKey, resourceOptions } from "../../client/react/options.ts";
 import { runChange } from "../../client/react/use-mutation.ts";
 import type { TestApp } from "../http/app.ts";
-import { findChromium, startChromium } from "../http/chromium.ts";
+import { findChromium, patienceMs, startChromium } from "../http/chromium.ts";
 import { describeOn, itLong } from "../short-run.ts";
 import { bundleOf, examplesOf, makePrograms, root, startShop, tool } from "./programs.ts";
 
@@ -321,6 +321,7 @@ async function run(script: string): Promise<void> {
   const browser = await startChromium(chromium ?? "");
   try {
     const page = await browser.newPage();
+    page.setDefaultTimeout(patienceMs);
     const faults: string[] = [];
     page.on("pageerror", ({ message }) => faults.push(message));
     await page.goto(`${app.url}/-/health`);

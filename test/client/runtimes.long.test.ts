@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { runCommand } from "../generators/tools.ts";
 import { startApp } from "../http/app.ts";
-import { findChromium, startChromium } from "../http/chromium.ts";
+import { findChromium, patienceMs, startChromium } from "../http/chromium.ts";
 import { expected, type Given } from "./scenario.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -138,6 +138,7 @@ process.exit();`;
     const browser = await startChromium(chromium ?? "");
     try {
       const page = await browser.newPage();
+      page.setDefaultTimeout(patienceMs);
       await page.goto(`${site.url}/index.html`);
       await check((given) => page.evaluate(inWorker(given)));
     } finally {

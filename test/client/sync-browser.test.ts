@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import type { TestApp } from "../http/app.ts";
-import { findChromium, startChromium } from "../http/chromium.ts";
+import { findChromium, patienceMs, startChromium } from "../http/chromium.ts";
 import { itLong } from "../short-run.ts";
 import { bundleOf, makePrograms, startShop } from "./programs.ts";
 
@@ -49,6 +49,7 @@ describe("in a browser", { skip }, () => {
     await programs.write("page.ts", script(app.url, app.admin));
     browser = await startChromium(program ?? "");
     context = await browser.newContext();
+    context.setDefaultTimeout(patienceMs);
     const body = `<script type="module">${bundleOf(file).text.replaceAll("</script", "<\\/script")}</script>`;
     await context.route("**/page", (route) => route.fulfill({ contentType: "text/html", body }));
   });

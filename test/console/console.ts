@@ -7,7 +7,7 @@ import { after, afterEach, before } from "node:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { Config } from "../../src/server/config.ts";
 import { startApp, type TestApp } from "../http/app.ts";
-import { findChromium, startChromium } from "../http/chromium.ts";
+import { findChromium, patienceMs, startChromium } from "../http/chromium.ts";
 import { isShort } from "../short-run.ts";
 
 const program = findChromium();
@@ -92,6 +92,7 @@ export function useBrowser(): (url: string, options: OpenOptions) => Promise<Pag
     const context = await browser?.newContext({ ...desktop, ...options });
     if (context === undefined) assert.fail("the browser has not started");
     contexts.push(context);
+    context.setDefaultTimeout(patienceMs);
     const page = await context.newPage();
     page.on("pageerror", (error) => faults.push(error.message));
     page.on("console", (message) => {

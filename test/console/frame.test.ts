@@ -89,10 +89,10 @@ describe("the frame of the console", { skip }, () => {
     const page = await test.open();
     await page.getByRole("row", { name: "people 2" }).waitFor();
     await page.context().setOffline(true);
-    await page.getByText("The server does not answer").waitFor({ timeout: 20_000 });
+    await page.getByText("The server does not answer").waitFor();
     await test.app.post("people", { name: "Cyd" });
     await page.context().setOffline(false);
-    await page.getByRole("row", { name: "people 3" }).waitFor({ timeout: 20_000 });
+    await page.getByRole("row", { name: "people 3" }).waitFor();
     assert.equal(await page.getByText("The server does not answer").count(), 0);
     await page.context().close();
   });

@@ -181,7 +181,7 @@ describe("many resources in the console", { skip }, () => {
       else await route.continue();
     });
     await flush(page);
-    await page.getByText("lost has no resources yet").waitFor({ timeout: 30_000 });
+    await page.getByText("lost has no resources yet").waitFor();
     assert.equal(await test.app.total("lost"), 0);
     assert.equal(await page.getByRole("dialog").count(), 0);
     await page.context().close();

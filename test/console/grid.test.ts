@@ -84,7 +84,7 @@ describe("the grid of the console", { skip }, () => {
     const top = async () => (await cell(page, "2445").boundingBox())?.y;
     const before = await top();
     await test.app.post("orders", { number: 2500 });
-    await page.getByText("2,501 resources", { exact: true }).waitFor({ timeout: 20_000 });
+    await page.getByText("2,501 resources", { exact: true }).waitFor();
     assert.equal(await top(), before);
     await page.context().close();
   });

@@ -109,7 +109,7 @@ describe("tokens and the server in the console", { skip }, () => {
 
   itLong("plots requests, with a table of the same figures", async () => {
     const page = await test.open("#/requests");
-    await page.getByRole("row", { name: /GET \/-\/metrics/ }).waitFor({ timeout: 15_000 });
+    await page.getByRole("row", { name: /GET \/-\/metrics/ }).waitFor();
     await page.locator(".plot canvas").nth(3).waitFor();
     const rate = page.getByRole("figure", { name: "Requests per second" });
     await rate.getByRole("row", { name: /^2xx 0\.|^2xx [1-9]/ }).waitFor();

@@ -1,13 +1,15 @@
 // The pages that the grid holds: which are asked for, given up, and read again.
 
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
-import { setTimeout as wait } from "node:timers/promises";
+import { after, before, describe, it } from "node:test";
 import { Problem } from "../../console/api/problem.ts";
 import type { Row } from "../../console/grid/columns.ts";
 import { type ListPage, PageCache, pageSize } from "../../console/grid/page-cache.ts";
+import { Clock } from "../clock.ts";
 
 const total = 100_000;
+
+const clock = new Clock();
 
 const pageOf = (page: number, etag = '"1"'): ListPage => ({
   rows: Array.from({ length: pageSize }, (_, index) => {
@@ -32,10 +34,13 @@ function serverOf(answer = async (page: number): Promise<ListPage> => pageOf(pag
 }
 
 describe("the pages of a grid", () => {
+  before(() => clock.stop());
+  after(() => clock.go());
+
   it("are those that are shown, then those beside them", async () => {
     const { cache, asked } = serverOf();
     cache.show(90, 120);
-    await wait(1);
+    await clock.pass(1);
     assert.deepEqual(asked, [0, 1, 2]);
     assert.equal(cache.rowAt(101)?.id, "r101");
     assert.equal(cache.indexOf("r101"), 101);
@@ -47,12 +52,12 @@ describe("the pages of a grid", () => {
     const { cache, asked } = serverOf();
     cache.show(0, 20);
     for (let turn = 1; turn <= 60; turn++) {
-      await wait(10);
+      await clock.pass(10);
       cache.show(turn * 1_000, turn * 1_000 + 20);
     }
     assert.ok(asked.length > 2, "pages came on the way");
     assert.ok(asked.length < 40, `${asked.length} of 61 pages were asked for`);
-    await wait(80);
+    await clock.pass(80);
     assert.equal(cache.rowAt(60_000)?.id, "r60000");
   });
 
@@ -67,11 +72,11 @@ describe("the pages of a grid", () => {
     });
     cache.show(0, 20);
     cache.show(1_000, 1_020);
-    await wait(80);
+    await clock.pass(80);
     assert.deepEqual(aborted, [0]);
     cache.show(0, 20);
     open();
-    await wait(80);
+    await clock.pass(80);
     assert.deepEqual(asked, [0, 10, 11, 9, 0, 1]);
     assert.equal(cache.rowAt(3)?.id, "r3");
   });
@@ -80,7 +85,7 @@ describe("the pages of a grid", () => {
     let etag = '"1"';
     const { cache, asked } = serverOf(async (page) => pageOf(page, etag));
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     assert.equal(await cache.refresh(), false);
     etag = '"2"';
     assert.equal(await cache.refresh(), true);
@@ -91,7 +96,7 @@ describe("the pages of a grid", () => {
   it("take a row that was changed here", async () => {
     const { cache } = serverOf();
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     cache.replace({ ...pageOf(0).rows[4], _etag: '"9"', age: 7 } as unknown as Row);
     assert.equal(cache.rowAt(4)?.age, 7);
     assert.equal(await cache.refresh(), true);
@@ -100,7 +105,7 @@ describe("the pages of a grid", () => {
   it("say why they did not come", async () => {
     const { cache } = serverOf(() => Promise.reject(new Error("away")));
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     assert.match(cache.problem?.message ?? "", /away/);
   });
 
@@ -111,7 +116,7 @@ describe("the pages of a grid", () => {
       return pageOf(page);
     });
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     for (status of [429, 500, 503]) {
       await assert.rejects(cache.refresh());
       assert.equal(cache.problem, undefined);
@@ -135,10 +140,10 @@ describe("the pages of a grid", () => {
       return { ...rest, total: undefined, totalAtLeast: 150 };
     });
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     assert.equal(cache.rowCount, 300);
     cache.show(150, 190);
-    await wait(80);
+    await clock.pass(80);
     assert.equal(cache.rowCount, 400);
     assert.equal(cache.total, undefined);
   });
@@ -149,7 +154,7 @@ describe("the pages of a grid", () => {
       return { ...rest, rows: page < 2 ? rows : [], total: undefined, totalAtLeast: 150 };
     });
     cache.show(150, 190);
-    await wait(1);
+    await clock.pass(1);
     assert.deepEqual([cache.rowCount, cache.total], [200, 200]);
   });
 
@@ -157,14 +162,14 @@ describe("the pages of a grid", () => {
     const scan = { count: 20_000, milliseconds: 80 };
     const scanned = serverOf(async (page) => ({ ...pageOf(page), scan }));
     scanned.cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     assert.deepEqual(scanned.asked, [0]);
     const { cache, asked } = serverOf(async (page) => {
       if (page > 0) throw new Error("away");
       return pageOf(page);
     });
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     assert.deepEqual(asked, [0, 1]);
     assert.equal(cache.problem, undefined);
   });
@@ -172,11 +177,11 @@ describe("the pages of a grid", () => {
   it("say of the list only what is new", async () => {
     const { cache } = serverOf();
     cache.show(0, 20);
-    await wait(1);
+    await clock.pass(1);
     const { facts, version } = cache;
     const [known, seen] = [facts.value, version.value];
     cache.show(5_000, 5_020);
-    await wait(80);
+    await clock.pass(80);
     assert.equal(facts.value, known);
     assert.ok(version.value > seen);
   });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { missing } from "../generators/tools.ts";
 import { openConnection, type RawResponse, send } from "../runtime/raw-connection.ts";
 import { clientAddress, type Proxied, proxies, startBehind } from "./proxy.ts";
@@ -135,9 +136,8 @@ for (const proxy of proxies) {
       const path = pathOf(begun.final.headers.location);
       // The rest never comes. What has arrived is kept, which a proxy that collects the body would prevent.
       let offset = 100_000;
-      for (let attempt = 1; attempt <= 10 && offset === 100_000; attempt++)
+      for (let attempt = 1; offset === 100_000; attempt++)
         offset = await cutUpload(path, offset, attempt * 100);
-      assert.ok(offset > 100_000, "nothing of the upload has arrived");
       const rest = await ask("PATCH", path, {
         headers: {
           "content-type": "application/partial-upload",
@@ -180,7 +180,7 @@ for (const proxy of proxies) {
           `Upload-Complete: ?1\r\nContent-Length: ${2_000_000 - offset}\r\n\r\n`,
       );
       connection.write(Buffer.alloc(500_000, 1));
-      await connection.untilClosed(ms);
+      await Promise.race([connection.untilClosed(), sleep(ms)]);
       connection.destroy();
       return Number((await ask("HEAD", path)).headers["upload-offset"]);
     }
@@ -210,10 +210,7 @@ for (const proxy of proxies) {
       connection.write(`${Buffer.byteLength(line).toString(16)}\r\n${line}\r\n`);
       // The total grows before the body has ended.
       const totals = async () => JSON.parse((await ask("GET", "/rows?limit=1")).body).total;
-      const first = 5_000;
-      let total = first;
-      for (let attempt = 0; attempt < 200 && total === first; attempt++) total = await totals();
-      assert.ok(total > first, "nothing of the import has arrived");
+      while ((await totals()) === 5_000);
       connection.write("0\r\n\r\n");
       assert.equal((await connection.response())?.status, 200);
       connection.destroy();
@@ -292,8 +289,7 @@ describe("a health check by HTTP/1.0", () => {
         const connection = await openConnection(behind.server.port);
         connection.write(`GET ${path} HTTP/1.0\r\n\r\n`);
         assert.equal((await connection.response())?.status, 200);
-        await connection.untilClosed(5_000);
-        assert.ok(connection.closed);
+        await connection.untilClosed();
         connection.destroy();
       }
     } finally {
@@ -334,13 +330,12 @@ describe("nginx with gzip on", () => {
 
 /** The line of the log about a request. It is written soon after the response. */
 async function logged({ server }: Proxied, requestId: string): Promise<{ client?: string }> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  for (;;) {
     const line = server
       .stdout()
       .split("\n")
       .find((text) => text.includes(`"${requestId}"`));
     if (line !== undefined) return JSON.parse(line);
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    await sleep(25);
   }
-  throw new Error(`no line of ${requestId}`);
 }

@@ -128,8 +128,7 @@ async function untilServing(
   child: ChildProcess,
   errors: readonly string[],
 ): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    if (child.exitCode !== null) break;
+  while (child.exitCode === null) {
     const connection = await connect().catch(() => undefined);
     connection?.write("GET /api/-/ready HTTP/1.1\r\nHost: localhost\r\n\r\n");
     const response = await connection?.response();

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { Browser, Page, Response } from "playwright-core";
 import { startApp, type TestApp } from "./app.ts";
-import { findChromium, startChromium } from "./chromium.ts";
+import { findChromium, patienceMs, startChromium } from "./chromium.ts";
 import { Client } from "./client.ts";
 
 const program = findChromium();
@@ -76,6 +76,7 @@ describe("a form in a browser", () => {
     await client.put("/-/collections/files", { ...rules, schema: open });
     browser = await startChromium(program);
     page = await browser.newPage();
+    page.setDefaultTimeout(patienceMs);
   });
   after(async () => {
     await browser?.close();

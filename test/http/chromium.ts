@@ -7,6 +7,9 @@ import type { Browser } from "playwright-core";
 /** As Debian and others call it. */
 const names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
+/** What never comes ends a test, however slow the machine is. */
+export const patienceMs = 300_000;
+
 /** Where it is; undefined where there is none. */
 export function findChromium(): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter);

@@ -11,7 +11,7 @@ import { type ServerProcess, start } from "../process.ts";
 import { answerOf, assertProblem } from "./expect.ts";
 
 const secret = newSecret();
-const patience = { timeout: 60_000 };
+const patience = { timeout: 300_000 };
 
 let folder: string;
 let server: ServerProcess | undefined;

@@ -7,7 +7,7 @@ import { after, before, describe, it } from "node:test";
 import type { Browser, Page, Route } from "playwright-core";
 import { isLong } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
-import { findChromium, startChromium } from "./chromium.ts";
+import { findChromium, patienceMs, startChromium } from "./chromium.ts";
 import { Client } from "./client.ts";
 import { file, form, type Shown } from "./multipart.ts";
 
@@ -94,6 +94,7 @@ describe("a file in a browser", () => {
     siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
     browser = await startChromium(program);
     page = await browser.newPage();
+    page.setDefaultTimeout(patienceMs);
     page.on("console", (message) => {
       if (message.text() === "ran") ran.push(page.url());
     });

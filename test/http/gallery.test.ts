@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import type { Browser } from "playwright-core";
 import { startApp, type TestApp } from "./app.ts";
-import { findChromium, startChromium } from "./chromium.ts";
+import { findChromium, patienceMs, startChromium } from "./chromium.ts";
 import { Client } from "./client.ts";
 import { file, form } from "./multipart.ts";
 import { flag } from "./picture-samples.ts";
@@ -48,6 +48,7 @@ describe("the gallery", { skip }, () => {
 
   it("shows every private picture in its size, to a caller who may read only", async () => {
     const tab = await browser.newPage();
+    tab.setDefaultTimeout(patienceMs);
     await tab.goto(`http://localhost:${(site.address() as AddressInfo).port}/`);
     await tab.fill("[name=server]", app.url);
     await tab.fill("[name=token]", await app.token("photos:read"));

@@ -8,8 +8,10 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { operationsType } from "../../src/model/schemas/operations.ts";
+import { withClockMoved } from "../clock.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
 import { itLong } from "../short-run.ts";
+import { passTurns } from "../turns-of.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -225,9 +227,7 @@ describe("POST with an Idempotency-Key", () => {
         "Content-Length: 2",
         ...keys.map((key) => `Idempotency-Key: ${key}`),
       ].join("\r\n");
-      const { responses } = await send(app.port, Buffer.from(`${head}\r\n\r\n{}`, "latin1"), {
-        waitMs: 0,
-      });
+      const { responses } = await send(app.port, Buffer.from(`${head}\r\n\r\n{}`, "latin1"));
       assert.equal(responses[0]?.status, 400);
       assert.match(responses[0]?.body ?? "", /Idempotency-Key must be one string/);
       assert.deepEqual(await client.state("people"), before);
@@ -280,15 +280,8 @@ describe("POST with an Idempotency-Key", () => {
     const key = newKey();
     const first = await client.post("/people", { n: 1 }, key);
     const dayMs = 24 * 60 * 60 * 1000;
-    const { now } = Date;
-    const after = async (ms: number, headers: Record<string, string>) => {
-      Date.now = () => now() + ms;
-      try {
-        return await client.post("/people", { n: 1 }, headers);
-      } finally {
-        Date.now = now;
-      }
-    };
+    const after = (ms: number, headers: Record<string, string>) =>
+      withClockMoved(ms, () => client.post("/people", { n: 1 }, headers));
     for (const days of [7, 1, -10, 3_000, -1, 8, 0.5]) {
       // The clock is wrong while another key is used, too.
       const other = newKey();
@@ -319,7 +312,7 @@ describe("a lost response", () => {
       wire.write(
         `POST /lost HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.admin}\r\nContent-Type: application/json\r\nIdempotency-Key: ${key["idempotency-key"]}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, index % 3 === 0 ? 4 : body.length)}`,
       );
-      await sleep(index % 10);
+      await passTurns(index % 10);
       if (index % 2 === 0) wire.reset();
       else wire.destroy();
       return key;
@@ -398,7 +391,7 @@ describe("a batch with an Idempotency-Key", () => {
 });
 
 describe("a server that is killed", () => {
-  const patience = { timeout: 60_000 };
+  const patience = { timeout: 300_000 };
   let folder: string;
   let daemon: ServerProcess | undefined;
   before(async () => {

@@ -139,10 +139,7 @@ function assertHolds(resource: Created, { texts, files }: GeneratedBody, label: 
 
 /** Resolves when there are so many files: those of clients that have left are removed a moment later. */
 async function settle(count: number): Promise<void> {
-  for (let patience = 400; (await filesIn(folder)).length !== count; patience--) {
-    assert.ok(patience > 0, `${(await filesIn(folder)).length} files instead of ${count}`);
-    await sleep(25);
-  }
+  while ((await filesIn(folder)).length !== count) await sleep(25);
 }
 
 /** Exactly these are there, with their files, and nothing else is. */

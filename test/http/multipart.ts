@@ -65,9 +65,11 @@ export const hashOf = (bytes: Uint8Array | string): string =>
 /** Every file below the folder, half-written ones included; not those of the folder's lock. */
 export async function filesIn(folder: string): Promise<readonly string[]> {
   if (!existsSync(folder)) return [];
-  const read = () => readdir(folder, { recursive: true, withFileTypes: true });
-  // A folder may be removed while it is read.
-  const entries = await read().catch(read).catch(read);
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
+    () => undefined,
+  );
+  // A folder was removed while it was read.
+  if (entries === undefined) return filesIn(folder);
   return entries
     .filter((entry) => entry.isFile() && !entry.name.startsWith("restante."))
     .map((entry) => join(entry.parentPath, entry.name))

@@ -440,7 +440,7 @@ const canStarve = await run("prlimit", ["--pid", `${process.pid}`, "--fsize"]).t
 
 describe("an outage", { skip: canStarve ? false : "this machine does not let us make one" }, () => {
   it("in the middle is reported line by line, after the results so far", {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "restante-ndjson-"));
     const daemon = await startServerProcess(folder);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { openConnection, type RawResponse, send } from "../runtime/raw-connection.ts";
+import { passTurns } from "../turns-of.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type Answer, answerOf, assertProblem, expectProblem } from "./expect.ts";
 
@@ -430,9 +431,10 @@ describe("the size of a body", () => {
         const wire = await openConnection(app.port);
         wire.write(postHead("/cut", type, fields) + part);
         // The server has to be reading the body when the end comes.
-        await wire.untilClosed(30);
+        await passTurns();
         wire[way]();
-        await wire.untilClosed(100);
+        await wire.untilClosed();
+        await passTurns();
         const [answer] = wire.rest();
         assert.ok(answer === undefined || answer.status >= 400, `${answer?.status}`);
         wire.destroy();

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { send } from "../runtime/raw-connection.ts";
 import { runs } from "../seeds.ts";
+import { passTurns } from "../turns-of.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -339,7 +339,7 @@ describe("a DELETE with If-Match", () => {
       const [removed, ...patched] = await concurrently(7, async (index) => {
         if (index > 0) return client.patch(path, { [`m${index}`]: 1 });
         // So that now and then it comes while a change is on its way to the disk.
-        await sleep(round % 5);
+        await passTurns(round % 5);
         return client.remove(path, { "if-match": tag });
       });
       // After it there is nothing to change; before it, a change makes the tag stale.

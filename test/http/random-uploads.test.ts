@@ -175,5 +175,5 @@ async function compareAll(daemon: Daemon, clients: readonly RandomUploader[]): P
 
 /** The server sweeps in the background after its start. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let patience = 400; patience > 0 && !(await isSo()); patience--) await sleep(25);
+  while (!(await isSo())) await sleep(25);
 }

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { passTurns } from "../turns-of.ts";
 import { type Answer, answerOf } from "./expect.ts";
 import { file, form, type Piece, type Shown, text } from "./multipart.ts";
 import { type Effect, type Known, PossibleStates, type State, textOf } from "./possible-states.ts";
@@ -260,7 +261,7 @@ export class RandomUploader {
     const part = body.subarray(0, length);
     const wire = await this.#lost(daemon, sendPart(daemon.port, [method, path], fields, part));
     // Some of it arrives before the end of the connection.
-    await sleep(this.#below(15));
+    await passTurns(this.#below(15));
     wire[this.#isOneIn(2) ? "reset" : "destroy"]();
   }
 

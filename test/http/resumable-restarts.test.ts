@@ -15,10 +15,11 @@ import { PostgresServer } from "../postgres-server.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
 import { itOn } from "../short-run.ts";
+import { passTurns } from "../turns-of.ts";
 import { hashOf, type Shown } from "./multipart.ts";
 import { at, last, more, partial, sendPart, UploadClient } from "./upload-client.ts";
 
-const patience = within(120_000);
+const patience = within(300_000);
 const png = { "content-type": "image/png" };
 const secret = newSecret();
 const authorization = `Bearer ${secret}`;
@@ -85,6 +86,15 @@ class Restarted {
     return join(this.folder, "data", "files", "partial", path.split("/").at(-1) ?? "");
   }
 
+  /** The names of what is stored of the upload; an empty text when it is removed. */
+  pieces(path: string): string {
+    try {
+      return readdirSync(this.directoryOf(path)).join();
+    } catch {
+      return "";
+    }
+  }
+
   /** How many bytes of the upload are written. */
   written(path: string): number {
     const directory = this.directoryOf(path);
@@ -143,12 +153,23 @@ for (const engine of ["sqlite", "postgres"])
         const uploads = new UploadClient(server);
         const random = randomNumbers(newSeed("killed at the end of an upload"));
         const count = runs(2, 20);
+        const steps = ["sent", "begun", "removed", "answered"] as const;
         for (let run = 0; run < count; run++) {
           const path = await uploads.begin("/scans", png, randomBytes(300_000));
+          const before = server.pieces(path);
+          let isAnswered = false;
           const ending = uploads
             .patch(path, 300_000, new Uint8Array(), last)
-            .catch(() => undefined);
-          await sleep(random() * 40);
+            .catch(() => undefined)
+            .finally(() => {
+              isAnswered = true;
+            });
+          const step = steps[Math.floor(random() * steps.length)];
+          const isThere = () =>
+            (step === "begun" && server.pieces(path) !== before) ||
+            (step === "removed" && server.pieces(path) === "");
+          await passTurns();
+          while (step !== "sent" && !isAnswered && !isThere()) await passTurns(1);
           await server.end("SIGKILL");
           await ending;
           await server.start();
@@ -200,7 +221,7 @@ describe("an upload with several workers", () => {
             const length = { "content-length": String(piece.length + 1) };
             const headers = { ...partial, ...more, ...at(offset), ...length, authorization };
             await sendPart(server.port, ["PATCH", path], headers, piece);
-            await sleep(below(30));
+            await passTurns(below(30));
             continue;
           }
           const isLast = end === bytes.length;

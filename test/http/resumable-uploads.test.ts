@@ -11,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { send } from "../runtime/raw-connection.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
+import { passTurns } from "../turns-of.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { captureLog } from "./captured-log.ts";
 import { Client } from "./client.ts";
@@ -276,7 +277,7 @@ describe("an interrupted request", () => {
         const length = { "content-length": String(piece.length + 1) };
         const headers = { ...partial, ...more, ...at(offset), ...length, authorization };
         const wire = await sendPart(app.port, ["PATCH", path], headers, piece);
-        if (random() < 0.5) await sleep(below(10));
+        if (random() < 0.5) await passTurns(below(10));
         wire.destroy();
       }
       assert.equal(done.status, 201, done.body);

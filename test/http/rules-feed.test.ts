@@ -544,7 +544,7 @@ for (const store of ["sqlite", "postgres"]) {
       }
     });
 
-    it("go on after the server was killed", within(120_000), async () => {
+    it("go on after the server was killed", within(300_000), async () => {
       const folder = await mkdtemp(join(tmpdir(), "restante-"));
       const server = store === "postgres" ? await PostgresServer.shared() : undefined;
       const url = await server?.preparedDatabase();

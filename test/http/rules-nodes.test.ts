@@ -235,7 +235,7 @@ for (const isCut of [false, true])
         url,
       );
 
-    it("are those of each answer", within(120_000), async () => {
+    it("are those of each answer", within(300_000), async () => {
       const random = randomNumbers(newSeed("rights of two nodes"));
       const world = new World(admin, lanes, random);
       const holders = await Promise.all(Array.from({ length: lanes }, issue));

@@ -5,11 +5,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { newSecret } from "../../src/model/token.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { itLong } from "../short-run.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";
+import { passTurns } from "../turns-of.ts";
 import { captureLog } from "./captured-log.ts";
 import type { Answer } from "./expect.ts";
 import { filesIn, hashOf, type Shown } from "./multipart.ts";
@@ -97,7 +97,7 @@ class Race {
   async #send(path: string, offset: number, racer: Racer): Promise<Raced> {
     const { kind, bytes } = racer;
     // Where one is when the next one comes is up to chance.
-    if (this.#below(2) === 0) await sleep(this.#below(20));
+    if (this.#below(2) === 0) await passTurns(this.#below(20));
     const client = this.#client;
     const send = () => {
       if (kind === "ask") return client.send("HEAD", path);

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BodyError } from "../../src/http/body/decoding.ts";
 import { withTimeouts } from "../../src/http/body/upload.ts";
 import { pulledStream } from "../../src/lib/pulled-stream.ts";
+import { Clock } from "../clock.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
 import type { TestApp } from "./app.ts";
 import { type Client, pointersOf } from "./client.ts";
@@ -469,11 +470,8 @@ describe("a retry with the same key", () => {
 });
 
 /** Interrupted uploads are removed a little later. */
-async function settles(check: () => Promise<boolean>): Promise<void> {
-  for (let patience = 200; !(await check()); patience--) {
-    assert.ok(patience > 0, "it was not removed");
-    await sleep(25);
-  }
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(25);
 }
 
 describe("an interrupted upload", () => {
@@ -492,9 +490,9 @@ describe("an interrupted upload", () => {
       const wire = await openConnection(app.port);
       wire.write(head(app.port, app.admin));
       wire.write(body.subarray(0, 400_000));
-      await settles(async () => (await filesIn(files)).length === before.length + 2);
+      await until(async () => (await filesIn(files)).length === before.length + 2);
       wire[end]();
-      await settles(async () => (await filesIn(files)).length === before.length);
+      await until(async () => (await filesIn(files)).length === before.length);
       wire.destroy();
       assert.deepEqual(await filesIn(files), before);
       assert.equal(await app.total("people"), total);
@@ -516,11 +514,11 @@ describe("an interrupted upload", () => {
       const wire = await openConnection(port);
       wire.write(head(port, secret));
       wire.write(body.subarray(0, 400_000));
-      await settles(async () => (await filesIn(kept)).length === before.length + 2);
+      await until(async () => (await filesIn(kept)).length === before.length + 2);
       await daemon.end("SIGKILL");
       assert.equal((await filesIn(kept)).length, before.length + 2);
       const again = await startServerProcess(home);
-      await settles(async () => (await filesIn(kept)).length === before.length);
+      await until(async () => (await filesIn(kept)).length === before.length);
       assert.deepEqual(await filesIn(kept), before);
       assert.equal(await (await again.request(a.url)).text(), "kept");
       const page = (await (await again.request("/people")).json()) as { total: number };
@@ -538,26 +536,34 @@ describe("an interrupted upload", () => {
     }
     async function* endless() {
       for (;;) {
-        await sleep(1);
+        await new Promise((resolve) => setTimeout(resolve, 1));
         yield 1;
       }
     }
-    for (const [source, quietMs, totalMs, detail] of [
-      [silent(), 20, 60_000, /^No data of the body arrived/],
-      [silent(), 60_000, 20, /^The body did not arrive within/],
-      [endless(), 60_000, 20, /^The body did not arrive within/],
-    ] as const) {
-      const got: number[] = [];
-      await assert.rejects(
-        async () => {
-          for await (const one of withTimeouts(source, quietMs, totalMs)) got.push(one);
-        },
-        (thrown) =>
-          thrown instanceof BodyError &&
-          thrown.problem.kind === "timeout" &&
-          detail.test(thrown.problem.detail),
-      );
-      assert.equal(got[0], 1);
+    const clock = new Clock();
+    clock.stop();
+    try {
+      for (const [source, quietMs, totalMs, detail] of [
+        [silent(), 20, 60_000, /^No data of the body arrived/],
+        [silent(), 60_000, 20, /^The body did not arrive within/],
+        [endless(), 60_000, 20, /^The body did not arrive within/],
+      ] as const) {
+        const got: number[] = [];
+        const reading = assert.rejects(
+          async () => {
+            for await (const one of withTimeouts(source, quietMs, totalMs)) got.push(one);
+          },
+          (thrown) =>
+            thrown instanceof BodyError &&
+            thrown.problem.kind === "timeout" &&
+            detail.test(thrown.problem.detail),
+        );
+        await clock.pass(30);
+        await reading;
+        assert.equal(got[0], 1);
+      }
+    } finally {
+      clock.go();
     }
   });
 });

@@ -42,7 +42,7 @@ function checkContent(handled: Handled, response: SentResponse | undefined): voi
 }
 
 describe("any application", () => {
-  it("gets each request, and its responses are sent in order", within(60_000), () =>
+  it("gets each request, and its responses are sent in order", within(300_000), () =>
     repeat("applications", runs(60, 40_000), async (choices) => {
       const requests = requestsOf(choices);
       const application = new RandomApplication(choices);
@@ -95,7 +95,7 @@ describe("any application", () => {
 });
 
 describe("a client that leaves", () => {
-  it("at any moment leaves nothing behind", within(60_000), () =>
+  it("at any moment leaves nothing behind", within(300_000), () =>
     repeat("leaving clients", runs(60, 40_000), async (choices) => {
       const application = new RandomApplication(choices);
       const { fetch } = application;
@@ -159,7 +159,7 @@ describe("a client that leaves", () => {
 });
 
 describe("a server that stops", () => {
-  it("at any moment sends the responses of the requests that it has begun", within(60_000), () =>
+  it("at any moment sends the responses of the requests that it has begun", within(300_000), () =>
     repeat("stopping servers", runs(40, 40_000), async (choices) => {
       const application = new RandomApplication(choices);
       const { fetch, handled } = application;

@@ -2,8 +2,8 @@
 
 import { once } from "node:events";
 import { connect as open, type Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { connect as openTls } from "node:tls";
+import { passTurns } from "../turns-of.ts";
 
 export interface RawResponse {
   readonly status: number;
@@ -20,8 +20,6 @@ export interface RawResponse {
 export interface SendOptions {
   /** Send FIN after the last byte. */
   readonly halfClose?: boolean;
-  /** How long to wait after the expected responses, for a close or an unexpected response. */
-  readonly waitMs?: number;
   /** How many final responses to wait for; 1xx are listed but not counted. */
   readonly answers?: number;
   /** The requests are HEAD, so the responses have no body. */
@@ -35,10 +33,11 @@ export interface SendResult {
   readonly closed: boolean;
 }
 
-/** A server that does not respond must not block a test. */
-const timeoutMs = 15_000;
-
-/** Sends the segments one by one, each in its own packet, and collects the responses. */
+/**
+ * Sends the segments one by one, each in its own packet to a server in this process, and collects the
+ * responses. After them it waits for the close that the last one announces. Without one, it gives a server
+ * in this process turns of the event loop, in which it could close or send more.
+ */
 export async function send(
   port: number,
   segments: string | Uint8Array | readonly (string | Uint8Array)[],
@@ -48,7 +47,7 @@ export async function send(
   const list =
     typeof segments === "string" || segments instanceof Uint8Array ? [segments] : segments;
   for (const [index, segment] of list.entries()) {
-    if (index > 0) await sleep(15);
+    if (index > 0) await passTurns();
     wire.write(segment);
   }
   if (options.halfClose) wire.halfClose();
@@ -60,7 +59,8 @@ export async function send(
     responses.push(response);
     if (response.status >= 200) wanted--;
   }
-  await wire.untilClosed(options.waitMs ?? 60);
+  if (responses.at(-1)?.headers.connection === "close") await wire.untilClosed();
+  else await passTurns();
   responses.push(...wire.rest());
   wire.destroy();
   return { responses, closed: wire.closed };
@@ -70,12 +70,12 @@ export async function send(
 export interface RawConnection {
   write(bytes: string | Uint8Array): void;
   halfClose(): void;
-  /** The next response, 1xx included; undefined when the server closes or does not respond. */
+  /** The next response, 1xx included; undefined when the server closes. */
   response(): Promise<RawResponse | undefined>;
   /** Complete responses that were not awaited. */
   rest(): readonly RawResponse[];
-  /** Resolves when the server closes, at the latest after this long. */
-  untilClosed(waitMs: number): Promise<void>;
+  /** Resolves when the server closes. */
+  untilClosed(): Promise<void>;
   /** Whether the server has closed the connection. */
   readonly closed: boolean;
   destroy(): void;
@@ -105,8 +105,10 @@ export async function openConnection(
 export function wrapSocket(socket: Socket, head: boolean): RawConnection {
   let received: Buffer = Buffer.alloc(0);
   let closed = false;
-  let notify = () => {};
-  const wake = () => notify();
+  const waiting: (() => void)[] = [];
+  const wake = () => {
+    for (const go of waiting.splice(0)) go();
+  };
 
   socket.on("data", (chunk: string | Buffer) => {
     received = Buffer.concat([received, Buffer.from(chunk as Buffer)]);
@@ -127,16 +129,11 @@ export function wrapSocket(socket: Socket, head: boolean): RawConnection {
     received = received.subarray(parsed.length);
     return parsed.response;
   };
-  /** Until something arrives, the server closes, or the deadline passes. */
-  const untilEvent = async (deadline: number): Promise<void> => {
-    const cancel = new AbortController();
-    const arrival = new Promise<void>((resolve) => {
-      notify = resolve;
+  /** Until something arrives, or the server closes. */
+  const untilEvent = (): Promise<void> =>
+    new Promise((resolve) => {
+      waiting.push(resolve);
     });
-    const timer = sleep(Math.max(0, deadline - Date.now()), undefined, { signal: cancel.signal });
-    await Promise.race([arrival, timer.catch(() => {})]);
-    cancel.abort();
-  };
 
   return {
     write: (bytes) => {
@@ -146,10 +143,9 @@ export function wrapSocket(socket: Socket, head: boolean): RawConnection {
       socket.end();
     },
     async response() {
-      const deadline = Date.now() + timeoutMs;
       let response = take();
-      while (response === undefined && !closed && Date.now() < deadline) {
-        await untilEvent(deadline);
+      while (response === undefined && !closed) {
+        await untilEvent();
         response = take();
       }
       return response;
@@ -159,9 +155,8 @@ export function wrapSocket(socket: Socket, head: boolean): RawConnection {
       for (let next = take(); next !== undefined; next = take()) responses.push(next);
       return responses;
     },
-    async untilClosed(waitMs) {
-      const deadline = Date.now() + waitMs;
-      while (!closed && Date.now() < deadline) await untilEvent(deadline);
+    async untilClosed() {
+      while (!closed) await untilEvent();
     },
     get closed() {
       return closed;

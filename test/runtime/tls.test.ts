@@ -16,7 +16,7 @@ const first = makeCertificate({ name: "first" });
 const second = makeCertificate({ name: "second" });
 const third = makeCertificate({ name: "third" });
 /** Handshakes end after 5 s on Node and 12 s on Bun. */
-const patience = within(60_000);
+const patience = within(300_000);
 
 /** The types of the records of TLS. */
 const alert = 0x15;
@@ -192,12 +192,11 @@ describe("stopping with TLS", () => {
     const busy = await openTls(server.port);
     const answer = busy.get("/");
     await asked.promise;
-    const stopped = server.stop(20_000);
+    const stopped = server.stop(3_600_000);
     gate.resolve();
     assert.equal((await answer)?.body, "late");
     await stopped;
-    await idle.untilClosed(5_000);
-    assert.ok(idle.closed);
+    await idle.untilClosed();
     busy.destroy();
   });
 });

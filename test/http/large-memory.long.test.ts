@@ -10,7 +10,6 @@ import { after, before, describe, it } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
 import { peakBytes } from "../memory.ts";
 import { type ServerProcess, start } from "../process.ts";
-import { itLong } from "../short-run.ts";
 
 const mebibyte = 1024 * 1024;
 const count = 60;
@@ -26,8 +25,6 @@ const json = { ...admin, "content-type": "application/json" };
 const queries: readonly (readonly [path: string, status: number])[] = [
   ["/big?sort=-m&limit=29", 200],
   ["/big?expand=kind&limit=29&m[gte]=0", 400],
-];
-const longQueries: typeof queries = [
   ["/big?n[gt]=20&sort=m&limit=29", 200],
   ["/big?fields=n,text&sort=m&limit=29", 200],
 ];
@@ -111,5 +108,4 @@ describe("the memory of queries over resources of 1 MB", () => {
   });
 
   for (const [path, status] of queries) it(path, () => assertBounded(path, status));
-  for (const [path, status] of longQueries) itLong(path, () => assertBounded(path, status));
 });
