@@ -21,12 +21,12 @@ export type StoredResource<Fields extends string | Uint8Array = string> = readon
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Throws Damage when the checksum does not match. */
+/** Throws Damage when the checksum does not match. It is null when it was compared before. */
 export function toResource(
   stored: StoredResource<string | Uint8Array>,
-  checksum: number,
+  checksum: number | null,
 ): Resource {
-  assertIntact(stored, checksum);
+  if (checksum !== null && !isIntact(stored, checksum)) throw new Damage(String(stored[0]));
   return resourceIn(stored);
 }
 
@@ -94,11 +94,6 @@ function withText(hash: number, text: string): number {
   for (let index = 0; index < text.length; index++)
     mixed = Math.imul(mixed ^ text.charCodeAt(index), prime);
   return mixed;
-}
-
-/** Throws Damage when the checksum does not match. */
-function assertIntact(stored: StoredResource<string | Uint8Array>, checksum: number): void {
-  if (!isIntact(stored, checksum)) throw new Damage(String(stored[0]));
 }
 
 /** Whether the checksum matches. */

@@ -5,11 +5,11 @@ import { type StoredResource, toResource } from "../core/stored-resource.ts";
 import type { HeadState } from "./collections.ts";
 import type { Sql, Statement, Value } from "./connection.ts";
 
-export type ResourceColumns = readonly [...StoredResource, checksum: number];
+export type ResourceColumns = readonly [...StoredResource, checksum: number | null];
 
 type ResourceCells = readonly [
   ...StoredResource<string | Uint8Array>,
-  checksum: number,
+  checksum: number | null,
   ...Value[],
 ];
 
