@@ -62,7 +62,7 @@ const tablesIn = (testDatabase: TestDatabase): Promise<readonly string[]> =>
   });
 
 describe("migrations", () => {
-  it("are applied in order, once", { timeout: 60_000 }, () =>
+  it("are applied in order, once", () =>
     databases.inEmpty(async (testDatabase) => {
       await migrateBy(testDatabase, ["CREATE TABLE one (a int)"]);
       assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [1, ["one"]]);
@@ -70,10 +70,9 @@ describe("migrations", () => {
       await migrateBy(testDatabase, path);
       await migrateBy(testDatabase, path);
       assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [2, ["two"]]);
-    }),
-  );
+    }));
 
-  it("keep the data of an older version, which can then be indexed", { timeout: 60_000 }, () =>
+  it("keep the data of an older version, which can then be indexed", () =>
     databases.inEmpty(async (testDatabase) => {
       await migrateBy(testDatabase, oldSteps.slice(0, 2));
       await renameVersion(testDatabase);
@@ -94,10 +93,9 @@ describe("migrations", () => {
       ]);
       assert.deepEqual(kinds(outcomes), ["created", "done", "conflict"]);
       await assertFinds(store, ["a"], { conditions: [is("n", "any", 7)] });
-    }),
-  );
+    }));
 
-  it("that fail leave the previous version unchanged", { timeout: 60_000 }, () =>
+  it("that fail leave the previous version unchanged", () =>
     databases.inEmpty(async (testDatabase) => {
       const first = "CREATE TABLE one (a int)";
       const failing = "CREATE TABLE two (a int); INSERT INTO one VALUES (1); SELECT 1 / 0";
@@ -109,10 +107,9 @@ describe("migrations", () => {
         [await versionIn(testDatabase), await tablesIn(testDatabase)],
         [2, ["one", "two"]],
       );
-    }),
-  );
+    }));
 
-  it("are applied once when many nodes start at once", { timeout: 60_000 }, () =>
+  it("are applied once when many nodes start at once", () =>
     databases.inEmpty(async (testDatabase) => {
       const path = Array.from(
         { length: 10 },
@@ -121,19 +118,17 @@ describe("migrations", () => {
       await Promise.all(Array.from({ length: 8 }, () => migrateBy(testDatabase, path)));
       assert.equal(await versionIn(testDatabase), 10);
       assert.equal((await tablesIn(testDatabase)).length, 10);
-    }),
-  );
+    }));
 
-  it("work when many stores open at once on an empty database", { timeout: 60_000 }, () =>
+  it("work when many stores open at once on an empty database", () =>
     databases.inEmpty(async (testDatabase) => {
       const stores = await Promise.all(Array.from({ length: 6 }, () => testDatabase.open()));
       await Promise.all(stores.map((store) => store.commit([create()])));
       for (const store of stores) assert.equal(await totalOf(store), 0);
       assert.equal(await versionIn(testDatabase), oldSteps.length + upgradeSteps.length);
-    }),
-  );
+    }));
 
-  it("make other nodes wait, however long they take", { timeout: 60_000 }, () =>
+  it("make other nodes wait, however long they take", () =>
     databases.inEmpty(async (testDatabase) => {
       await migrateBy(testDatabase, oldSteps.slice(0, 2));
       await renameVersion(testDatabase);
@@ -150,10 +145,9 @@ describe("migrations", () => {
         await sql`COMMIT`;
         await opening;
       });
-    }),
-  );
+    }));
 
-  it("are repeated when a node was killed in the middle of a step", { timeout: 60_000 }, () =>
+  it("are repeated when a node was killed in the middle of a step", () =>
     databases.inEmpty(async (testDatabase) => {
       const slow = "CREATE TABLE one (a int); SELECT pg_sleep(60)";
       const killed = assert.rejects(migrateBy(testDatabase, [slow]));
@@ -169,10 +163,9 @@ describe("migrations", () => {
       assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [0, []]);
       await migrateBy(testDatabase, ["CREATE TABLE one (a int)"]);
       assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [1, ["one"]]);
-    }),
-  );
+    }));
 
-  it("reject a newer database without changing it", { timeout: 60_000 }, () =>
+  it("reject a newer database without changing it", () =>
     databases.inEmpty(async (testDatabase) => {
       await migrateBy(testDatabase, []);
       await upgradeToNewer(testDatabase);
@@ -181,10 +174,9 @@ describe("migrations", () => {
       const examination = await postgresExaminer(testDatabase.url).examine();
       assert.equal(examination.oldestRestante, "9.0");
       assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [99, []]);
-    }),
-  );
+    }));
 
-  it("by a newer version stop the writes of a node that runs", { timeout: 60_000 }, () =>
+  it("by a newer version stop the writes of a node that runs", () =>
     databases.inEmpty(async (testDatabase) => {
       const messages: string[] = [];
       const store = await testDatabase.open({ onProgress: (message) => messages.push(message) });
@@ -203,10 +195,9 @@ describe("migrations", () => {
       assert.equal(await store.ready(), newer);
       assert.equal((await store.find("things", "a"))?.fields, '{"n":1}');
       assert.equal(await store.find("things", "b"), undefined);
-    }),
-  );
+    }));
 
-  it("that a node learns of by an error are named, too", { timeout: 60_000 }, () =>
+  it("that a node learns of by an error are named, too", () =>
     databases.inEmpty(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create()]);
@@ -216,10 +207,9 @@ describe("migrations", () => {
         message: newer,
         reason: "unavailable",
       });
-    }),
-  );
+    }));
 
-  it("leave a version for 0.1.0 that it does not open", { timeout: 60_000 }, () =>
+  it("leave a version for 0.1.0 that it does not open", () =>
     databases.inEmpty(async (testDatabase) => {
       const store = await testDatabase.open();
       const [form] = await testDatabase.admin((sql) => sql`SELECT version FROM form`);
@@ -229,20 +219,18 @@ describe("migrations", () => {
       );
       assert.deepEqual({ ...written }, { restante: version, oldest: oldestVersion });
       await store.close();
-    }),
-  );
+    }));
 
-  it("leave tables of other programs alone", { timeout: 60_000 }, () =>
+  it("leave tables of other programs alone", () =>
     databases.inEmpty(async (testDatabase) => {
       const { schema } = testDatabase;
       await testDatabase.admin((sql) => sql`CREATE SCHEMA ${sql(schema)}`);
       await testDatabase.admin((sql) => sql`CREATE TABLE tokens (recipe text)`);
       await assert.rejects(testDatabase.open(), /Cannot open .*"tokens" already exists/);
       assert.deepEqual(await tablesIn(testDatabase), ["tokens"]);
-    }),
-  );
+    }));
 
-  it("work in a given schema for a user who may not create one", { timeout: 60_000 }, () =>
+  it("work in a given schema for a user who may not create one", () =>
     databases.inEmpty(async (testDatabase) => {
       const { server, url, schema } = testDatabase;
       await testDatabase.admin(async (sql) => {
@@ -253,6 +241,5 @@ describe("migrations", () => {
       const store = await testDatabase.open({ url: asModest });
       await store.commit([create()]);
       assert.equal(await totalOf(store), 0);
-    }),
-  );
+    }));
 });
