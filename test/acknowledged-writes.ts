@@ -25,11 +25,9 @@ export const json = (method: string, body: unknown, headers = {}): RequestInit =
 export const processOf = ({ headers }: Answer): string =>
   headers.get("x-request-id")?.split("-")[0] ?? "";
 
-/** Longer than most failures last, on any machine. */
-const defaultTimeoutMs = 240_000;
 const pauseMs = 25;
-/** A server answers or closes the connection long before, or it is stuck. */
-const hangMs = 240_000;
+/** A server answers or closes the connection long before, on any machine, or it is stuck. */
+const hangMs = 300_000;
 const limit = 7;
 
 interface Page {
@@ -50,17 +48,11 @@ export class AcknowledgedWrites {
   readonly #asks: readonly SendRequest[];
   #begun = 0;
   #turn = 0;
-  readonly #timeoutMs: number;
 
-  /** Requests go to the servers in turn. */
-  constructor(
-    collection: string,
-    asks: readonly SendRequest[],
-    timeoutMs: number = defaultTimeoutMs,
-  ) {
+  /** Requests go to the servers in turn. The test's own time limit ends a wait in vain. */
+  constructor(collection: string, asks: readonly SendRequest[]) {
     this.#collection = collection;
     this.#asks = asks;
-    this.#timeoutMs = timeoutMs;
   }
 
   /** Clients POST until so many more are acknowledged, and retry on errors. */
@@ -91,12 +83,12 @@ export class AcknowledgedWrites {
   /** Resolves when so many more are acknowledged. */
   grow(count: number): Promise<void> {
     const enough = this.acknowledged.size + count;
-    return this.#until(() => this.acknowledged.size >= enough, `${count} more acknowledged`);
+    return this.#until(() => this.acknowledged.size >= enough);
   }
 
   /** Resolves when a client got 503. */
   untilToldToWait(): Promise<void> {
-    return this.#until(() => this.counts.wait > 0, "503");
+    return this.#until(() => this.counts.wait > 0);
   }
 
   async #postUntil(clients: number, isOver: () => boolean): Promise<void> {
@@ -106,12 +98,8 @@ export class AcknowledgedWrites {
     await Promise.all(Array.from({ length: clients }, client));
   }
 
-  async #until(isSo: () => boolean, expected: string): Promise<void> {
-    const deadline = Date.now() + this.#timeoutMs;
-    while (!isSo()) {
-      assert.ok(Date.now() < deadline, `${expected} was expected`);
-      await sleep(5);
-    }
+  async #until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await sleep(5);
   }
 
   /** Reads pages until the writes are done. Each must contain what was acknowledged before. */
@@ -157,13 +145,11 @@ export class AcknowledgedWrites {
   }
 
   async #retry(path: string, init?: RequestInit): Promise<Answer> {
-    const deadline = Date.now() + this.#timeoutMs;
-    while (Date.now() < deadline) {
+    for (;;) {
       const answer = await this.#ask(path, init);
       if (answer !== undefined && answer.status !== 503) return answer;
       await sleep(pauseMs);
     }
-    return assert.fail(`no answer to ${path}`);
   }
 
   /** Returns undefined when the connection was closed. */

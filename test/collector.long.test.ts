@@ -23,7 +23,7 @@ const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";
 
 describe("the OpenTelemetry Collector", { skip: program === undefined && reason }, () => {
-  it("gets the spans of a request below the caller's", { timeout: 120_000 }, async () => {
+  it("gets the spans of a request below the caller's", async () => {
     const cwd = await mkdtemp(join(tmpdir(), "restante-otelcol-"));
     const collector = await startCollector(cwd);
     const secret = newSecret();

@@ -154,7 +154,7 @@ describe("the console sessions", () => {
   });
 
   for (const [page, preparation] of Object.entries(pages)) {
-    it(`in ${page} have the responses that they show`, { skip, timeout: 60_000 }, async () => {
+    it(`in ${page} have the responses that they show`, { skip }, async () => {
       const steps = stepsIn(await readFile(new URL(page, root), "utf8"));
       assert.ok(steps.length > 0);
       const app = await startApp();

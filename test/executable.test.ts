@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { version } from "../src/lib/program.ts";
 import { childrenOf, firstToken, run, type ServerProcess, start } from "./process.ts";
-import { isLong, within } from "./seeds.ts";
+import { isLong } from "./seeds.ts";
 import { describeOn } from "./short-run.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -116,7 +116,7 @@ describeOn("bun", "the single executable", () => {
   ];
   for (const file of isLong ? files : [])
     it(`passes test/${file}.test.ts`, () => {
-      const args = ["test", `--timeout=${within(120_000).timeout}`, `./test/${file}.test.ts`];
+      const args = ["test", `./test/${file}.test.ts`];
       const env = { ...process.env, RESTANTE_TEST_EXECUTABLE: program };
       const tested = spawnSync(bun, args, { cwd: root, env, encoding: "utf8" });
       assert.equal(tested.status, 0, tested.stderr);

@@ -5,7 +5,7 @@ import { givenSeed, isLong } from "./seeds.ts";
 
 fc.configureGlobal({
   // Before the time limit of a test, so that the failure that was found is shown.
-  interruptAfterTimeLimit: isLong ? 3_000_000 : 90_000,
+  interruptAfterTimeLimit: isLong ? 3_000_000 : 540_000,
   markInterruptAsFailure: true,
   ...(givenSeed !== undefined && { seed: givenSeed }),
 });

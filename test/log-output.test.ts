@@ -15,12 +15,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import { createLog } from "../src/server/log.ts";
 
 const pipeBytes = 65_536;
-/** Lines are written after a tenth of a second at the latest. */
-const longMs = 300;
+/** Lines are written after this time at the latest. */
+const flushMs = 100;
 
 describe("an error in the log", () => {
   it("has a reason, whatever was thrown", async () => {
@@ -68,22 +68,24 @@ describe("an error in the log", () => {
 });
 
 describe("the output of the log", { skip: process.platform !== "linux" && "needs Linux" }, () => {
-  it("has the lines that came while the reader stopped", { timeout: 20_000 }, async () => {
+  it("has the lines that came while the reader stopped", async ({ mock: { timers } }) => {
     const folder = mkdtempSync(join(tmpdir(), "restante-log-"));
     const path = join(folder, "pipe");
     spawnSync("mkfifo", [path]);
     const output = openSync(path, constants.O_RDWR);
     const input = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     writeSync(output, Buffer.alloc(pipeBytes, "\n"));
+    timers.enable({ apis: ["setTimeout"] });
     const log = createLog("info", output);
-    log.info("first");
-    await sleep(longMs);
-    log.info("second");
-    await sleep(longMs);
+    for (const line of ["first", "second"]) {
+      log.info(line);
+      timers.tick(flushMs);
+    }
     let text = "";
     while (!text.includes("second")) {
       text += readAll(input);
-      await sleep(10);
+      await setImmediate();
+      timers.tick(flushMs);
     }
     assert.match(text, /"msg":"first"}\n[^\n]*"msg":"second"}\n$/);
     closeSync(output);

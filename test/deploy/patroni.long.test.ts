@@ -14,7 +14,6 @@ import { PatroniCluster } from "./patroni.ts";
 const lacking = missing(["patroni", "etcd", "haproxy"]);
 const skip = lacking.length > 0 ? `missing: ${lacking.join(", ")} (apt-get install)` : false;
 const clients = 8;
-const timeoutMs = 180_000;
 
 describe("on a Patroni cluster in strict synchronous mode", { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), "restante-on-patroni-"));
@@ -33,7 +32,7 @@ describe("on a Patroni cluster in strict synchronous mode", { skip }, () => {
       });
     nodes = [await run("one"), await run("other")];
     const senders = nodes.map(({ url }) => requestSender(url, environment.RESTANTE_ADMIN_TOKEN));
-    writes = new AcknowledgedWrites("notes", senders, timeoutMs);
+    writes = new AcknowledgedWrites("notes", senders);
   });
   after(async () => {
     for (const node of nodes ?? []) node.signal("SIGKILL");

@@ -16,7 +16,7 @@ import type { Filter, ListRequest } from "../../src/model/query/list-request.ts"
 import type { Retention } from "../../src/store/core/retention.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Change, Put, Store } from "../../src/store/store.ts";
-import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
+import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { all, once } from "../store/contract/change-helpers.ts";
 import { TestDatabases } from "../store/postgres/test-databases.ts";
 
@@ -134,7 +134,7 @@ const atLeast = (n: number): Filter => ({
 
 for (const [name, open] of Object.entries(engines))
   describe(`feeds on ${name}`, () => {
-    it("with a filter show what matches, and remove what no longer does", within(60_000), () =>
+    it("with a filter show what matches, and remove what no longer does", () =>
       open(async (store) => {
         await store.commit([start, put("a", 5), put("b", 1), put("c", 7), remove("c")]);
         const copy = new Copy(store, admin, [atLeast(5)]);
@@ -143,10 +143,9 @@ for (const [name, open] of Object.entries(engines))
         assert.deepEqual(await copy.follow(), ["b", "-a", "-d"]);
         await store.commit([remove("b")]);
         assert.deepEqual(await copy.follow(1), ["-b"]);
-      }),
-    );
+      }));
 
-    it("of an owner contain only what is theirs, and what they lose", within(60_000), () =>
+    it("of an owner contain only what is theirs, and what they lose", () =>
       open(async (store) => {
         const owned = (id: string, owner: string) => put(id, 1, { owner });
         await store.commit([start, owned("a", "ann"), owned("b", "bob"), owned("c", "ann")]);
@@ -164,10 +163,9 @@ for (const [name, open] of Object.entries(engines))
           (await ann.read(bob.next)) instanceof Problem,
           "a position belongs to its caller",
         );
-      }),
-    );
+      }));
 
-    it("bring every copy up to date", within(120_000), () =>
+    it("bring every copy up to date", () =>
       open(async (store) => {
         const random = randomNumbers(newSeed(`copies on ${name}`));
         const choose = <T>(choices: readonly T[]): T =>
@@ -200,10 +198,9 @@ for (const [name, open] of Object.entries(engines))
             assert.deepEqual(copy.ids, new Map(expected));
           }
         }
-      }),
-    );
+      }));
 
-    it("are gone when removals after the position are no longer stored", within(60_000), () =>
+    it("are gone when removals after the position are no longer stored", () =>
       open(
         async (store) => {
           await store.commit([start, put("a", 1), put("b", 1), put("c", 1)]);
@@ -228,10 +225,9 @@ for (const [name, open] of Object.entries(engines))
           assert.deepEqual(await other.follow(), []);
         },
         { removalsMs: 0, pauseMs: 20 },
-      ),
-    );
+      ));
 
-    it("are gone also when a clock that was ahead has removed something", within(60_000), () =>
+    it("are gone also when a clock that was ahead has removed something", () =>
       open(
         async (store) => {
           await store.commit([start, put("a", 1), put("b", 1)]);
@@ -242,10 +238,9 @@ for (const [name, open] of Object.entries(engines))
           while (!((await copy.read(copy.next)) instanceof Problem)) await sleep(20);
         },
         { removalsMs: 0, pauseMs: 20 },
-      ),
-    );
+      ));
 
-    it("of callers who see a part through rules expire with former states", within(60_000), () =>
+    it("of callers who see a part through rules expire with former states", () =>
       open(
         async (store) => {
           const read = [{ name: "mine", to: "token", where: { by: "$me" } }];
@@ -271,10 +266,9 @@ for (const [name, open] of Object.entries(engines))
           assert.deepEqual(await new Copy(store, reader("bob")).follow(), ["a"]);
         },
         { removalsMs: 0, pauseMs: 20 },
-      ),
-    );
+      ));
 
-    it("are read beside keys, which are deleted when they expire", within(60_000), () =>
+    it("are read beside keys, which are deleted when they expire", () =>
       open(
         async (store, countKeys) => {
           const at = Date.now();
@@ -287,6 +281,5 @@ for (const [name, open] of Object.entries(engines))
           assert.ok(outcome?.kind === "all" && outcome.isReplay);
         },
         { removalsMs: 1_000_000, pauseMs: 20 },
-      ),
-    );
+      ));
   });

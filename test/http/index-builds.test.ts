@@ -59,7 +59,7 @@ async function ended(collection: string): Promise<View> {
 /** On Postgres other statements would hold a build. */
 const skip = process.env.RESTANTE_TEST_STORE === "postgres";
 
-describe("an index that takes long", { skip, timeout: 300_000 }, () => {
+describe("an index that takes long", { skip }, () => {
   it("is 202, is used when it is complete, and queries are right meanwhile", async () => {
     await fill("slow", (n) => n);
     hold();

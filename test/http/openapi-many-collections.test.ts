@@ -12,7 +12,7 @@ interface Document {
 
 const count = 501;
 
-describe("the document with many collections", { timeout: 300_000 }, () => {
+describe("the document with many collections", () => {
   let app: TestApp;
   before(async () => {
     app = await startApp();

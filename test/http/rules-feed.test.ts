@@ -8,7 +8,7 @@ import { after, before, describe } from "node:test";
 import { newSecret } from "../../src/model/token.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { start } from "../process.ts";
-import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
+import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, type Requester } from "./client.ts";
@@ -544,7 +544,7 @@ for (const store of ["sqlite", "postgres"]) {
       }
     });
 
-    it("go on after the server was killed", within(300_000), async () => {
+    it("go on after the server was killed", async () => {
       const folder = await mkdtemp(join(tmpdir(), "restante-"));
       const server = store === "postgres" ? await PostgresServer.shared() : undefined;
       const url = await server?.preparedDatabase();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresServer } from "../postgres-server.ts";
-import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
+import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import type { Answer } from "./expect.ts";
@@ -235,7 +235,7 @@ for (const isCut of [false, true])
         url,
       );
 
-    it("are those of each answer", within(300_000), async () => {
+    it("are those of each answer", async () => {
       const random = randomNumbers(newSeed("rights of two nodes"));
       const world = new World(admin, lanes, random);
       const holders = await Promise.all(Array.from({ length: lanes }, issue));

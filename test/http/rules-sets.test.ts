@@ -88,7 +88,7 @@ for (const store of storesHere("postgres", ["sqlite", "postgres"]))
       assert.deepEqual(await seen(), ["red"]);
     });
 
-    it("with more values than the limit count as empty", { timeout: 300_000 }, async () => {
+    it("with more values than the limit count as empty", async () => {
       const lines = (count: number) =>
         Array.from({ length: count }, (_, n) => JSON.stringify({ user: "ann", team: `t${n}` }));
       const sent = await admin.post("/memberships", lines(maxValues - 1).join("\n"), {

@@ -17,7 +17,7 @@ import {
 
 let started: Promise<PostgresServer> | undefined;
 let database: Promise<string> | undefined;
-after(async () => (await started)?.close(), { timeout: 60_000 });
+after(async () => (await started)?.close(), { timeout: 600_000 });
 
 async function engine(wrap: (store: Store) => Store): Promise<ReusedEngine> {
   started ??= PostgresServer.shared();

@@ -133,28 +133,24 @@ describe("a file where the folder should be", () => {
 });
 
 describe("a disk that fails to sync", () => {
-  it(
-    "fails these files and no others, and nothing of them is left",
-    { timeout: 60_000 },
-    (context) =>
-      inDirectory(async (path) => {
-        if (!canInject()) return context.skip("strace is not here or not allowed");
-        const strace = withFault("fsync,fdatasync", "error=EIO:when=12+7");
-        const child = startChildUnder(
-          strace,
-          new URL("./children/keep.ts", import.meta.url),
-          join(path, "files"),
-          "60",
-        );
-        assert.equal(await child.gone, 0);
-        const kept = child.lines
-          .filter((line) => line.startsWith("kept "))
-          .map((line) => line.slice(5));
-        const failed = child.lines.filter((line) => line === "unavailable");
-        assert.ok(kept.length > 20 && failed.length > 5);
-        assert.equal(kept.length + failed.length, 60);
-        const names = kept.map((key) => `files/${key.slice(0, 2)}/${key.slice(2)}`);
-        assert.deepEqual(await filesIn(path), names.sort());
-      }),
-  );
+  it("fails these files and no others, and nothing of them is left", (context) =>
+    inDirectory(async (path) => {
+      if (!canInject()) return context.skip("strace is not here or not allowed");
+      const strace = withFault("fsync,fdatasync", "error=EIO:when=12+7");
+      const child = startChildUnder(
+        strace,
+        new URL("./children/keep.ts", import.meta.url),
+        join(path, "files"),
+        "60",
+      );
+      assert.equal(await child.gone, 0);
+      const kept = child.lines
+        .filter((line) => line.startsWith("kept "))
+        .map((line) => line.slice(5));
+      const failed = child.lines.filter((line) => line === "unavailable");
+      assert.ok(kept.length > 20 && failed.length > 5);
+      assert.equal(kept.length + failed.length, 60);
+      const names = kept.map((key) => `files/${key.slice(0, 2)}/${key.slice(2)}`);
+      assert.deepEqual(await filesIn(path), names.sort());
+    }));
 });

@@ -35,7 +35,7 @@ describe("a connection", () => {
   const settingOf = async (connection: Connection, name: string) =>
     (await connection.run((sql) => rows(sql`SELECT current_setting(${name})`)))[0]?.[0];
 
-  it("commits to disk, whatever the default of the server is", { timeout: 60_000 }, () =>
+  it("commits to disk, whatever the default of the server is", () =>
     databases.in(async (testDatabase) => {
       const database = new URL(testDatabase.url).pathname.slice(1);
       for (const [configured, expected] of [
@@ -50,10 +50,9 @@ describe("a connection", () => {
           assert.equal(await settingOf(connection, "synchronous_commit"), expected),
         );
       }
-    }),
-  );
+    }));
 
-  it("has no parallel workers, whatever the default of the server is", { timeout: 60_000 }, () =>
+  it("has no parallel workers, whatever the default of the server is", () =>
     databases.in(async (testDatabase) => {
       const database = new URL(testDatabase.url).pathname.slice(1);
       await testDatabase.admin((sql) =>
@@ -62,10 +61,9 @@ describe("a connection", () => {
       await onConnection(testDatabase, async (connection) =>
         assert.equal(await settingOf(connection, "max_parallel_workers_per_gather"), "0"),
       );
-    }),
-  );
+    }));
 
-  it("ends statements and idle transactions at the deadline", { timeout: 60_000 }, () =>
+  it("ends statements and idle transactions at the deadline", () =>
     databases.in((testDatabase) =>
       onConnection(
         testDatabase,
@@ -75,10 +73,9 @@ describe("a connection", () => {
         },
         54_321,
       ),
-    ),
-  );
+    ));
 
-  it("lets the server notice that this machine is gone", { timeout: 60_000 }, () =>
+  it("lets the server notice that this machine is gone", () =>
     databases.in((testDatabase) =>
       onConnection(testDatabase, async (connection) => {
         for (const [name, value] of [
@@ -88,10 +85,9 @@ describe("a connection", () => {
         ])
           assert.equal(await settingOf(connection, `tcp_keepalives_${name}`), value);
       }),
-    ),
-  );
+    ));
 
-  it("returns all results, or the first error, and continues after it", { timeout: 60_000 }, () =>
+  it("returns all results, or the first error, and continues after it", () =>
     databases.in((testDatabase) =>
       onConnection(testDatabase, async (connection) => {
         // Rows before the error must not be in the next result.
@@ -114,10 +110,9 @@ describe("a connection", () => {
         assert.equal(connection.isLost, false);
         assert.equal(connection.inFlight, 0);
       }),
-    ),
-  );
+    ));
 
-  it("returns texts and numbers unchanged, also in arrays", { timeout: 60_000 }, () =>
+  it("returns texts and numbers unchanged, also in arrays", () =>
     databases.in((testDatabase) =>
       onConnection(testDatabase, async (connection) => {
         const texts = ['"', "\\", "{}", ",", "NULL", "null", "", "é ☃ 𝄞", "\\u0000", "'", "\n\t "];
@@ -136,8 +131,7 @@ describe("a connection", () => {
         );
         assert.deepEqual(counted.flat(), [...numbers, null]);
       }),
-    ),
-  );
+    ));
 
   it("never runs a statement on another connection after its own was closed", () =>
     databases.inEmpty(async (testDatabase) => {
@@ -189,7 +183,7 @@ describe("a connection", () => {
       await until(async () => (await sessions(testDatabase)) === 0);
     }));
 
-  it("closes when the server does not respond any more", { timeout: 60_000 }, () =>
+  it("closes when the server does not respond any more", () =>
     databases.in((testDatabase) =>
       onConnection(
         testDatabase,
@@ -208,8 +202,7 @@ describe("a connection", () => {
         },
         3_000,
       ),
-    ),
-  );
+    ));
 });
 
 describe("opening", () => {
@@ -220,7 +213,7 @@ describe("opening", () => {
     ["an unknown user", (url) => (url.username = "stranger"), /rejects the user/],
   ];
   for (const [text, change, words] of cases)
-    it(`${text} is reported without the password`, { timeout: 60_000 }, () =>
+    it(`${text} is reported without the password`, () =>
       databases.in(async (testDatabase) => {
         const url = new URL(testDatabase.url);
         url.password = "geheim";
@@ -231,17 +224,15 @@ describe("opening", () => {
           assert.doesNotMatch(String(error), /geheim/);
           return true;
         });
-      }),
-    );
+      }));
 
-  it("a schema name must be plain", { timeout: 60_000 }, () =>
+  it("a schema name must be plain", () =>
     databases.in(async (testDatabase) => {
       for (const schema of ["", "A", "a b", 'a"', "1a", "a".repeat(41), "a;drop"])
         await assert.rejects(testDatabase.open({ schema }), /is not a valid schema name/);
-    }),
-  );
+    }));
 
-  it("a server without fsync is rejected", { timeout: 60_000 }, () =>
+  it("a server without fsync is rejected", () =>
     databases.in(async (testDatabase) => {
       const { server } = testDatabase;
       const setFsync = async (value: string) => {
@@ -257,10 +248,9 @@ describe("opening", () => {
         await setFsync("on");
       }
       await testDatabase.open();
-    }),
-  );
+    }));
 
-  it("a server that is not Postgres is given up", { timeout: 60_000 }, async () => {
+  it("a server that is not Postgres is given up", async () => {
     const silent = createServer((socket) => void socket.on("error", () => undefined)).listen(
       0,
       "127.0.0.1",

@@ -61,7 +61,7 @@ async function connectTo(database: TestDatabase): Promise<Connection> {
 }
 
 describe("the rows of deleted collections", () => {
-  it("are deleted by several nodes, also after one was stopped", { timeout: 60_000 }, () =>
+  it("are deleted by several nodes, also after one was stopped", () =>
     databases.in(async (database) => {
       const store = await database.open();
       const names = ["one", "two", "other"];
@@ -93,6 +93,5 @@ describe("the rows of deleted collections", () => {
       assert.deepEqual(new Set(await leftIn(database)), new Set([0]));
       assert.deepEqual(await lookAt(store, "other"), before);
       for (const connection of connections) await connection.close();
-    }),
-  );
+    }));
 });

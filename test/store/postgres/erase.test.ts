@@ -20,7 +20,7 @@ const keptIds = (testDatabase: TestDatabase): Promise<readonly string[]> =>
   });
 
 describe("stored outcomes", () => {
-  it("lose what was deleted, and nothing else", { timeout: 60_000 }, () =>
+  it("lose what was deleted, and nothing else", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       // More than one slice, with content that JSON must escape.
@@ -48,14 +48,13 @@ describe("stored outcomes", () => {
       ]);
       assert.equal(gone?.kind, "gone");
       assert.equal(kept?.kind === "all" && kept.isReplay, true);
-    }),
-  );
+    }));
 
   for (const [name, work] of [
     ["erased", (run: RunWriter) => eraseOutcomes(run, () => false)],
     ["purged", (run: RunWriter) => purge(run, () => false, { removalsMs: 0 })],
   ] as const)
-    it(`of a key that is used again while it is ${name} stay`, { timeout: 60_000 }, () =>
+    it(`of a key that is used again while it is ${name} stay`, () =>
       databases.in(async (testDatabase) => {
         const store = await testDatabase.open();
         await store.commit([create(), all([put("id-1")], once("key"))]);
@@ -73,8 +72,7 @@ describe("stored outcomes", () => {
         await done;
         await connection.close();
         assert.deepEqual(await keptIds(testDatabase), ["id-2"]);
-      }),
-    );
+      }));
 });
 
 const isAnyWaiting = async (sql: Sql): Promise<boolean> => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Sql } from "postgres";
 import { Outage } from "../../../src/model/outage.ts";
-import { within } from "../../seeds.ts";
+
 import {
   all,
   create,
@@ -62,7 +62,7 @@ async function terminate(testDatabase: TestDatabase, query: string): Promise<voi
 }
 
 describe("a lost connection", () => {
-  it("while idle has no effect", { timeout: 60_000 }, () =>
+  it("while idle has no effect", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create(), put("a"), { kind: "create-token", token: token("t") }]);
@@ -82,35 +82,24 @@ describe("a lost connection", () => {
         assert.equal(commit[0]?.kind, "replaced");
         assert.equal(await store.ready(), undefined);
       }
-    }),
-  );
+    }));
 
-  it(
-    "in the middle of a read has no effect, nor has the loss of the next one",
-    {
-      timeout: 60_000,
-    },
-    () =>
-      databases.in(async (testDatabase) => {
-        const store = await testDatabase.open({ readers: 1 });
-        await store.commit([create(), put("a")]);
-        let reads: Promise<readonly unknown[]> = Promise.resolve([]);
-        await whileLocked(testDatabase, lockTable, async () => {
-          reads = Promise.all([
-            store.find("things", "a"),
-            idsOf(store),
-            store.collection("things"),
-          ]);
-          for (let times = 0; times < 2; times++) {
-            await terminate(testDatabase, "%head AS%");
-            await until(async () => (await waiting(testDatabase)) > 0);
-          }
-        });
-        assert.deepEqual((await reads)[1], ["a"]);
-      }),
-  );
+  it("in the middle of a read has no effect, nor has the loss of the next one", () =>
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open({ readers: 1 });
+      await store.commit([create(), put("a")]);
+      let reads: Promise<readonly unknown[]> = Promise.resolve([]);
+      await whileLocked(testDatabase, lockTable, async () => {
+        reads = Promise.all([store.find("things", "a"), idsOf(store), store.collection("things")]);
+        for (let times = 0; times < 2; times++) {
+          await terminate(testDatabase, "%head AS%");
+          await until(async () => (await waiting(testDatabase)) > 0);
+        }
+      });
+      assert.deepEqual((await reads)[1], ["a"]);
+    }));
 
-  it("before the commit is sent: the batch is applied once", { timeout: 60_000 }, () =>
+  it("before the commit is sent: the batch is applied once", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create()]);
@@ -125,10 +114,9 @@ describe("a lost connection", () => {
         [2, 3],
       );
       assert.equal(await totalOf(store), 2);
-    }),
-  );
+    }));
 
-  it("during the commit leaves it unknown, and a key shows the result", { timeout: 60_000 }, () =>
+  it("during the commit leaves it unknown, and a key shows the result", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create()]);
@@ -147,8 +135,7 @@ describe("a lost connection", () => {
       assert.ok(first?.kind === "all" && again?.kind === "all" && again.isReplay);
       assert.deepEqual(again.outcomes, first.outcomes);
       assert.equal(await totalOf(store), 1);
-    }),
-  );
+    }));
 });
 
 /** Raises an error in each commit that writes a resource, so many times. */
@@ -168,30 +155,26 @@ const failAtCommit = (code: string, times: number) => (sql: Sql) =>
       FOR EACH ROW EXECUTE FUNCTION fail_at_commit()`);
 
 describe("an error at the commit", () => {
-  it(
-    "that does not say whether it was stored is unknown, and a key shows the result",
-    { timeout: 60_000 },
-    () =>
-      databases.in(async (testDatabase) => {
-        const store = await testDatabase.open();
-        await store.commit([create()]);
-        const codes = ["08006", "08P01", "57P01", "57014", "58030", "XX000", "XX001"];
-        for (const [index, code] of codes.entries()) {
-          await testDatabase.admin(failAtCommit(code, 1));
-          const unit = (id: string) => all([put(id)], once(code));
-          await assert.rejects(
-            store.commit([unit(`a${index}`)]),
-            isOutage("unknown", /during the commit/),
-          );
-          const [first] = await store.commit([unit(`b${index}`)]);
-          const [again] = await store.commit([unit(`c${index}`)]);
-          assert.ok(first?.kind === "all" && again?.kind === "all" && again.isReplay, code);
-          assert.equal(await totalOf(store), index + 1);
-        }
-      }),
-  );
+  it("that does not say whether it was stored is unknown, and a key shows the result", () =>
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
+      await store.commit([create()]);
+      const codes = ["08006", "08P01", "57P01", "57014", "58030", "XX000", "XX001"];
+      for (const [index, code] of codes.entries()) {
+        await testDatabase.admin(failAtCommit(code, 1));
+        const unit = (id: string) => all([put(id)], once(code));
+        await assert.rejects(
+          store.commit([unit(`a${index}`)]),
+          isOutage("unknown", /during the commit/),
+        );
+        const [first] = await store.commit([unit(`b${index}`)]);
+        const [again] = await store.commit([unit(`c${index}`)]);
+        assert.ok(first?.kind === "all" && again?.kind === "all" && again.isReplay, code);
+        assert.equal(await totalOf(store), index + 1);
+      }
+    }));
 
-  it("that is a conflict repeats the whole batch", { timeout: 60_000 }, () =>
+  it("that is a conflict repeats the whole batch", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create()]);
@@ -201,10 +184,9 @@ describe("an error at the commit", () => {
         assert.ok(outcome?.kind === "all" && !outcome.isReplay, code);
         assert.equal(await totalOf(store), index + 1);
       }
-    }),
-  );
+    }));
 
-  it("of another kind has stored nothing, and is reported as it is", { timeout: 60_000 }, () =>
+  it("of another kind has stored nothing, and is reported as it is", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create()]);
@@ -212,8 +194,7 @@ describe("an error at the commit", () => {
       await assert.rejects(store.commit([put("a")]), isOutage("full"));
       assert.equal(await totalOf(store), 0);
       assert.equal((await store.commit([put("a")]))[0]?.kind, "created");
-    }),
-  );
+    }));
 });
 
 /** So that a commit lasts long enough to be broken. */
@@ -226,7 +207,7 @@ async function sleepAtCommit(sql: Sql): Promise<void> {
 }
 
 describe("a commit that waits for a standby", () => {
-  it("and is cancelled is unknown, and not acknowledged", { timeout: 60_000 }, () =>
+  it("and is cancelled is unknown, and not acknowledged", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       const waitFor = async (standby: string) => {
@@ -263,12 +244,11 @@ describe("a commit that waits for a standby", () => {
       // This server still has them. A new leader would not.
       assert.deepEqual(await idsOf(store), ["a", "b", "c"]);
       assert.equal((await store.commit([put("d")]))[0]?.kind, "created");
-    }),
-  );
+    }));
 });
 
 describe("a deadline", () => {
-  it("ends reads and commits that wait for others; nothing is stored", { timeout: 60_000 }, () =>
+  it("ends reads and commits that wait for others; nothing is stored", () =>
     databases.in(async (testDatabase) => {
       // What waits for nobody ends long before, and the server ends the rest, on any machine.
       const store = await testDatabase.open({ deadlineMs: 3_000, extraMs: 600_000 });
@@ -287,12 +267,11 @@ describe("a deadline", () => {
       assert.deepEqual(await idsOf(store), ["a"]);
       assert.equal((await store.commit([put("d")]))[0]?.kind, "created");
       assert.equal(await store.ready(), undefined);
-    }),
-  );
+    }));
 });
 
 describe("overload", () => {
-  it("rejects reads that would wait too long, and answers the others", { timeout: 60_000 }, () =>
+  it("rejects reads that would wait too long, and answers the others", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open({ readers: 1 });
       await store.commit([create(), put("a")]);
@@ -307,10 +286,9 @@ describe("overload", () => {
       assert.ok(failed.length >= 100 && failed.length < 300, String(failed.length));
       for (const { reason } of failed) isOutage("busy", /too many/)(reason);
       assert.deepEqual(await idsOf(store), ["a"]);
-    }),
-  );
+    }));
 
-  it("works with the connections that a server accepts", { timeout: 60_000 }, () =>
+  it("works with the connections that a server accepts", () =>
     databases.in(async (testDatabase) => {
       const { server, url, schema } = testDatabase;
       await (await testDatabase.open()).close();
@@ -327,8 +305,7 @@ describe("overload", () => {
       // The next node finds no room for its own.
       await assert.rejects(testDatabase.open({ url: asLimited }), /accepts no more connections/);
       assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
-    }),
-  );
+    }));
 });
 
 /** From now on writes to heads fail, and so does what needs more room. */
@@ -346,7 +323,7 @@ const makeRoom = (sql: Sql) =>
   sql.unsafe("DROP TRIGGER full_disk ON heads; DROP EVENT TRIGGER full_disk");
 
 describe("a server that cannot write", () => {
-  it("that is read-only: reads work, writes are rejected, and recover", { timeout: 60_000 }, () =>
+  it("that is read-only: reads work, writes are rejected, and recover", () =>
     databases.in(async (testDatabase) => {
       const database = new URL(testDatabase.url).pathname.slice(1);
       const setReadOnly = (value: string) =>
@@ -374,31 +351,26 @@ describe("a server that cannot write", () => {
       await until(async () => (await store.ready()) === undefined);
       assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
       assert.deepEqual(await idsOf(store), ["a", "b"]);
-    }),
-  );
+    }));
 
-  it(
-    "that is full: reported as such, nothing is stored, and it recovers",
-    { timeout: 60_000 },
-    () =>
-      databases.in(async (testDatabase) => {
-        const store = await testDatabase.open();
-        await store.commit([create(), put("a")]);
-        const before = await store.collection("things");
-        await testDatabase.admin(fillDisk);
-        // What is written in place still works, and what needs room was not tried yet.
-        assert.equal(await store.ready(), undefined);
-        await assert.rejects(store.commit([put("b"), put("a")]), isOutage("full", /is full/));
-        assert.match((await store.ready()) ?? "", /is full/);
-        assert.deepEqual(await store.collection("things"), before);
-        assert.deepEqual(await idsOf(store), ["a"]);
-        await testDatabase.admin(makeRoom);
-        assert.equal(await store.ready(), undefined);
-        assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
-      }),
-  );
+  it("that is full: reported as such, nothing is stored, and it recovers", () =>
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
+      await store.commit([create(), put("a")]);
+      const before = await store.collection("things");
+      await testDatabase.admin(fillDisk);
+      // What is written in place still works, and what needs room was not tried yet.
+      assert.equal(await store.ready(), undefined);
+      await assert.rejects(store.commit([put("b"), put("a")]), isOutage("full", /is full/));
+      assert.match((await store.ready()) ?? "", /is full/);
+      assert.deepEqual(await store.collection("things"), before);
+      assert.deepEqual(await idsOf(store), ["a"]);
+      await testDatabase.admin(makeRoom);
+      assert.equal(await store.ready(), undefined);
+      assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
+    }));
 
-  it("that is full is reported until there is room, whatever else works", within(60_000), () =>
+  it("that is full is reported until there is room, whatever else works", () =>
     databases.in(async (testDatabase) => {
       const owner = await testDatabase.open({ retention: { removalsMs: 0, pauseMs: 1 } });
       const worker = await testDatabase.open({ committer: owner });
@@ -409,10 +381,9 @@ describe("a server that cannot write", () => {
       for (const store of [owner, worker]) assert.match((await store.ready()) ?? "", /is full/);
       await testDatabase.admin(makeRoom);
       for (const store of [owner, worker]) assert.equal(await store.ready(), undefined);
-    }),
-  );
+    }));
 
-  it("that was full is ready again for a user who may create no table", within(60_000), () =>
+  it("that was full is ready again for a user who may create no table", () =>
     databases.in(async (testDatabase) => {
       const { server, url, schema } = testDatabase;
       await testDatabase.admin(async (sql) => {
@@ -427,12 +398,11 @@ describe("a server that cannot write", () => {
       await assert.rejects(store.commit([put("b")]), isOutage("full"));
       await testDatabase.admin(makeRoom);
       assert.equal(await store.ready(), undefined);
-    }),
-  );
+    }));
 });
 
 describe("a read that needs room on a full disk", () => {
-  it("is unavailable, and recovers", { timeout: 60_000 }, () =>
+  it("is unavailable, and recovers", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create(), put("a")]);
@@ -450,12 +420,11 @@ describe("a read that needs room on a full disk", () => {
         sql.unsafe("DROP VIEW heads; ALTER TABLE full_heads RENAME TO heads"),
       );
       for (const read of reads) assert.ok(await read());
-    }),
-  );
+    }));
 });
 
 describe("a server that is gone", () => {
-  it("is reported immediately, and everything recovers with it", { timeout: 60_000 }, () =>
+  it("is reported immediately, and everything recovers with it", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create(), put("a")]);
@@ -471,10 +440,9 @@ describe("a server that is gone", () => {
       assert.equal(await store.ready(), undefined);
       assert.deepEqual(await idsOf(store), ["a"]);
       assert.equal((await store.commit([put("b")]))[0]?.kind, "created");
-    }),
-  );
+    }));
 
-  it("allows the store to be closed", { timeout: 60_000 }, () =>
+  it("allows the store to be closed", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create()]);
@@ -488,6 +456,5 @@ describe("a server that is gone", () => {
         Promise.resolve(store.find("things", "a")),
         isOutage("unavailable", /closed/),
       );
-    }),
-  );
+    }));
 });

@@ -30,7 +30,7 @@ async function positionOf(store: Store) {
 }
 
 describe("a database that is restored from a backup", () => {
-  it("rejects positions from after it, whatever was written since", { timeout: 60_000 }, () =>
+  it("rejects positions from after it, whatever was written since", () =>
     databases.in(async (testDatabase) => {
       const first = await testDatabase.open();
       await first.commit([create(), put("a"), put("b")]);
@@ -51,10 +51,9 @@ describe("a database that is restored from a backup", () => {
         feed.entries.map(({ id }) => id),
         ["a", "d"],
       );
-    }),
-  );
+    }));
 
-  it("keeps positions over restarts, of one node and of two", { timeout: 60_000 }, () =>
+  it("keeps positions over restarts, of one node and of two", () =>
     databases.in(async (testDatabase) => {
       const stores = [await testDatabase.open(), await testDatabase.open()];
       await stores[0]?.commit([create()]);
@@ -72,36 +71,31 @@ describe("a database that is restored from a backup", () => {
       }
       const epochs = await testDatabase.admin((sql) => sql`SELECT FROM epochs`);
       assert.ok(epochs.length <= 3, "an epoch for each start, not for each turn");
-    }),
-  );
+    }));
 });
 
 describe("a damaged row", () => {
-  it(
-    "is reported by its id, alone and in a list; all others can be read",
-    { timeout: 60_000 },
-    () =>
-      databases.in(async (testDatabase) => {
-        const store = await testDatabase.open();
-        const ids = idsFrom(30);
-        await store.commit([create(), ...ids.map((id) => put(id))]);
-        await testDatabase.admin(
-          (sql) => sql`UPDATE resources SET fields = '{"n":1}' WHERE id = 'id-7'`,
-        );
-        const isDamage = (error: unknown) => {
-          assert.ok(error instanceof Outage && error.reason === "damaged", String(error));
-          assert.match(error.message, /"id-7" in the collection "things"/);
-          return true;
-        };
-        const answers = await Promise.allSettled(ids.map(async (id) => store.find("things", id)));
-        for (const [index, answer] of answers.entries())
-          if (index === 7) assert.ok(answer.status === "rejected" && isDamage(answer.reason));
-          else assert.ok(answer.status === "fulfilled" && answer.value?.id === ids[index]);
-        const slice = async (offset: number) =>
-          store.slice("things", { offset, limit: 5, order: "created" });
-        await assert.rejects(() => slice(5), isDamage);
-        assert.equal((await slice(10))?.resources.length, 5);
-        await assert.rejects(async () => store.since("things", 0, { limit: 100 }), isDamage);
-      }),
-  );
+  it("is reported by its id, alone and in a list; all others can be read", () =>
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
+      const ids = idsFrom(30);
+      await store.commit([create(), ...ids.map((id) => put(id))]);
+      await testDatabase.admin(
+        (sql) => sql`UPDATE resources SET fields = '{"n":1}' WHERE id = 'id-7'`,
+      );
+      const isDamage = (error: unknown) => {
+        assert.ok(error instanceof Outage && error.reason === "damaged", String(error));
+        assert.match(error.message, /"id-7" in the collection "things"/);
+        return true;
+      };
+      const answers = await Promise.allSettled(ids.map(async (id) => store.find("things", id)));
+      for (const [index, answer] of answers.entries())
+        if (index === 7) assert.ok(answer.status === "rejected" && isDamage(answer.reason));
+        else assert.ok(answer.status === "fulfilled" && answer.value?.id === ids[index]);
+      const slice = async (offset: number) =>
+        store.slice("things", { offset, limit: 5, order: "created" });
+      await assert.rejects(() => slice(5), isDamage);
+      assert.equal((await slice(10))?.resources.length, 5);
+      await assert.rejects(async () => store.since("things", 0, { limit: 100 }), isDamage);
+    }));
 });

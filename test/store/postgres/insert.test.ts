@@ -93,7 +93,7 @@ const revisions = (outcomes: readonly Outcome[]): readonly number[] =>
   outcomes.map((outcome) => written(outcome).revision);
 
 describe("new resources", () => {
-  it("are inserted without loading state", { timeout: 60_000 }, () =>
+  it("are inserted without loading state", () =>
     databases.in(async (testDatabase) => {
       const store = await openWriter(testDatabase);
       await withoutLoading(testDatabase, async () => {
@@ -109,10 +109,9 @@ describe("new resources", () => {
       });
       assert.equal(await totalOf(store), 8);
       assert.equal((await idsOf(store))?.length, 8);
-    }),
-  );
+    }));
 
-  it("have their index entries and search terms", { timeout: 60_000 }, () =>
+  it("have their index entries and search terms", () =>
     databases.in(async (testDatabase) => {
       const definition = JSON.stringify({
         schema: { properties: { n: { type: "number" }, text: { type: "string" } } },
@@ -132,10 +131,9 @@ describe("new resources", () => {
         );
         assert.equal((await sql`SELECT FROM words WHERE seq = 3 AND word = 'direct'`).length, 1);
       });
-    }),
-  );
+    }));
 
-  it("of several nodes get the revisions in the order of commits", { timeout: 60_000 }, () =>
+  it("of several nodes get the revisions in the order of commits", () =>
     databases.in(async (testDatabase) => {
       const nodes = await Promise.all(
         idsFrom(3).map(async () => withGroupCommit(await testDatabase.open(options))),
@@ -163,10 +161,9 @@ describe("new resources", () => {
         assert.equal(await totalOf(node), 180);
         assert.equal(new Set(await idsOf(node)).size, 180);
       }
-    }),
-  );
+    }));
 
-  it("follow what another node has written or defined", { timeout: 60_000 }, () =>
+  it("follow what another node has written or defined", () =>
     databases.in(async (testDatabase) => {
       const store = await openWriter(testDatabase);
       const other = await testDatabase.open();
@@ -183,10 +180,9 @@ describe("new resources", () => {
       assert.deepEqual(kinds(await store.commit([insert()])), ["missing"]);
       await other.commit([create()]);
       assert.deepEqual(revisions(await store.commit([insert()])), [2]);
-    }),
-  );
+    }));
 
-  it("do not wait for a step of an index build", { timeout: 60_000 }, () =>
+  it("do not wait for a step of an index build", () =>
     databases.in(async (testDatabase) => {
       const store = await openWriter(testDatabase, { writers: 2 });
       const row = (n: number) => insert(`{"n":${n}}`);
@@ -208,10 +204,9 @@ describe("new resources", () => {
       await testDatabase.admin(async (sql) => {
         assert.equal((await sql`SELECT FROM entries WHERE field = 'n'`).length, 1_006);
       });
-    }),
-  );
+    }));
 
-  it("are not stored twice when an id exists already", { timeout: 60_000 }, () =>
+  it("are not stored twice when an id exists already", () =>
     databases.in(async (testDatabase) => {
       const store = await openWriter(testDatabase);
       const change = insert();
@@ -222,10 +217,9 @@ describe("new resources", () => {
       const mixed = await store.commit([put("a"), change, all([change, insert()])]);
       assert.deepEqual(kinds(mixed), ["created", "taken", "none"]);
       assert.equal(await totalOf(store), 5);
-    }),
-  );
+    }));
 
-  it("that take too long are not stored", { timeout: 60_000 }, () =>
+  it("that take too long are not stored", () =>
     databases.in(async (testDatabase) => {
       const store = await openWriter(testDatabase, { deadlineMs: 3_000, extraMs: 600_000 });
       await whileLocked(testDatabase, () =>
@@ -233,10 +227,9 @@ describe("new resources", () => {
       );
       assert.equal(await totalOf(store), 2);
       assert.deepEqual(revisions(await store.commit([insert()])), [4]);
-    }),
-  );
+    }));
 
-  it("are unknown when the connection breaks meanwhile", { timeout: 60_000 }, () =>
+  it("are unknown when the connection breaks meanwhile", () =>
     databases.in(async (testDatabase) => {
       const store = await openWriter(testDatabase);
       await whileLocked(testDatabase, async () => {
@@ -246,10 +239,9 @@ describe("new resources", () => {
       });
       assert.equal(await totalOf(store), 2);
       assert.deepEqual(revisions(await store.commit([insert()])), [4]);
-    }),
-  );
+    }));
 
-  it("are applied in steps and stored together when they are many", { timeout: 60_000 }, () =>
+  it("are applied in steps and stored together when they are many", () =>
     databases.in(async (testDatabase) => {
       const store = await openWriter(testDatabase);
       const many = () => idsFrom(130).map(() => insert());
@@ -274,10 +266,9 @@ describe("new resources", () => {
       assert.deepEqual(kinds(outcomes), [...idsFrom(130).map(() => "created"), "taken"]);
       assert.deepEqual(revisions(outcomes.slice(0, -1)), following(268));
       assert.equal(await totalOf(store), 397);
-    }),
-  );
+    }));
 
-  it("are stored after all when the connection breaks before the commit", { timeout: 60_000 }, () =>
+  it("are stored after all when the connection breaks before the commit", () =>
     databases.in(async (testDatabase) => {
       const store = await openWriter(testDatabase);
       const commits: Promise<readonly Outcome[]>[] = [];
@@ -288,6 +279,5 @@ describe("new resources", () => {
       const [outcomes = []] = await Promise.all(commits);
       assert.deepEqual(new Set(kinds(outcomes)), new Set(["created"]));
       assert.equal(await totalOf(store), 132);
-    }),
-  );
+    }));
 });

@@ -12,7 +12,7 @@ import { Connection, rows } from "../../../src/store/postgres/connection.ts";
 import { NoAnswer, outageOf } from "../../../src/store/postgres/errors.ts";
 import type { PostgresOptions } from "../../../src/store/postgres/options.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
-import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
+import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import {
   all,
   create,
@@ -293,9 +293,8 @@ async function playRounds(seed: number, count: number): Promise<void> {
 }
 
 describe("a network that fails at any byte", () => {
-  it("loses nothing, does nothing twice, and everything recovers", within(120_000), () =>
-    playRounds(newSeed("network"), runs(1, 200)),
-  );
+  it("loses nothing, does nothing twice, and everything recovers", () =>
+    playRounds(newSeed("network"), runs(1, 200)));
 });
 
 /** Runs a test on a store behind a network that works at first. */
@@ -318,7 +317,7 @@ const isUnavailable = (error: unknown): boolean =>
   error instanceof Outage && error.reason === "unavailable";
 
 describe("a silent network", () => {
-  it("fails the call that notices it, and no later one", within(60_000), () =>
+  it("fails the call that notices it, and no later one", () =>
     behindNetwork({ readers: 4, writers: 4 }, async (store, network) => {
       const names = idsFrom(4, "collection");
       await Promise.all(names.map((name) => store.commit([create(name)])));
@@ -329,10 +328,9 @@ describe("a silent network", () => {
       await assert.rejects(store.commit([put("a", { collection: "collection-0" })]), isUnavailable);
       const [outcome] = await store.commit([put("a", { collection: "collection-0" })]);
       assert.equal(outcome?.kind, "created");
-    }),
-  );
+    }));
 
-  it("makes a query at its deadline replace the connections of others", within(60_000), () =>
+  it("makes a query at its deadline replace the connections of others", () =>
     behindNetwork({ queries: 4, queryDeadlineMs: 5_000 }, async (store, network) => {
       await store.commit([create()]);
       const range = { offset: 0, limit: 10, order: "created" } as const;
@@ -343,19 +341,17 @@ describe("a silent network", () => {
       // One is left to write, one to listen, and one or two for short reads.
       await settled("sockets", () => socketsTo(network.port), 4);
       assert.deepEqual((await query())?.resources, []);
-    }),
-  );
+    }));
 
-  it("lets a store close, and leaves no socket open", within(60_000), () =>
+  it("lets a store close, and leaves no socket open", () =>
     behindNetwork({}, async (store, network) => {
       await store.commit([create(), put("a")]);
       assert.deepEqual(await idsOf(store), ["a"]);
       network.silence();
       network.setAccepting("swallow");
-    }),
-  );
+    }));
 
-  it("is noticed by a node that waits for notifications", within(60_000), () =>
+  it("is noticed by a node that waits for notifications", () =>
     behindNetwork({ cacheMs: 3_600_000 }, async (store, network, testDatabase) => {
       const other = await testDatabase.open();
       await other.commit([{ kind: "create-token", token: token("t") }]);
@@ -366,10 +362,9 @@ describe("a silent network", () => {
         const read = await unlessOutage("a token", () => store.token("hash of t"));
         return !(read instanceof Outage) && read?.revokedAt === 7;
       });
-    }),
-  );
+    }));
 
-  it("ends statements without a deadline", within(60_000), () =>
+  it("ends statements without a deadline", () =>
     databases.in(async (testDatabase) => {
       using network = new FaultyNetwork(testDatabase.url, () => 0);
       const options = { url: await network.listen(), schema: testDatabase.schema, deadlineMs: 0 };
@@ -381,12 +376,11 @@ describe("a silent network", () => {
         connection.run((sql) => rows(sql`SELECT 1`)),
         NoAnswer,
       );
-    }),
-  );
+    }));
 });
 
 describe("a network that refuses new connections", () => {
-  it("fails all writes that wait for one", within(60_000), () =>
+  it("fails all writes that wait for one", () =>
     behindNetwork({ writers: 3, deadlineMs: 60_000 }, async (store, network, testDatabase) => {
       const names = idsFrom(3, "collection");
       for (const name of names) await store.commit([create(name)]);
@@ -407,16 +401,14 @@ describe("a network that refuses new connections", () => {
       network.heal();
       const [outcome] = await store.commit([put("a", { collection: "collection-2" })]);
       assert.equal(outcome?.kind, "created");
-    }),
-  );
+    }));
 
-  it("is tried once for each connection that is needed", within(60_000), () =>
+  it("is tried once for each connection that is needed", () =>
     databases.in(async (testDatabase) => {
       using network = new FaultyNetwork(testDatabase.url, () => 0);
       const url = await network.listen();
       network.setAccepting("end");
       await assert.rejects(testDatabase.open({ url }), /Cannot open.*closed the connection/);
       assert.equal(network.accepted, 1);
-    }),
-  );
+    }));
 });

@@ -27,7 +27,7 @@ async function openNodes(testDatabase: TestDatabase, count: number): Promise<rea
 }
 
 describe("several nodes", () => {
-  it("assign revisions in the order of commits, and count exactly", { timeout: 60_000 }, () =>
+  it("assign revisions in the order of commits, and count exactly", () =>
     databases.in(async (testDatabase) => {
       const nodes = await openNodes(testDatabase, 4);
       await nodes[0]?.commit([create()]);
@@ -55,10 +55,9 @@ describe("several nodes", () => {
         assert.equal(await totalOf(node), 480);
         assert.equal((await idsOf(node))?.length, 480);
       }
-    }),
-  );
+    }));
 
-  it("return pages, totals and revisions that agree at every moment", { timeout: 60_000 }, () =>
+  it("return pages, totals and revisions that agree at every moment", () =>
     databases.in(async (testDatabase) => {
       const [one, two, reader] = await openNodes(testDatabase, 3);
       assert.ok(one && two && reader);
@@ -84,10 +83,9 @@ describe("several nodes", () => {
       await writing;
       assert.ok(looks > 5);
       assert.equal(await totalOf(reader), 122);
-    }),
-  );
+    }));
 
-  it("create the same collections at once, each once", { timeout: 60_000 }, () =>
+  it("create the same collections at once, each once", () =>
     databases.in(async (testDatabase) => {
       const nodes = await openNodes(testDatabase, 4);
       const names = idsFrom(10, "collection");
@@ -104,10 +102,9 @@ describe("several nodes", () => {
         collections?.map(({ name, total }) => [name, total]),
         names.map((name) => [name, 4]),
       );
-    }),
-  );
+    }));
 
-  it("execute the same request with a key once", { timeout: 60_000 }, () =>
+  it("execute the same request with a key once", () =>
     databases.in(async (testDatabase) => {
       const nodes = await openNodes(testDatabase, 4);
       await nodes[0]?.commit([create()]);
@@ -126,10 +123,9 @@ describe("several nodes", () => {
         for (const each of rest) assert.deepEqual(each, first);
       }
       assert.equal(await totalOf(nodes[1] ?? assert.fail()), 15);
-    }),
-  );
+    }));
 
-  it("recover from deadlocks", { timeout: 60_000 }, () =>
+  it("recover from deadlocks", () =>
     databases.in(async (testDatabase) => {
       const nodes = await openNodes(testDatabase, 3);
       const names = idsFrom(5, "collection");
@@ -142,8 +138,7 @@ describe("several nodes", () => {
       );
       for (const [outcome] of await Promise.all(commits)) assert.equal(outcome?.kind, "all");
       for (const { total } of (await nodes[2]?.collections()) ?? []) assert.equal(total, 45);
-    }),
-  );
+    }));
 });
 
 /** One look at all, and one at a part: they agree where they are of the same moment. */
@@ -159,7 +154,7 @@ async function assertAgreement(reader: Store): Promise<void> {
 }
 
 describe("a token", () => {
-  it("works on all nodes as soon as it is created", { timeout: 60_000 }, () =>
+  it("works on all nodes as soon as it is created", () =>
     databases.in(async (testDatabase) => {
       const [one, other] = await openNodes(testDatabase, 2);
       for (const id of idsFrom(10)) {
@@ -167,65 +162,52 @@ describe("a token", () => {
         await one?.commit([{ kind: "create-token", token: token(id) }]);
         assert.deepEqual(await other?.token(`hash of ${id}`), token(id));
       }
-    }),
-  );
+    }));
 
-  it(
-    "is cached, and removed from the cache when it is revoked on any node",
-    { timeout: 60_000 },
-    () =>
-      databases.in(async (testDatabase) => {
-        // The cache is so long that only a notification can be the reason.
-        const one = await testDatabase.open({ cacheMs: 1_000_000 });
-        const other = await testDatabase.open({ cacheMs: 1_000_000 });
-        for (const id of idsFrom(10)) {
-          await one.commit([{ kind: "create-token", token: token(id) }]);
-          const known = await other.token(`hash of ${id}`);
-          assert.equal(await other.token(`hash of ${id}`), known);
-          await one.commit([{ kind: "revoke-token", id, at: 9 }]);
-          assert.equal((await one.token(`hash of ${id}`))?.revokedAt, 9);
-          await until(async () => (await other.token(`hash of ${id}`))?.revokedAt === 9);
-        }
-      }),
-  );
+  it("is cached, and removed from the cache when it is revoked on any node", () =>
+    databases.in(async (testDatabase) => {
+      // The cache is so long that only a notification can be the reason.
+      const one = await testDatabase.open({ cacheMs: 1_000_000 });
+      const other = await testDatabase.open({ cacheMs: 1_000_000 });
+      for (const id of idsFrom(10)) {
+        await one.commit([{ kind: "create-token", token: token(id) }]);
+        const known = await other.token(`hash of ${id}`);
+        assert.equal(await other.token(`hash of ${id}`), known);
+        await one.commit([{ kind: "revoke-token", id, at: 9 }]);
+        assert.equal((await one.token(`hash of ${id}`))?.revokedAt, 9);
+        await until(async () => (await other.token(`hash of ${id}`))?.revokedAt === 9);
+      }
+    }));
 
-  it(
-    "that is revoked without a notification is rejected within a second",
-    { timeout: 60_000 },
-    () =>
-      databases.in(async (testDatabase) => {
-        const store = await testDatabase.open();
-        await store.commit([{ kind: "create-token", token: token("t") }]);
-        assert.equal((await store.token("hash of t"))?.revokedAt, null);
-        await testDatabase.admin((sql) => sql`UPDATE tokens SET revoked = 9`);
-        const { now } = performance;
-        try {
-          performance.now = () => now.call(performance) + 1_000;
-          assert.equal((await store.token("hash of t"))?.revokedAt, 9);
-        } finally {
-          performance.now = now;
-        }
-      }),
-  );
+  it("that is revoked without a notification is rejected within a second", () =>
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
+      await store.commit([{ kind: "create-token", token: token("t") }]);
+      assert.equal((await store.token("hash of t"))?.revokedAt, null);
+      await testDatabase.admin((sql) => sql`UPDATE tokens SET revoked = 9`);
+      const { now } = performance;
+      try {
+        performance.now = () => now.call(performance) + 1_000;
+        assert.equal((await store.token("hash of t"))?.revokedAt, 9);
+      } finally {
+        performance.now = now;
+      }
+    }));
 
-  it(
-    "that is revoked while nobody listens is rejected after the next LISTEN",
-    { timeout: 60_000 },
-    () =>
-      databases.in(async (testDatabase) => {
-        const one = await testDatabase.open();
-        const other = await testDatabase.open({ cacheMs: 1_000_000 });
-        await one.commit([{ kind: "create-token", token: token("t") }]);
-        assert.equal((await other.token("hash of t"))?.revokedAt, null);
-        await testDatabase.admin(
-          (sql) => sql`
+  it("that is revoked while nobody listens is rejected after the next LISTEN", () =>
+    databases.in(async (testDatabase) => {
+      const one = await testDatabase.open();
+      const other = await testDatabase.open({ cacheMs: 1_000_000 });
+      await one.commit([{ kind: "create-token", token: token("t") }]);
+      assert.equal((await other.token("hash of t"))?.revokedAt, null);
+      await testDatabase.admin(
+        (sql) => sql`
           SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE query LIKE 'LISTEN%' AND datname = current_database()`,
-        );
-        await one.commit([{ kind: "revoke-token", id: "t", at: 9 }]);
-        await until(async () => (await other.token("hash of t"))?.revokedAt === 9);
-      }),
-  );
+      );
+      await one.commit([{ kind: "revoke-token", id: "t", at: 9 }]);
+      await until(async () => (await other.token("hash of t"))?.revokedAt === 9);
+    }));
 });
 
 describe("a process that lets another one commit", () => {

@@ -40,7 +40,7 @@ const isWaiting = (testDatabase: TestDatabase): Promise<boolean> =>
   });
 
 describe("a writer that waits for one collection", () => {
-  it("does not hold up writes to others", { timeout: 60_000 }, () =>
+  it("does not hold up writes to others", () =>
     databases.in(async (testDatabase) => {
       const store = await openGrouped(testDatabase);
       await store.commit(names.map((name) => create(name)));
@@ -63,10 +63,9 @@ describe("a writer that waits for one collection", () => {
         ["three", 21],
         ["two", 21],
       ]);
-    }),
-  );
+    }));
 
-  it("writes in order what has a collection in common", { timeout: 60_000 }, () =>
+  it("writes in order what has a collection in common", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit(names.map((name) => create(name)));
@@ -83,6 +82,5 @@ describe("a writer that waits for one collection", () => {
       await Promise.all(writes);
       assert.equal((await store.find("one", "a"))?.fields, '{"n":28}');
       assert.equal((await store.find("two", "a"))?.fields, '{"n":29}');
-    }),
-  );
+    }));
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { within } from "../../seeds.ts";
+
 import { TestDatabases } from "./test-databases.ts";
 import { type Order, TransactionPooler } from "./transaction-pooler.ts";
 
@@ -10,7 +10,7 @@ const databases = new TestDatabases();
 
 describe("a pooler that pools by transaction", () => {
   for (const order of ["last", "oldest"] as const satisfies Order[])
-    it(`is refused when it uses the ${order} session first`, within(60_000), () =>
+    it(`is refused when it uses the ${order} session first`, () =>
       databases.in(async (testDatabase) => {
         using pooler = new TransactionPooler(testDatabase.url, order);
         const url = await pooler.listen();
@@ -20,14 +20,12 @@ describe("a pooler that pools by transaction", () => {
             testDatabase.open({ url }),
             /^Error: Cannot open postgres:.*by session \(pool_mode = session\)/,
           );
-      }),
-    );
+      }));
 
-  it("is refused for reads", within(60_000), () =>
+  it("is refused for reads", () =>
     databases.in(async (testDatabase) => {
       using pooler = new TransactionPooler(testDatabase.url, "last");
       const readUrl = await pooler.listen();
       await assert.rejects(testDatabase.open({ readUrl }), /pool_mode = session/);
-    }),
-  );
+    }));
 });

@@ -12,40 +12,35 @@ const rowCount = (testDatabase: TestDatabase): Promise<number> =>
   testDatabase.admin(async (sql) => Number((await sql`SELECT count(*) FROM positions`)[0]?.count));
 
 describe("the position tree", () => {
-  it("is not changed by creating and replacing", { timeout: 60_000 }, () =>
+  it("is not changed by creating and replacing", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create(), ...idsFrom(500).map((id) => put(id))]);
       await store.commit(idsFrom(500).map((id) => put(id)));
       assert.equal(await rowCount(testDatabase), 0);
-    }),
-  );
+    }));
 
-  it(
-    "is exact, and no larger than needed, while resources are created and removed",
-    { timeout: 60_000 },
-    () =>
-      databases.in(async (testDatabase) => {
-        const store = await testDatabase.open();
-        await store.commit([create()]);
-        const size = 2_000;
-        for (let round = 0; round < 6; round++) {
-          const ids = idsFrom(size, `round-${round}`);
-          await store.commit(ids.map((id) => put(id, { fields: "{}" })));
-          const gone = round === 0 ? [] : idsFrom(size, `round-${round - 1}`);
-          await store.commit(gone.map((id) => remove(id)));
-          assert.deepEqual(await idsOf(store, 0, 2), ids.slice(0, 2));
-          assert.deepEqual(await idsOf(store, size - 1, 2), ids.slice(size - 1));
-        }
-        // A row for each 64 positions, for each 4,096, and for each level above.
-        assert.ok(
-          (await rowCount(testDatabase)) <= 157 + 3 + 6,
-          `${await rowCount(testDatabase)} rows`,
-        );
-      }),
-  );
+  it("is exact, and no larger than needed, while resources are created and removed", () =>
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
+      await store.commit([create()]);
+      const size = 2_000;
+      for (let round = 0; round < 6; round++) {
+        const ids = idsFrom(size, `round-${round}`);
+        await store.commit(ids.map((id) => put(id, { fields: "{}" })));
+        const gone = round === 0 ? [] : idsFrom(size, `round-${round - 1}`);
+        await store.commit(gone.map((id) => remove(id)));
+        assert.deepEqual(await idsOf(store, 0, 2), ids.slice(0, 2));
+        assert.deepEqual(await idsOf(store, size - 1, 2), ids.slice(size - 1));
+      }
+      // A row for each 64 positions, for each 4,096, and for each level above.
+      assert.ok(
+        (await rowCount(testDatabase)) <= 157 + 3 + 6,
+        `${await rowCount(testDatabase)} rows`,
+      );
+    }));
 
-  it("of an emptied collection continues after the removed positions", { timeout: 60_000 }, () =>
+  it("of an emptied collection continues after the removed positions", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       const ids = idsFrom(64 * 64);
@@ -56,10 +51,9 @@ describe("the position tree", () => {
       assert.deepEqual(await idsOf(store), ["x", "z"]);
       assert.deepEqual(await idsOf(store, 1, 5, "-created"), ["x"]);
       assert.equal(await totalOf(store), 2);
-    }),
-  );
+    }));
 
-  it("is exact beyond a billion positions", { timeout: 60_000 }, () =>
+  it("is exact beyond a billion positions", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create()]);
@@ -68,8 +62,7 @@ describe("the position tree", () => {
         await assertExact(store, `beyond-${gone}`);
         await store.commit(((await idsOf(store)) ?? []).map((id) => remove(id)));
       }
-    }),
-  );
+    }));
 });
 
 /** As if all positions up to here had been given out and were holes: so much cannot be put and removed. */

@@ -59,7 +59,7 @@ const rules = JSON.stringify({
 const noRows = { collections: 0, resources: 0, entries: 0, words: 0, positions: 0 };
 
 describe("a large collection", () => {
-  it("is indexed, checked and dropped in short steps", { timeout: 120_000 }, () =>
+  it("is indexed, checked and dropped in short steps", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       const count = 5_500;
@@ -104,10 +104,9 @@ describe("a large collection", () => {
         undefined,
       );
       await until(async () => isDeepStrictEqual(await countsIn(testDatabase), noRows));
-    }),
-  );
+    }));
 
-  it("of large resources is indexed a few at a time", { timeout: 60_000 }, () =>
+  it("of large resources is indexed a few at a time", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       const text = "x".repeat(1_000_000);
@@ -118,10 +117,9 @@ describe("a large collection", () => {
       await until(async () => (await store.indexBuild("things")) === undefined);
       assert.equal((await countsIn(testDatabase)).entries, 24);
       await assertFinds(store, ids, { conditions: [is("text", "any", text)] }, { limits: [7] });
-    }),
-  );
+    }));
 
-  it("loses index entries that a plan no longer needs", { timeout: 60_000 }, () =>
+  it("loses index entries that a plan no longer needs", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([
@@ -138,12 +136,11 @@ describe("a large collection", () => {
       assert.deepEqual([entries, words], [0, 0]);
       await store.commit([putJson("a", { v: "z", t: "z" }), remove("b")]);
       assert.equal((await countsIn(testDatabase)).entries, 0);
-    }),
-  );
+    }));
 });
 
 describe("search words", () => {
-  it("are found in texts of any size", { timeout: 60_000 }, () =>
+  it("are found in texts of any size", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       const many = Array.from({ length: 300_000 }, (_, index) => `w${index}`).join(" ");
@@ -158,10 +155,9 @@ describe("search words", () => {
       assert.equal(await idsFor(store, { words: wordsLike("before after") }), "long");
       assert.equal(await idsFor(store, { words: wordsLike("e".repeat(5_000)) }), "long");
       assert.equal(await idsFor(store, { words: wordsLike("again") }), "same");
-    }),
-  );
+    }));
 
-  it("of other collections are not found", { timeout: 60_000 }, () =>
+  it("of other collections are not found", () =>
     databases.in(async (testDatabase) => {
       const store = await testDatabase.open();
       const names = idsFrom(12, "collection");
@@ -176,8 +172,7 @@ describe("search words", () => {
             await idsFor(store, { words: wordsLike(words) }, collection),
             `in-${collection}`,
           );
-    }),
-  );
+    }));
 });
 
 /** Two nodes with a long cache: only a notification or a conflict makes them reload. */
@@ -187,7 +182,7 @@ async function twoNodes(testDatabase: TestDatabase): Promise<readonly [Store, St
 }
 
 describe("several nodes", () => {
-  it("write by the current rules, whatever they have cached", { timeout: 60_000 }, () =>
+  it("write by the current rules, whatever they have cached", () =>
     databases.in(async (testDatabase) => {
       const [one, other] = await twoNodes(testDatabase);
       await one.commit([define('{"indexed":["n"]}'), putJson("a", { n: 1, m: 1 })]);
@@ -207,10 +202,9 @@ describe("several nodes", () => {
       );
       await one.commit([define('{"unique":["x"]}'), putJson("a", { x: 1 })]);
       assert.deepEqual(kinds(await other.commit([putJson("b", { x: 1 })])), ["conflict"]);
-    }),
-  );
+    }));
 
-  it("answer by the current rules, whatever they have cached", { timeout: 60_000 }, () =>
+  it("answer by the current rules, whatever they have cached", () =>
     databases.in(async (testDatabase) => {
       const [one, other] = await twoNodes(testDatabase);
       await one.commit([create(), ...idsFrom(5).map((id, n) => putJson(id, { n, t: id }))]);
@@ -225,10 +219,9 @@ describe("several nodes", () => {
         );
         assert.deepEqual(answer.collection, await one.collection("things"));
       }
-    }),
-  );
+    }));
 
-  it("do not confuse a version that was rolled back with another", { timeout: 60_000 }, () =>
+  it("do not confuse a version that was rolled back with another", () =>
     databases.in(async (testDatabase) => {
       const one = await testDatabase.open({ deadlineMs: 3_000, extraMs: 600_000 });
       const other = await testDatabase.open();
@@ -248,10 +241,9 @@ describe("several nodes", () => {
         keyOf("any", 1),
         (await testDatabase.admin((sql) => sql`SELECT key FROM entries`))[0]?.key,
       );
-    }),
-  );
+    }));
 
-  it("create and drop the same collection at once, and lose nothing", { timeout: 60_000 }, () =>
+  it("create and drop the same collection at once, and lose nothing", () =>
     databases.in(async (testDatabase) => {
       const [one, other] = await twoNodes(testDatabase);
       for (const id of idsFrom(40)) {
@@ -263,6 +255,5 @@ describe("several nodes", () => {
       const collections = await one.collections();
       const left = await one.slice("things", { offset: 0, limit: 100, order: "created" });
       assert.equal(collections[0]?.total ?? 0, left?.resources.length ?? 0);
-    }),
-  );
+    }));
 });

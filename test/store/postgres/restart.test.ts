@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { Outage } from "../../../src/model/outage.ts";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { runs, within } from "../../seeds.ts";
+import { runs } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import {
   all,
@@ -109,34 +109,30 @@ async function assertJournal(store: Store, journal: readonly string[]): Promise<
 }
 
 describe("under load", () => {
-  it(
-    "a server is restarted, stopped and killed: nothing is lost or done twice",
-    within(120_000),
-    () =>
-      databases.in(async (testDatabase) => {
-        const nodes = [
-          withGroupCommit(await testDatabase.open()),
-          withGroupCommit(await testDatabase.open()),
-        ];
-        await nodes[0]?.commit([create()]);
-        const journal = await underLoad(nodes, async (load) => {
-          for (const signal of ["INT", "QUIT", "KILL"] as const) {
-            await load.goesOn(runs(20, 100));
-            await testDatabase.server.stop(signal);
-            const { length } = load.outages;
-            await until(async () => load.outages.length > length);
-            await testDatabase.server.start();
-          }
+  it("a server is restarted, stopped and killed: nothing is lost or done twice", () =>
+    databases.in(async (testDatabase) => {
+      const nodes = [
+        withGroupCommit(await testDatabase.open()),
+        withGroupCommit(await testDatabase.open()),
+      ];
+      await nodes[0]?.commit([create()]);
+      const journal = await underLoad(nodes, async (load) => {
+        for (const signal of ["INT", "QUIT", "KILL"] as const) {
           await load.goesOn(runs(20, 100));
-        });
-        for (const node of nodes) {
-          await assertJournal(node, journal);
-          assert.equal(await node.ready(), undefined);
+          await testDatabase.server.stop(signal);
+          const { length } = load.outages;
+          await until(async () => load.outages.length > length);
+          await testDatabase.server.start();
         }
-      }),
-  );
+        await load.goesOn(runs(20, 100));
+      });
+      for (const node of nodes) {
+        await assertJournal(node, journal);
+        assert.equal(await node.ready(), undefined);
+      }
+    }));
 
-  it("connections are closed repeatedly: nothing is lost or done twice", within(120_000), () =>
+  it("connections are closed repeatedly: nothing is lost or done twice", () =>
     databases.in(async (testDatabase) => {
       const nodes = [
         withGroupCommit(await testDatabase.open()),
@@ -154,43 +150,39 @@ describe("under load", () => {
         }
       });
       await assertJournal(nodes[1] ?? assert.fail(), journal);
-    }),
-  );
+    }));
 
-  itLong(
-    "nodes are killed: everything acknowledged is stored, and the others continue",
-    within(120_000),
-    () =>
-      databases.in(async (testDatabase) => {
-        const store = await testDatabase.open();
-        const acknowledged: string[] = [];
-        for (let round = 0; round < runs(2, 3); round++) {
-          const children = [1, 2].map((number) =>
-            startNode(testDatabase, `${round}-${number}`, acknowledged),
-          );
-          const { length } = acknowledged;
-          await until(async () => acknowledged.length > length + runs(50, 150));
-          // One while it works, and the other when it has had the collection for itself.
-          for (const child of children) {
-            const before = acknowledged.length;
-            await until(async () => acknowledged.length > before);
-            child.kill("SIGKILL");
-            await happens(child, "close");
-          }
+  itLong("nodes are killed: everything acknowledged is stored, and the others continue", () =>
+    databases.in(async (testDatabase) => {
+      const store = await testDatabase.open();
+      const acknowledged: string[] = [];
+      for (let round = 0; round < runs(2, 3); round++) {
+        const children = [1, 2].map((number) =>
+          startNode(testDatabase, `${round}-${number}`, acknowledged),
+        );
+        const { length } = acknowledged;
+        await until(async () => acknowledged.length > length + runs(50, 150));
+        // One while it works, and the other when it has had the collection for itself.
+        for (const child of children) {
+          const before = acknowledged.length;
+          await until(async () => acknowledged.length > before);
+          child.kill("SIGKILL");
+          await happens(child, "close");
         }
-        const ids = new Set(await idsOf(store));
-        assert.deepEqual(
-          acknowledged.filter((id) => !ids.has(id)),
-          [],
-        );
-        assert.deepEqual(
-          [...ids].filter((id) => id.startsWith("gone-")),
-          [],
-        );
-        assert.equal(ids.size, await totalOf(store));
-        // No lock is left behind.
-        assert.equal((await store.commit([put("last")]))[0]?.kind, "created");
-      }),
+      }
+      const ids = new Set(await idsOf(store));
+      assert.deepEqual(
+        acknowledged.filter((id) => !ids.has(id)),
+        [],
+      );
+      assert.deepEqual(
+        [...ids].filter((id) => id.startsWith("gone-")),
+        [],
+      );
+      assert.equal(ids.size, await totalOf(store));
+      // No lock is left behind.
+      assert.equal((await store.commit([put("last")]))[0]?.kind, "created");
+    }),
   );
 });
 

@@ -91,7 +91,7 @@ async function assertMigrated(testDatabase: TestDatabase): Promise<void> {
 }
 
 describe("migrations", () => {
-  it("are applied in order, once", { timeout: 60_000 }, () =>
+  it("are applied in order, once", () =>
     databases.inEmpty(async (testDatabase) => {
       await makeOlderBy(testDatabase, 2);
       const path = ["CREATE TABLE one (a int)", "ALTER TABLE one RENAME TO two"];
@@ -105,10 +105,9 @@ describe("migrations", () => {
         (sql) => sql`SELECT restante, oldest FROM schema_version`,
       );
       assert.deepEqual({ ...written }, { restante: version, oldest: oldestVersion });
-    }),
-  );
+    }));
 
-  it("keep all that is stored, and give the tables of a new database", { timeout: 60_000 }, () =>
+  it("keep all that is stored, and give the tables of a new database", () =>
     databases.inEmpty(async (testDatabase) => {
       await makeOlder(testDatabase);
       const messages: string[] = [];
@@ -118,10 +117,9 @@ describe("migrations", () => {
       await databases.in(async (fresh) => {
         assert.deepEqual(await structureOf(testDatabase), await structureOf(fresh));
       });
-    }),
-  );
+    }));
 
-  it("that fail leave the previous version unchanged", { timeout: 60_000 }, () =>
+  it("that fail leave the previous version unchanged", () =>
     databases.inEmpty(async (testDatabase) => {
       const first = "CREATE TABLE one (a int)";
       const failing = "CREATE TABLE two (a int); INSERT INTO one VALUES (1); SELECT 1 / 0";
@@ -137,10 +135,9 @@ describe("migrations", () => {
         [await versionIn(testDatabase), await tablesIn(testDatabase)],
         [schemaVersion, ["one", "two"]],
       );
-    }),
-  );
+    }));
 
-  it("are applied once when many nodes start at once", { timeout: 60_000 }, () =>
+  it("are applied once when many nodes start at once", () =>
     databases.inEmpty(async (testDatabase) => {
       const path = Array.from(
         { length: 10 },
@@ -150,19 +147,17 @@ describe("migrations", () => {
       await Promise.all(Array.from({ length: 8 }, () => migrateBy(testDatabase, path)));
       assert.equal(await versionIn(testDatabase), schemaVersion);
       assert.equal((await tablesIn(testDatabase)).length, 10);
-    }),
-  );
+    }));
 
-  it("work when many stores open at once on an empty database", { timeout: 60_000 }, () =>
+  it("work when many stores open at once on an empty database", () =>
     databases.inEmpty(async (testDatabase) => {
       const stores = await Promise.all(Array.from({ length: 6 }, () => testDatabase.open()));
       await Promise.all(stores.map((store) => store.commit([create()])));
       for (const store of stores) assert.equal(await totalOf(store), 0);
       assert.equal(await versionIn(testDatabase), schemaVersion);
-    }),
-  );
+    }));
 
-  it("wait for another node that creates the tables, however long", { timeout: 60_000 }, () =>
+  it("wait for another node that creates the tables, however long", () =>
     databases.inEmpty(async (testDatabase) => {
       await testDatabase.admin(async (sql) => {
         await sql`BEGIN`;
@@ -177,8 +172,7 @@ describe("migrations", () => {
         await sql`ROLLBACK`;
         await opening;
       });
-    }),
-  );
+    }));
 
   for (const [transaction, moment, version, filled] of [
     [1, "before its commit", olderVersion, 0],
@@ -209,7 +203,7 @@ describe("migrations", () => {
         }),
     );
 
-  it("do not begin when no step begins with the version", { timeout: 60_000 }, () =>
+  it("do not begin when no step begins with the version", () =>
     databases.inEmpty(async (testDatabase) => {
       await makeOlder(testDatabase);
       const before = [await structureOf(testDatabase), await versionIn(testDatabase)];
@@ -220,10 +214,9 @@ describe("migrations", () => {
       const { writtenBy } = await postgresExaminer(testDatabase.url).examine();
       assert.equal(writtenBy.schema, olderVersion);
       assert.deepEqual([await structureOf(testDatabase), await versionIn(testDatabase)], before);
-    }),
-  );
+    }));
 
-  it("do not begin with tables that have no version", { timeout: 60_000 }, () =>
+  it("do not begin with tables that have no version", () =>
     databases.inEmpty(async (testDatabase) => {
       await makeOlderBy(testDatabase, 1);
       await testDatabase.admin((sql) => sql`ALTER TABLE schema_version RENAME TO collections`);
@@ -232,10 +225,9 @@ describe("migrations", () => {
         /Cannot open .*: the schema restante has tables without a version: start with a new database, or export/,
       );
       assert.deepEqual(await tablesIn(testDatabase), ["collections"]);
-    }),
-  );
+    }));
 
-  it("reject a newer database without changing it", { timeout: 60_000 }, () =>
+  it("reject a newer database without changing it", () =>
     databases.inEmpty(async (testDatabase) => {
       await makeOlderBy(testDatabase, 0);
       await upgradeToNewer(testDatabase);
@@ -244,10 +236,9 @@ describe("migrations", () => {
       const examination = await postgresExaminer(testDatabase.url).examine();
       assert.equal(examination.writtenBy.oldest, "9.0");
       assert.deepEqual([await versionIn(testDatabase), await tablesIn(testDatabase)], [99, []]);
-    }),
-  );
+    }));
 
-  it("by a newer version stop the writes of a node that runs", { timeout: 60_000 }, () =>
+  it("by a newer version stop the writes of a node that runs", () =>
     databases.inEmpty(async (testDatabase) => {
       const messages: string[] = [];
       const store = await testDatabase.open({ onProgress: (message) => messages.push(message) });
@@ -266,10 +257,9 @@ describe("migrations", () => {
       assert.equal(await store.ready(), newer);
       assert.equal((await store.find("things", "a"))?.fields, '{"n":1}');
       assert.equal(await store.find("things", "b"), undefined);
-    }),
-  );
+    }));
 
-  it("that a node learns of by an error are named, too", { timeout: 60_000 }, () =>
+  it("that a node learns of by an error are named, too", () =>
     databases.inEmpty(async (testDatabase) => {
       const store = await testDatabase.open();
       await store.commit([create()]);
@@ -279,20 +269,18 @@ describe("migrations", () => {
         message: newer,
         reason: "unavailable",
       });
-    }),
-  );
+    }));
 
-  it("leave tables of other programs alone", { timeout: 60_000 }, () =>
+  it("leave tables of other programs alone", () =>
     databases.inEmpty(async (testDatabase) => {
       const { schema } = testDatabase;
       await testDatabase.admin((sql) => sql`CREATE SCHEMA ${sql(schema)}`);
       await testDatabase.admin((sql) => sql`CREATE TABLE tokens (recipe text)`);
       await assert.rejects(testDatabase.open(), /Cannot open .*"tokens" already exists/);
       assert.deepEqual(await tablesIn(testDatabase), ["tokens"]);
-    }),
-  );
+    }));
 
-  it("work in a given schema for a user who may not create one", { timeout: 60_000 }, () =>
+  it("work in a given schema for a user who may not create one", () =>
     databases.inEmpty(async (testDatabase) => {
       const { server, url, schema } = testDatabase;
       await testDatabase.admin(async (sql) => {
@@ -303,6 +291,5 @@ describe("migrations", () => {
       const store = await testDatabase.open({ url: asModest });
       await store.commit([create()]);
       assert.equal(await totalOf(store), 0);
-    }),
-  );
+    }));
 });

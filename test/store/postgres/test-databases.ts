@@ -29,7 +29,7 @@ export class TestDatabases {
 
   constructor(kind: ServerKind = "shared") {
     this.#kind = kind;
-    after(async () => (await this.#started)?.close(), { timeout: 60_000 });
+    after(async () => (await this.#started)?.close(), { timeout: 600_000 });
   }
 
   /** Runs a test on a database with the tables of an empty store. */

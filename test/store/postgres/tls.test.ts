@@ -49,7 +49,7 @@ function skipWithoutTls(context: TestContext): boolean {
 
 describe("a database server with TLS", () => {
   for (const sslmode of ["require", "prefer"])
-    it(`is used encrypted with sslmode=${sslmode}`, { timeout: 60_000 }, async (context) => {
+    it(`is used encrypted with sslmode=${sslmode}`, async (context) => {
       if (skipWithoutTls(context)) return;
       const url = await databaseWith(sslmode);
       const store = await openPostgres({ url });

@@ -35,7 +35,7 @@ export async function startMinio(program: string): Promise<Minio> {
   };
   const child = spawn(program, ["server", folder, "--address", address], { env, stdio: "ignore" });
   const url = (prefix: string) => `s3://files/${prefix}?endpoint=http://${address}`;
-  const timing = { deadlineMs: 5_000, idleMs: 5_000, attempts: 12, pauseMs: 50 };
+  const timing = { deadlineMs: 300_000, idleMs: 300_000, attempts: 12, pauseMs: 50 };
   // It is tried again until MinIO listens.
   await new S3Client(locationOf(url("")), minioSecrets, timing).call({ method: "PUT" });
   return {

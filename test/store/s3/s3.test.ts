@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { newKey } from "../../../src/store/file-key.ts";
 import type { Files } from "../../../src/store/files.ts";
 import type { PartialUploads } from "../../../src/store/partial-uploads.ts";
@@ -194,18 +195,23 @@ describe("a sweep", () => {
     const random = randomNumbers(seed);
     const prefix = newPrefix();
     const referenced = new Set<string>();
+    /** Lasts until the sweeps and the other commits have sent so many requests. */
+    const pause = async (requests: number) => {
+      const enough = server.requests.length + random() * requests;
+      while (server.requests.length < enough) await setImmediate();
+    };
     const findReferenced = async (keys: readonly string[]) => {
-      await new Promise((resolve) => setTimeout(resolve, random() * 4));
+      for (let turns = random() * 20; turns > 0; turns--) await setImmediate();
       return new Set(keys.filter((key) => referenced.has(key)));
     };
     const acknowledged: string[] = [];
     const commit = async (files: Files) => {
       const { key } = await saveFile(files, bytesOf(10));
       await server.age(`${prefix}files/${key}`, hour + random() * hour);
-      await new Promise((resolve) => setTimeout(resolve, random() * 30));
+      await pause(20);
       try {
         await files.touch([key]);
-        await new Promise((resolve) => setTimeout(resolve, random() * 4));
+        await pause(4);
         if (random() < 0.3) return;
         referenced.add(key);
         await files.confirm([key]);

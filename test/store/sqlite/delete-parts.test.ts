@@ -70,7 +70,7 @@ async function untilDeleted(path: string, kept: number): Promise<void> {
 }
 
 describe("a deleted collection", () => {
-  it("loses its rows while others are written, and only its own", { timeout: 60_000 }, () =>
+  it("loses its rows while others are written, and only its own", () =>
     inDirectory(async (path) => {
       const first = await openSqlite({ path });
       await fill(first);
@@ -106,10 +106,9 @@ describe("a deleted collection", () => {
       const [again] = await store.commit([all([put("again", { collection: "kept" })], once("k"))]);
       assert.ok(again?.kind === "all" && again.isReplay);
       await store.close();
-    }),
-  );
+    }));
 
-  it("loses its rows after a restart, and the file shrinks", { timeout: 60_000 }, () =>
+  it("loses its rows after a restart, and the file shrinks", () =>
     inDirectory(async (path) => {
       const size = () => statSync(join(path, "restante.db")).size;
       const store = await openSqlite({ path });
@@ -126,6 +125,5 @@ describe("a deleted collection", () => {
       while (size() > 1_000_000) await sleep(20);
       assert.equal((await again.find("kept", "a"))?.id, "a");
       await again.close();
-    }),
-  );
+    }));
 });

@@ -8,7 +8,7 @@ import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
-import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
+import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { answerTo, ask, wordsLike } from "../contract/query-helpers.ts";
 import { inDirectory } from "./test-directory.ts";
 
@@ -88,7 +88,7 @@ class Writes {
 }
 
 describe("deleted content", () => {
-  it("is removed from every file, and existing content can still be found", within(60_000), () =>
+  it("is removed from every file, and existing content can still be found", () =>
     inDirectory(async (path) => {
       const random = randomNumbers(newSeed("erase"));
       for (let run = 0; run < runs(1, 20); run++) {
@@ -115,10 +115,9 @@ describe("deleted content", () => {
         await untilErased(path, all);
         await store.close();
       }
-    }),
-  );
+    }));
 
-  it("that a process left behind is removed after the next start", within(60_000), () =>
+  it("that a process left behind is removed after the next start", () =>
     inDirectory(async (path) => {
       const random = randomNumbers(newSeed("erase later"));
       const store = await openSqlite({ path });
@@ -129,6 +128,5 @@ describe("deleted content", () => {
       const again = await openSqlite({ path, eraseAfterMs: 0 });
       await untilErased(path, writes.dead);
       await again.close();
-    }),
-  );
+    }));
 });

@@ -60,15 +60,14 @@ describe("opening a database", () => {
     }));
 
   if (runsOn("bun"))
-    it("works in several processes at once, also the first time", { timeout: 60_000 }, () =>
+    it("works in several processes at once, also the first time", () =>
       inDirectory(async (path) => {
         const children = ["a", "b", "c", "d"].map((name) => startChild("load", path, name, "10"));
         assert.deepEqual(await Promise.all(children.map(({ gone }) => gone)), [0, 0, 0, 0]);
         const store = await openSqlite({ path });
         assert.equal((await store.collection("things"))?.total, 40);
         await store.close();
-      }),
-    );
+      }));
 
   it("reports a directory that is not writable", (context) =>
     inDirectory(async (path) => {

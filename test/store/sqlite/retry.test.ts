@@ -83,7 +83,7 @@ const deaths = [
 ] as const;
 
 describe("a retry with the same key", () => {
-  itLong("after kill -9 under load is never executed twice", { timeout: 60_000 }, () =>
+  itLong("after kill -9 under load is never executed twice", () =>
     inDirectory(async (path) => {
       const journal = new Journal();
       for (let round = 0; round < 4; round++) {
@@ -105,7 +105,7 @@ describe("a retry with the same key", () => {
     }),
   );
 
-  it("after a kill at any write to disk is never executed twice", { timeout: 60_000 }, (context) =>
+  it("after a kill at any write to disk is never executed twice", (context) =>
     inDirectory(async (path) => {
       if (!canInject()) return context.skip("strace is not here or not allowed");
       const founder = await openSqlite({ path });
@@ -120,6 +120,5 @@ describe("a retry with the same key", () => {
         await afterDeath(path, journal);
       }
       assert.ok(journal.triedCount > 32, "they were killed before they tried anything");
-    }),
-  );
+    }));
 });

@@ -42,33 +42,27 @@ const endless: Query = {
   }),
 };
 
-it(
-  "the only reader thread answers again after a client left, and after a deadline",
-  {
-    timeout: 60_000,
-  },
-  () =>
-    inDirectory(async (path) => {
-      const store = await openSqlite({ path, readers: 1, queryDeadlineMs: 600_000 });
-      await store.commit([create, ...Array.from({ length: texts }, (_, at) => put(at))]);
-      const rejects = (asked: () => unknown, reason: Outage["reason"]) =>
-        assert.rejects(
-          async () => asked(),
-          (error) => error instanceof Outage && error.reason === reason,
-        );
-      const answers = async () => (await store.query("texts", query))?.total;
-      assert.equal(await answers(), texts);
-      const client = new AbortController();
-      const { signal } = client;
-      const left = rejects(() => store.query("texts", endless, { signal }), "cancelled");
-      client.abort();
-      await left;
-      assert.equal(await answers(), texts);
-      store.setQueryDeadline(500);
-      const late = rejects(() => store.query("texts", endless), "timeout");
-      store.setQueryDeadline(600_000);
-      await late;
-      assert.equal(await answers(), texts);
-      await store.close();
-    }),
-);
+it("the only reader thread answers again after a client left, and after a deadline", () =>
+  inDirectory(async (path) => {
+    const store = await openSqlite({ path, readers: 1, queryDeadlineMs: 600_000 });
+    await store.commit([create, ...Array.from({ length: texts }, (_, at) => put(at))]);
+    const rejects = (asked: () => unknown, reason: Outage["reason"]) =>
+      assert.rejects(
+        async () => asked(),
+        (error) => error instanceof Outage && error.reason === reason,
+      );
+    const answers = async () => (await store.query("texts", query))?.total;
+    assert.equal(await answers(), texts);
+    const client = new AbortController();
+    const { signal } = client;
+    const left = rejects(() => store.query("texts", endless, { signal }), "cancelled");
+    client.abort();
+    await left;
+    assert.equal(await answers(), texts);
+    store.setQueryDeadline(500);
+    const late = rejects(() => store.query("texts", endless), "timeout");
+    store.setQueryDeadline(600_000);
+    await late;
+    assert.equal(await answers(), texts);
+    await store.close();
+  }));

@@ -11,7 +11,7 @@ import { mapFile } from "#runtime";
 import { Outage } from "../../../src/model/outage.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
 import type { Change, Store } from "../../../src/store/store.ts";
-import { newSeed, randomNumbers, runs, within } from "../../seeds.ts";
+import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import {
   canInject,
@@ -38,7 +38,6 @@ const isSuspect = (error: unknown): boolean =>
 const isNotAcknowledged = (error: unknown): boolean =>
   isSuspect(error) || (error instanceof Outage && error.reason === "unknown");
 
-const patience = within(120_000);
 const inode = async (path: string): Promise<number> => (await stat(join(path, "restante.db"))).ino;
 
 /** Resolves when the store takes writes again. */
@@ -75,7 +74,7 @@ describe("system calls that fail", () => {
   ] as const;
 
   for (const [title, calls, name, count, bytes] of cases)
-    it(`${title}: suspect, repaired, and nothing is lost`, patience, (context) =>
+    it(`${title}: suspect, repaired, and nothing is lost`, (context) =>
       inDirectory(async (path) => {
         if (!canInject()) return context.skip("strace is not here or not allowed");
         await fill(path, []);
@@ -99,8 +98,7 @@ describe("system calls that fail", () => {
           await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
           await store.close();
         }
-      }),
-    );
+      }));
 });
 
 describe("a database that is marked as suspect", () => {
@@ -123,38 +121,34 @@ describe("a database that is marked as suspect", () => {
       await assertStored(path, [...ids, "later"], 5_000);
     }));
 
-  it(
-    "stays readable and accepts no writes while there is no room for a copy",
-    patience,
-    (context) =>
-      inDirectory(async (path) => {
-        const reason = mountSmall(path);
-        if (reason) return context.skip(reason);
-        try {
-          await fill(path, ids, 300_000);
-          await writeFile(join(path, "ballast"), new Uint8Array(5 * 512 * 1024));
-          await writeFile(join(path, "restante.suspect"), "{}");
-          const store = await openSqlite({ path });
-          await assertAllStored(store, ids, [], 300_000);
-          await assert.rejects(store.commit([put("d")]), isSuspect);
-          assert.match((await store.ready()) ?? "", /needs \d+ bytes, but only \d+ are free/);
-          // Started again, it is as suspect as before.
-          await store.close();
-          assert.ok(existsSync(join(path, "restante.suspect")));
-          const again = await openSqlite({ path });
-          await assert.rejects(again.commit([put("d")]), isSuspect);
-          await rm(join(path, "ballast"));
-          await untilReady(again);
-          await again.commit([put("d", 300_000)]);
-          await assertAllStored(again, [...ids, "d"], [], 300_000);
-          await again.close();
-        } finally {
-          execFileSync("umount", ["--lazy", path]);
-        }
-      }),
-  );
+  it("stays readable and accepts no writes while there is no room for a copy", (context) =>
+    inDirectory(async (path) => {
+      const reason = mountSmall(path);
+      if (reason) return context.skip(reason);
+      try {
+        await fill(path, ids, 300_000);
+        await writeFile(join(path, "ballast"), new Uint8Array(5 * 512 * 1024));
+        await writeFile(join(path, "restante.suspect"), "{}");
+        const store = await openSqlite({ path });
+        await assertAllStored(store, ids, [], 300_000);
+        await assert.rejects(store.commit([put("d")]), isSuspect);
+        assert.match((await store.ready()) ?? "", /needs \d+ bytes, but only \d+ are free/);
+        // Started again, it is as suspect as before.
+        await store.close();
+        assert.ok(existsSync(join(path, "restante.suspect")));
+        const again = await openSqlite({ path });
+        await assert.rejects(again.commit([put("d")]), isSuspect);
+        await rm(join(path, "ballast"));
+        await untilReady(again);
+        await again.commit([put("d", 300_000)]);
+        await assertAllStored(again, [...ids, "d"], [], 300_000);
+        await again.close();
+      } finally {
+        execFileSync("umount", ["--lazy", path]);
+      }
+    }));
 
-  it("reports what to do when the file system has become read-only", patience, (context) =>
+  it("reports what to do when the file system has become read-only", (context) =>
     inDirectory(async (path) => {
       if (!canInject()) return context.skip("strace is not here or not allowed");
       await fill(path, ids);
@@ -170,8 +164,7 @@ describe("a database that is marked as suspect", () => {
       assert.match(reported.with("info").join("\n"), /copied to new files and verified/);
       assert.equal(reported.with("kept").length, 3);
       await assertStored(path, [...ids, ...reported.with("kept")]);
-    }),
-  );
+    }));
 
   it("reports which acknowledged writes are missing", () =>
     inDirectory(async (path) => {
@@ -188,35 +181,32 @@ describe("a database that is marked as suspect", () => {
       await store.close();
     }));
 
-  itLong(
-    "that is killed at any step of its repair is the old one or the new one",
-    patience,
-    (context) =>
-      inDirectory(async (path) => {
-        if (!canInject()) return context.skip("strace is not here or not allowed");
-        const steps = [
-          ["rename", 1],
-          ["unlink", runs(10, 1)],
-          ["fsync,fdatasync", runs(10, 1)],
-          ["pwrite64", runs(150, 1)],
-        ] as const;
-        const marked = join(path, "marked");
-        await mkdir(marked);
-        await leaveOpen(marked, ids);
-        await writeFile(join(marked, "restante.suspect"), "");
-        let kills = 0;
-        for (const [calls, stride] of steps)
-          for (let when = 1, isKilled = true; isKilled; when += stride) {
-            const folder = join(path, `${calls}-${when}`);
-            await cp(marked, folder, { recursive: true });
-            const strace = withFault(calls, `signal=KILL:when=${when}`);
-            isKilled = (await startChildUnder(strace, "persist", folder, "0").gone) !== 0;
-            if (isKilled) kills++;
-            await assertStored(folder, ids, 5_000);
-            await rm(folder, { recursive: true });
-          }
-        assert.ok(kills > 3, `${kills} kills`);
-      }),
+  itLong("that is killed at any step of its repair is the old one or the new one", (context) =>
+    inDirectory(async (path) => {
+      if (!canInject()) return context.skip("strace is not here or not allowed");
+      const steps = [
+        ["rename", 1],
+        ["unlink", runs(10, 1)],
+        ["fsync,fdatasync", runs(10, 1)],
+        ["pwrite64", runs(150, 1)],
+      ] as const;
+      const marked = join(path, "marked");
+      await mkdir(marked);
+      await leaveOpen(marked, ids);
+      await writeFile(join(marked, "restante.suspect"), "");
+      let kills = 0;
+      for (const [calls, stride] of steps)
+        for (let when = 1, isKilled = true; isKilled; when += stride) {
+          const folder = join(path, `${calls}-${when}`);
+          await cp(marked, folder, { recursive: true });
+          const strace = withFault(calls, `signal=KILL:when=${when}`);
+          isKilled = (await startChildUnder(strace, "persist", folder, "0").gone) !== 0;
+          if (isKilled) kills++;
+          await assertStored(folder, ids, 5_000);
+          await rm(folder, { recursive: true });
+        }
+      assert.ok(kills > 3, `${kills} kills`);
+    }),
   );
 });
 
@@ -276,21 +266,18 @@ describe("files that are deleted under a running store", () => {
 
 describe("readers of a database that was replaced by its copy", () => {
   const skip = mapFile ? false : "without the counter in memory a reader does not notice it";
-  itLong(
-    "read it although they have opened the one before without its WAL",
-    { ...patience, skip },
-    () =>
-      inDirectory(async (path) => {
-        await fill(path, ["a"]);
-        const store = await openSqlite({ path });
-        await store.commit([put("b")]);
-        for (const name of ["restante.db-wal", "restante.db-shm"]) await rm(join(path, name));
-        const reader = startChild("look-up", path, "b");
-        assert.equal(await reader.gone, 0);
-        assert.equal(reader.lines.at(-1), "found");
-        await store.close();
-        await assertStored(path, ["a", "b"]);
-      }),
+  itLong("read it although they have opened the one before without its WAL", { skip }, () =>
+    inDirectory(async (path) => {
+      await fill(path, ["a"]);
+      const store = await openSqlite({ path });
+      await store.commit([put("b")]);
+      for (const name of ["restante.db-wal", "restante.db-shm"]) await rm(join(path, name));
+      const reader = startChild("look-up", path, "b");
+      assert.equal(await reader.gone, 0);
+      assert.equal(reader.lines.at(-1), "found");
+      await store.close();
+      await assertStored(path, ["a", "b"]);
+    }),
   );
 
   it("read one that was replaced by an older one while nothing ran", () =>
@@ -338,7 +325,7 @@ describe("readers of a database that was replaced by its copy", () => {
 });
 
 describe("closing", () => {
-  it("leaves the WAL to the next start when the checkpoint fails", patience, (context) =>
+  it("leaves the WAL to the next start when the checkpoint fails", (context) =>
     inDirectory(async (path) => {
       if (!canInject()) return context.skip("strace is not here or not allowed");
       await fill(path, []);
@@ -351,6 +338,5 @@ describe("closing", () => {
       assert.ok(existsSync(join(path, "restante.db-wal")));
       await assertStored(path, kept);
       assert.equal(await startChild("persist", path, "0").gone, 0);
-    }),
-  );
+    }));
 });
