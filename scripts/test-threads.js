@@ -1,8 +1,6 @@
-// Loaded before the tests of a run of all files: the stores start their threads from a bundle, and one writer thread serves them one after another.
+// Loaded before the tests of a run of all files: one writer thread serves their stores one after another.
 
 import { EventEmitter } from "node:events";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { isMainThread, Worker } from "node:worker_threads";
 
 /** Threads whose store was closed, by script. A new one takes as long as three small tests. */
@@ -40,9 +38,6 @@ class KeptWorker extends EventEmitter {
 }
 
 if (isMainThread) {
-  const folder = join(process.env.RESTANTE_TEST_SERVER, "threads/");
-  const { bundledThreads } = await import("../src/lib/program.ts");
-  if ("bun" in process.versions) bundledThreads.folder = pathToFileURL(folder);
   const { writerThreads } = await import("../src/store/sqlite/writer-client.ts");
   writerThreads.start = (script) => new KeptWorker(script);
 }

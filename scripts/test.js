@@ -2,7 +2,7 @@
 // npm test [-- part-of-a-file-name…] [--runtime node|bun]
 // npm run test:all and npm run test:long run more. docs/testing.md says what each of them is for.
 
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -12,7 +12,6 @@ import { parseArgs } from "node:util";
 import { bringChromium } from "./chromium.js";
 import { findTests, groupFiles, runsOn } from "./test-files.js";
 import { runJobs } from "./test-jobs.js";
-import { buildServer } from "./test-server.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const cache = join(root, "node_modules/.cache");
@@ -129,7 +128,7 @@ async function runAll() {
   const starting = needsPostgres ? startPostgres(env) : undefined;
   if (isBuilt) {
     env.RESTANTE_TEST_SERVER = join(folder, "server");
-    buildServer(root, env.RESTANTE_TEST_SERVER);
+    buildExecutable(env.RESTANTE_TEST_SERVER);
   }
   const postgres = await starting;
   const programs = jobs.map((job) => ({
@@ -147,6 +146,13 @@ async function runAll() {
     rmSync(folder, { recursive: true, force: true });
   }
   return signal;
+}
+
+/** On Bun it starts in a third of the processor time of the sources. Node starts the sources. */
+function buildExecutable(folder) {
+  const args = ["scripts/executables.js", "--out", folder, "here"];
+  const { status, stderr } = spawnSync(join(binaries, "bun"), args, { cwd: root });
+  if (status !== 0) throw new Error(`the server cannot be built: ${stderr}`);
 }
 
 /** Starts one Postgres server for all test files. It ends with this process at the latest. */

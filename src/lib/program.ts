@@ -89,13 +89,6 @@ export const scriptUrl = (path: string): URL =>
     ? new URL(`./${basename(path)}.js`, import.meta.url)
     : new URL(`../${path}${extname(import.meta.url)}`, import.meta.url);
 
-/** Threads start faster from a bundle: the tests make one, and put its folder here. */
-export const bundledThreads: { folder?: URL } = {};
-
-/** Returns the URL of the script of a thread, as `scriptUrl` does. */
-export const threadUrl = (path: string): URL =>
-  bundledThreads.folder ? new URL(`${path}.js`, bundledThreads.folder) : scriptUrl(path);
-
 /** Returns the arguments with which `process.execPath` runs a command of this program. */
 export const commandArguments = (...command: readonly string[]): readonly string[] =>
   isExecutable ? command : [...process.execArgv, fileURLToPath(scriptUrl("main")), ...command];

@@ -1,7 +1,7 @@
 // Prepares the database file, and starts the writer thread, before a store is opened.
 
 import { join, resolve } from "node:path";
-import { threadUrl } from "../../lib/program.ts";
+import { scriptUrl } from "../../lib/program.ts";
 import { requireNewestTables } from "./check-writes.ts";
 import { type DatabaseFile, prepareFile } from "./file.ts";
 import { measureFile } from "./file-metrics.ts";
@@ -11,7 +11,7 @@ import { type MigrationStep, migrationSteps, requireSupportedFile } from "./sche
 import { WriterClient } from "./writer-client.ts";
 
 /** The script of the writer thread, as source or built. */
-const writerScript = threadUrl("store/sqlite/writer");
+const writerScript = scriptUrl("store/sqlite/writer");
 
 export function openWriter(file: DatabaseFile, options: SqliteOptions): WriterClient {
   const { metrics } = options;

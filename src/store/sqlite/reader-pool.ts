@@ -2,7 +2,7 @@
 
 import { Worker } from "node:worker_threads";
 import type { Metrics } from "../../lib/metrics.ts";
-import { threadUrl } from "../../lib/program.ts";
+import { scriptUrl } from "../../lib/program.ts";
 import { Outage } from "../../model/outage.ts";
 import type { Query } from "../../model/query/query.ts";
 import { Damage, type StoredResource } from "../core/stored-resource.ts";
@@ -18,7 +18,7 @@ import {
 } from "./reader-messages.ts";
 
 /** The script of a reader thread, as source or built. */
-const script = threadUrl("store/sqlite/reader-thread");
+const script = scriptUrl("store/sqlite/reader-thread");
 
 export interface ReaderPoolOptions {
   readonly path: string;

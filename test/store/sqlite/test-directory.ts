@@ -27,12 +27,6 @@ export interface Child {
   readonly gone: Promise<number | null>;
 }
 
-/** In `npm test` the threads of a child start from a bundle, as those of the tests do. */
-const threads = fileURLToPath(new URL("../../../scripts/test-threads.js", import.meta.url));
-const preload = process.env.RESTANTE_TEST_SERVER
-  ? [`${"bun" in process.versions ? "--preload" : "--import"}=${threads}`]
-  : [];
-
 /** Runs a script, of `children/` where it has but a name, in a process of its own, on the same runtime. */
 export function startChild(script: string | URL, ...options: readonly string[]): Child {
   return startChildUnder([], script, ...options);
@@ -47,7 +41,7 @@ export function startChildUnder(
   const isOurs = typeof script === "string";
   const url = isOurs ? new URL(`./children/${script}.ts`, import.meta.url) : script;
   const file = fileURLToPath(url);
-  const command = [process.execPath, ...preload, file, ...options];
+  const command = [process.execPath, file, ...options];
   const [program = process.execPath, ...words] = [...wrapper, ...command];
   const child = spawn(program, words, {
     stdio: ["ignore", "pipe", "inherit"],
