@@ -58,7 +58,7 @@ describe("the cheap checks", () => {
   it("name the version that is needed", () =>
     inFolder(async (config) => {
       for (const [version, advice] of [
-        [11, /^Start the server once/],
+        [11, /^Start with a new folder/],
         [1_000, /^Use Restante \d/],
       ] as const) {
         await withSql(config, (sql) => sql(`PRAGMA user_version = ${version}`));
