@@ -127,8 +127,8 @@ async function runAll() {
   const needsPostgres = files.some(({ source }) => /postgres/i.test(source));
   const starting = needsPostgres ? startPostgres(env) : undefined;
   if (isBuilt) {
-    env.RESTANTE_TEST_SERVER = join(folder, "server");
-    buildExecutable(env.RESTANTE_TEST_SERVER);
+    env.RESTANTE_TEST_BUNDLE = "1";
+    buildBundle();
   }
   const postgres = await starting;
   const programs = jobs.map((job) => ({
@@ -149,10 +149,9 @@ async function runAll() {
 }
 
 /** On Bun it starts in a third of the processor time of the sources. Node starts the sources. */
-function buildExecutable(folder) {
-  const args = ["scripts/executables.js", "--out", folder, "here"];
-  const { status, stderr } = spawnSync(join(binaries, "bun"), args, { cwd: root });
-  if (status !== 0) throw new Error(`the server cannot be built: ${stderr}`);
+function buildBundle() {
+  const { status, stderr } = spawnSync(join(binaries, "bun"), ["scripts/bundle.js"], { cwd: root });
+  if (status !== 0) throw new Error(`the server cannot be bundled: ${stderr}`);
 }
 
 /** Starts one Postgres server for all test files. It ends with this process at the latest. */

@@ -1,4 +1,4 @@
-// The single executable for this machine, in an empty folder: the server, its threads, workers, actions and commands.
+// What is built of the server, as `npm start` starts it and as a single executable: its threads, workers, actions and commands.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -9,20 +9,29 @@ import { after, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { version } from "../src/lib/program.ts";
-import { childrenOf, firstToken, run, type ServerProcess, start } from "./process.ts";
+import { bundle, childrenOf, firstToken, run, type ServerProcess, start } from "./process.ts";
 import { isLong } from "./seeds.ts";
-import { describeOn } from "./short-run.ts";
+import { describeOn, isShort } from "./short-run.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bun = join(root, "node_modules/.bin/bun");
 
-/** `npm test` has built it already. */
-const built = process.env.RESTANTE_TEST_SERVER;
-
-function build(folder: string): string {
-  const made = spawnSync(bun, ["scripts/executables.js", "--out", folder, "here"], { cwd: root });
+function build(script: string, ...args: readonly string[]): void {
+  const made = spawnSync(bun, [`scripts/${script}.js`, ...args], { cwd: root });
   assert.equal(made.status, 0, `${made.stderr}`);
-  return folder;
+}
+
+type Program = readonly [string, ...string[]];
+
+function buildExecutable(folder: string): Program {
+  build("executables", "--out", folder, "here");
+  return [join(folder, "restante-here")];
+}
+
+function findBundle(): Program {
+  // `npm test` has built it already.
+  if (process.env.RESTANTE_TEST_BUNDLE !== "1") build("bundle");
+  return [bun, bundle];
 }
 
 /** A picture of one pixel. */
@@ -38,23 +47,34 @@ const action = `import { accepted, defineAction } from "restante";
     run: () => (typeof accepted === "function" ? { hello: "world" } : {}),
   });`;
 
-describeOn("bun", "the single executable", () => {
-  const cwd = mkdtempSync(join(tmpdir(), "restante-executable-"));
-  after(() => rmSync(cwd, { recursive: true }));
-  const folder = built ?? build(cwd);
-  const program = join(folder, "restante-here");
-  const options = { cwd, command: [program] as const };
+describeOn("bun", "the bundle", () => testProgram(findBundle, true));
+if (!isShort)
+  describeOn("bun", "the single executable", () => {
+    testProgram(buildExecutable, false);
 
-  it("has the version, the licenses of its parts and a checksum", async () => {
-    assert.equal((await run(["--version"], options)).stdout, `${version}\n`);
-    const { stdout } = await run(["licenses"], options);
-    for (const part of [`Restante ${version}`, "postgres", "preact", "Lucide", "Bun"])
-      assert.match(stdout, new RegExp(`^${part}`, "m"));
-    const checked = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: folder });
-    assert.equal(String(checked.stdout), "restante-here: OK\n");
+    it("has the licenses of its parts and a checksum", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "restante-executable-"));
+      const options = { cwd: folder, command: buildExecutable(folder) };
+      const { stdout } = await run(["licenses"], options);
+      for (const part of [`Restante ${version}`, "postgres", "preact", "Lucide", "Bun"])
+        assert.match(stdout, new RegExp(`^${part}`, "m"));
+      const checked = spawnSync("sha256sum", ["--check", "SHA256SUMS"], { cwd: folder });
+      assert.equal(String(checked.stdout), "restante-here: OK\n");
+      rmSync(folder, { recursive: true });
+    });
   });
 
-  it("has the documentation inside", async () => {
+function testProgram(find: (folder: string) => Program, rendersPictures: boolean): void {
+  const cwd = mkdtempSync(join(tmpdir(), "restante-built-"));
+  after(() => rmSync(cwd, { recursive: true }));
+  const command = find(cwd);
+  const options = { cwd, command };
+
+  it("has its version", async () => {
+    assert.equal((await run(["--version"], options)).stdout, `${version}\n`);
+  });
+
+  it("has the documentation", async () => {
     const { stdout } = await run(["docs", "tls.md#renewal"], options);
     assert.equal(stdout, readFileSync(join(root, "docs/tls.md"), "utf8"));
   });
@@ -82,8 +102,11 @@ describeOn("bun", "the single executable", () => {
     const download = await request(photo.url);
     assert.deepEqual(Buffer.from(await download.arrayBuffer()), picture);
     const rendered = await request(`${photo.url}?width=20&height=20`);
-    assert.equal(rendered.status, 501);
-    assert.match(((await rendered.json()) as { detail: string }).detail, /single executable/);
+    if (rendersPictures) assert.equal(rendered.status, 200);
+    else {
+      assert.equal(rendered.status, 501);
+      assert.match(((await rendered.json()) as { detail: string }).detail, /single executable/);
+    }
     assert.match(await (await request("/-/console")).text(), /<script type="module" src="console/);
     while (!running.stdout().includes('"msg":"made a backup"')) await sleep(20);
     assert.equal((await childrenOf(running.pid)).length, 2);
@@ -114,14 +137,14 @@ describeOn("bun", "the single executable", () => {
     "doctor/commands",
     "copy/commands",
   ];
-  for (const file of isLong ? files : [])
+  for (const file of isLong && command.length === 1 ? files : [])
     it(`passes test/${file}.test.ts`, () => {
       const args = ["test", `./test/${file}.test.ts`];
-      const env = { ...process.env, RESTANTE_TEST_EXECUTABLE: program };
+      const env = { ...process.env, RESTANTE_TEST_EXECUTABLE: command[0] };
       const tested = spawnSync(bun, args, { cwd: root, env, encoding: "utf8" });
       assert.equal(tested.status, 0, tested.stderr);
     });
-});
+}
 
 function clientOf(running: ServerProcess) {
   const authorization = `Bearer ${firstToken(running)}`;

@@ -4,7 +4,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { canInject, withFault } from "./store/sqlite/test-directory.ts";
 
@@ -12,12 +11,12 @@ const isBun = "bun" in process.versions;
 const flags = isBun ? [] : ["--disable-warning=ExperimentalWarning"];
 const source = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
-/** `npm test` builds an executable once, because that starts faster than the sources, and puts its folder here. */
-const built = process.env.RESTANTE_TEST_SERVER;
+/** What `npm start` starts on Bun. `npm test` builds it once, because it starts faster than the sources. */
+export const bundle = fileURLToPath(new URL("../dist/bun/main.js", import.meta.url));
+const isBundled = isBun && process.env.RESTANTE_TEST_BUNDLE === "1";
 
-/** The path of the single executable of Bun, for this run or for the tests of a file. */
-const executable =
-  process.env.RESTANTE_TEST_EXECUTABLE ?? (isBun && built && join(built, "restante-here"));
+/** The path of a single executable, for the tests of a file. */
+const executable = process.env.RESTANTE_TEST_EXECUTABLE;
 
 /** What `npm test` tells the compilers of Bun. */
 const compilers = Object.fromEntries(
@@ -30,7 +29,9 @@ export const sourceCommandLine = commandOf(source);
 /** The command that the tests run: what was built, or the sources where a file runs alone. */
 export const commandLine: readonly [string, ...string[]] = executable
   ? [executable]
-  : sourceCommandLine;
+  : isBundled
+    ? commandOf(bundle)
+    : sourceCommandLine;
 
 /** The command that runs a program on this runtime. */
 export function commandOf(program: string): readonly [string, ...string[]] {
