@@ -79,7 +79,8 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
     ]);
   const from = readPlace("--from", options.from);
   const request = (track: RestoreRequest["track"]): RestoreRequest => ({
-    ...{ from, at },
+    from,
+    at,
     collections: options.collection,
     isOverwriting: options.overwrite === true,
     track,

@@ -26,7 +26,9 @@ export async function runCopy(options: CopyOptions): Promise<void> {
   const endsStopped = options.follow === true && from.store === undefined;
   const copied = await withProgress(options, "The copy failed", (track, note) =>
     copy({
-      ...{ from, to, track },
+      from,
+      to,
+      track,
       follow: options.follow ? followWith(from, note) : undefined,
       onHold(state) {
         if (state === "begins" && !endsStopped) note("Writes wait now.");

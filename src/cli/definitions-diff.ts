@@ -86,7 +86,10 @@ async function compareOne(
   const all = new Set([...Object.keys(former), ...Object.keys(after)]) as Set<keyof Definition>;
   const members = [...all].filter((member) => !isDeepStrictEqual(former[member], after[member]));
   return {
-    ...{ name, state: "changed", resources, members },
+    name,
+    state: "changed",
+    resources,
+    members,
     destructive: droppedBy(former, after),
     ...result,
   };

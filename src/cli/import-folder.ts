@@ -133,7 +133,11 @@ async function importCollection(
   const format = chooseFormat(path, undefined);
   const types = format.type === "csv" ? "infer" : undefined;
   const work = {
-    ...{ collection, format, key: "id", isDryRun: false, encoding: undefined },
+    collection,
+    format,
+    key: "id",
+    isDryRun: false,
+    encoding: undefined,
     parameters: { types },
   };
   const total = new ImportCount();

@@ -61,7 +61,13 @@ export class ImportReport {
     const omitted = this.#rejected - this.#listed.length;
     const imports = this.#results.map(
       ({ collection, file, isDryRun, lines, created, replaced, existing, rejected }) => ({
-        ...{ collection, file, lines, created, replaced, existing, rejected },
+        collection,
+        file,
+        lines,
+        created,
+        replaced,
+        existing,
+        rejected,
         ...(isDryRun && { dryRun: true }),
       }),
     );

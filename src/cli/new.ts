@@ -28,8 +28,11 @@ export function writeApp(folder: string, options: NewOptions): void {
   );
   writeWhole(target, files);
   print(options, { folder: target, name, files: files.length }, [
-    ...[`Wrote ${name}. Run it:`, ""],
-    ...[`  cd ${relative(process.cwd(), target)}`, "  npm install", "  npm run dev"],
+    `Wrote ${name}. Run it:`,
+    "",
+    `  cd ${relative(process.cwd(), target)}`,
+    "  npm install",
+    "  npm run dev",
   ]);
 }
 

@@ -39,7 +39,10 @@ function requestOf(options: CreateTokenOptions, now: number): TokenRequest {
   const [scopes, roles] = [namesIn(options.scope), namesIn(options.role)];
   const { name, subject } = options;
   const request = {
-    ...{ name, scopes, roles, expiresAt },
+    name,
+    scopes,
+    roles,
+    expiresAt,
     ...(subject !== undefined && { subject }),
   };
   const checked = readTokenRequest(request, now);

@@ -54,8 +54,13 @@ export async function copyStore(input: CopyInput): Promise<Copied> {
     const { lost, fileBytes } = checked;
     const counts = { rows: checked.rows, files: checked.files, fileBytes };
     return {
-      ...{ collections: countedIn(collections), resources, tokens: tokens.length },
-      ...{ ...counts, lost, at, heldMs },
+      collections: countedIn(collections),
+      resources,
+      tokens: tokens.length,
+      ...counts,
+      lost,
+      at,
+      heldMs,
     };
   } finally {
     await snapshot.close();

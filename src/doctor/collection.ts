@@ -67,8 +67,12 @@ class CollectionCheck {
     derivedTableNames.map((table) => [table, new RowSums()]),
   ) as unknown as Sums;
   readonly #counts: CountedRows = {
-    ...{ total: 0, bytes: 0, lastSeq: 0, lastRevision: 0 },
-    ...{ files: 0, fileBytes: 0 },
+    total: 0,
+    bytes: 0,
+    lastSeq: 0,
+    lastRevision: 0,
+    files: 0,
+    fileBytes: 0,
   };
   /** The buckets of damaged resources, whose derived rows are not known. */
   readonly #unknown = new Set<number>();
@@ -105,7 +109,9 @@ class CollectionCheck {
     for (const { index, seqs } of found) {
       const [one, other] = seqs.map((seq) => paths.get(seq) ?? "");
       this.#findings.add("unique values", {
-        ...{ state: "error", collection: this.#collection.name, ...(other && { resource: other }) },
+        state: "error",
+        collection: this.#collection.name,
+        ...(other && { resource: other }),
         message: `${one} and ${other} have the same ${index}, which must be unique.`,
         advice: "Change or delete one of them.",
       });
@@ -183,7 +189,9 @@ class CollectionCheck {
     const resource = `/${name}/${id}`;
     this.#unknown.add(bucketOf(Number(seq)));
     this.#findings.add("resources", {
-      ...{ state: "error", collection: name, resource },
+      state: "error",
+      collection: name,
+      resource,
       message: `${resource} is not as it was stored: its checksum is wrong.`,
       advice: restoreAdvice(name),
     });
@@ -225,7 +233,10 @@ class CollectionCheck {
   #add(check: string, message: string, isRepairable: boolean, resource?: string): void {
     const { name: collection } = this.#collection;
     const problem: FoundProblem = {
-      ...{ state: "error", message, collection, isRepairable },
+      state: "error",
+      message,
+      collection,
+      isRepairable,
       ...(resource !== undefined && { resource }),
       advice: isRepairable ? repairAdvice(this.#snapshot.engine) : restoreAdvice(collection),
     };

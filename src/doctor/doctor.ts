@@ -206,7 +206,9 @@ function checkReferrers({ collections, engine }: Snapshot, findings: Findings): 
   findings.checked("references", "Collections know which others refer to them.");
   for (const [{ name }, referrers] of correctReferrers(collections))
     findings.add("references", {
-      ...{ state: "error", collection: name, isRepairable: true },
+      state: "error",
+      collection: name,
+      isRepairable: true,
       message: `The stored list of collections that refer to ${name} is wrong; it should be: ${referrers.join(", ") || "none"}.`,
       advice: repairAdvice(engine),
     });

@@ -68,7 +68,10 @@ async function isThere(
   for await (const piece of opened.bytes) hash.update(piece);
   if (opened.size !== size || hash.digest("hex") !== sha256)
     findings.add("files", {
-      ...{ state: "error", collection, resource, advice },
+      state: "error",
+      collection,
+      resource,
+      advice,
       message: `The file ${path} does not have the bytes that were uploaded.`,
     });
   return true;
@@ -88,7 +91,10 @@ async function reportMissing(
     for (const { key, collection, resource, path } of missing)
       if (referenced.has(key))
         findings.add("files", {
-          ...{ state: "error", collection, resource, advice },
+          state: "error",
+          collection,
+          resource,
+          advice,
           message: `The file ${path} is missing.`,
         });
   } finally {
@@ -109,7 +115,8 @@ export async function checkOrphans({
   if (count === 0) return;
   const amount = count === 1 ? "1 file belongs" : `${count} files belong`;
   findings.add(orphanCheck, {
-    ...{ state: "warning", isRepairable: true },
+    state: "warning",
+    isRepairable: true,
     message: `${amount} to no resource, and only ${count === 1 ? "takes" : "take"} space.`,
     advice: "The server removes them when it starts next, or run restante doctor --repair.",
   });

@@ -210,7 +210,9 @@ export const rulesOf = (collection: Collection, rules: Rules | undefined): Rules
     : { version: 0, definition: collection.definition };
 
 const targetOf = (access: CollectionAccess, collection: Collection, rules: Rules): ListTarget => ({
-  ...{ access, collection, rules },
+  access,
+  collection,
+  rules,
   owner: access.visibleOwner("read"),
 });
 

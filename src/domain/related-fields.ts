@@ -103,8 +103,11 @@ export function findField(
     const seen = { queryable: fields, view };
     view = access.view("read");
     steps.push({
-      ...{ reference: reference.field, kind: shape.kind, collection: reference.collection },
-      ...{ visible: view.predicate === undefined ? [] : [view.predicate], ...seen },
+      reference: reference.field,
+      kind: shape.kind,
+      collection: reference.collection,
+      visible: view.predicate === undefined ? [] : [view.predicate],
+      ...seen,
     });
     fields = queryableFieldsOf(rules.definition);
     rest = rest.slice(reference.field.length + 1);
@@ -194,7 +197,11 @@ const relativeTo = (prefix: string, reference: string): string => reference.slic
 export const sortThrough = ({ steps, field, kind }: FoundField): Through | undefined =>
   steps.reduceRight<Through | undefined>(
     (through, { reference, collection, visible }) => ({
-      ...{ reference, collection, visible, field, kind },
+      reference,
+      collection,
+      visible,
+      field,
+      kind,
       ...(through && { through }),
     }),
     undefined,

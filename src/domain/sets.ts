@@ -181,7 +181,11 @@ export class Sets {
     if (isAbsent || error !== undefined) return unreadable;
     const query = {
       conditions: simplified(predicates),
-      ...{ words: [], sortings: [], isNewestFirst: false, start: 0, isCounted: false },
+      words: [],
+      sortings: [],
+      isNewestFirst: false,
+      start: 0,
+      isCounted: false,
       limit: setLimits.maxValues + 1,
     };
     return then(store.query(collection.name, query), (answer) => {

@@ -123,7 +123,10 @@ export const routes: Routes = {
     parameters: [
       parameters.signature,
       ...conditions,
-      ...[parameters.ifMatch, parameters.range, parameters.ifRange, parameters.download],
+      parameters.ifMatch,
+      parameters.range,
+      parameters.ifRange,
+      parameters.download,
       parameters.redirect,
       ...pictureParameters,
     ],

@@ -41,8 +41,13 @@ export class TimeZone {
       : new Intl.DateTimeFormat("en-US", {
           timeZone: name,
           hourCycle: "h23",
-          ...({ year: "numeric", month: "numeric", day: "numeric", era: "short" } as const),
-          ...({ hour: "numeric", minute: "numeric", second: "numeric" } as const),
+          year: "numeric",
+          month: "numeric",
+          day: "numeric",
+          era: "short",
+          hour: "numeric",
+          minute: "numeric",
+          second: "numeric",
         });
   }
 

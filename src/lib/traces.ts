@@ -145,8 +145,13 @@ export class Trace {
     const spanId = this.#spanId;
     if (this.#answerStartedAt !== undefined)
       this.#add({
-        ...{ name: "answer", spanId: newId(8), parentSpanId: spanId, attributes: {} },
-        ...{ startedAt: this.#answerStartedAt, isError: false, isServer: false },
+        name: "answer",
+        spanId: newId(8),
+        parentSpanId: spanId,
+        attributes: {},
+        startedAt: this.#answerStartedAt,
+        isError: false,
+        isServer: false,
       });
     this.#spans.length = Math.min(this.#spans.length, maxSpans - 1);
     const parentSpanId = this.#parent?.spanId;

@@ -53,7 +53,10 @@ export function fileMembers(
 
 /** A file as its resource shows it. */
 export const fileView = ({ slot, name, type, size, sha256 }: StoredFile, address: string) => ({
-  ...{ name, type, size, sha256 },
+  name,
+  type,
+  size,
+  sha256,
   url: `${address}/${slot}`,
 });
 

@@ -55,7 +55,9 @@ function withExpanded(
   });
   const expanded = {
     description: "With `expand`: the resources that this one refers to.",
-    ...{ type: "object", properties: Object.fromEntries(shown), additionalProperties: false },
+    type: "object",
+    properties: Object.fromEntries(shown),
+    additionalProperties: false,
   };
   return { ...schema, properties: { ...(schema.properties ?? {}), [expandedMember]: expanded } };
 }

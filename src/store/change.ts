@@ -182,9 +182,17 @@ export const failureOf = (outcome: Outcome): Outcome =>
 export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind === "outdated";
 
 const failedKinds: ReadonlySet<Outcome["kind"]> = new Set([
-  ...(["taken", "stale", "missing", "outdated", "conflict"] as const),
-  ...(["invalid", "inapplicable", "damaged"] as const),
-  ...(["dangling", "referenced", "over-quota"] as const),
+  "taken",
+  "stale",
+  "missing",
+  "outdated",
+  "conflict",
+  "invalid",
+  "inapplicable",
+  "damaged",
+  "dangling",
+  "referenced",
+  "over-quota",
 ]);
 /** Whether a change was not applied. */
 export const isFailure = ({ kind }: Outcome): boolean => failedKinds.has(kind);

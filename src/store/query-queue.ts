@@ -20,7 +20,8 @@ export const defaultDeadlineMs = 10_000;
 
 /** The limits for this many queries at a time. */
 export const queueLimits = (running: number, deadlineMs = defaultDeadlineMs): QueueLimits => ({
-  ...{ running, deadlineMs },
+  running,
+  deadlineMs,
   waiting: 1_000,
   waitingPerCaller: 100,
 });

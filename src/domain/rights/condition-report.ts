@@ -23,7 +23,9 @@ import { RuleFacts } from "../rule-facts.ts";
 const maxShown = 100;
 
 const combinations: Readonly<Record<string, "or" | "and" | "not">> = {
-  ...{ $or: "or", $and: "and", $not: "not" },
+  $or: "or",
+  $and: "and",
+  $not: "not",
 };
 
 export class ConditionReporter {

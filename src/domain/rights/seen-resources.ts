@@ -42,8 +42,13 @@ async function countSeen(
   const { predicate } = opened.view("read");
   if (predicate === undefined) return (await store.collection(name))?.total ?? 0;
   const found = await store.query(name, {
-    ...{ conditions: [predicate], words: [], sortings: [], isNewestFirst: false },
-    ...{ start: 0, limit: 1, isCounted: true },
+    conditions: [predicate],
+    words: [],
+    sortings: [],
+    isNewestFirst: false,
+    start: 0,
+    limit: 1,
+    isCounted: true,
   });
   return found === undefined ? 0 : (found.total ?? null);
 }

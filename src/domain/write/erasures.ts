@@ -126,7 +126,11 @@ export class Erasures {
 
 const queryFor = (subject: string, start: Query["start"]): Query => ({
   conditions: [ownedBy(subject)],
-  ...{ words: [], sortings: [], isNewestFirst: false, start, limit: pageLimit },
+  words: [],
+  sortings: [],
+  isNewestFirst: false,
+  start,
+  limit: pageLimit,
   isCounted: false,
   maxBytes: pageBytes,
 });
@@ -139,6 +143,8 @@ const reportOf = (
   { collections, tokens }: Extract<Erased, { kind: "erased" }>,
   files: readonly { readonly size: number }[],
 ): EraseReport => ({
-  ...{ collections, tokens, files: files.length },
+  collections,
+  tokens,
+  files: files.length,
   bytes: files.reduce((sum, { size }) => sum + size, 0),
 });

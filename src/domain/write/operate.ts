@@ -71,8 +71,14 @@ export function planOperations(
   write(state, { ...current, revision: 0 });
   const owner = access.visibleOwner("update") ?? access.visibleOwner("read");
   return {
-    ...({ kind: "operate", collection: access.name, id, at, expect } as const),
-    ...({ ...request, bytes, rules: access.rules?.version ?? 0 } as const),
+    kind: "operate",
+    collection: access.name,
+    id,
+    at,
+    expect,
+    ...request,
+    bytes,
+    rules: access.rules?.version ?? 0,
     ...(owner !== undefined && { owner }),
     ...decidedBy(access),
   };

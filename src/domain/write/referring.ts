@@ -55,7 +55,11 @@ function queryFor(
   const kind = kindOf(JSON.parse(definition).schema, field);
   return {
     conditions: [{ field, kind, spans: [equalTo(keyOf(kind, id))] }],
-    ...{ words: [], sortings: [], isNewestFirst: false, start, limit: referringLimits.page },
+    words: [],
+    sortings: [],
+    isNewestFirst: false,
+    start,
+    limit: referringLimits.page,
     isCounted: start === 0,
     maxBytes: pageBytes,
   };

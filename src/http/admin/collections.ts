@@ -76,7 +76,9 @@ function readCollectionCondition(
 const buildView = ({ isRunning, done, total, clashes }: BuildProgress) => ({
   build: {
     status: isRunning ? "running" : "failed",
-    ...{ done, total, percent: total === 0 ? 100 : Math.floor((100 * done) / total) },
+    done,
+    total,
+    percent: total === 0 ? 100 : Math.floor((100 * done) / total),
     ...(!isRunning && { errors: clashErrors(clashes) }),
   },
 });

@@ -86,7 +86,8 @@ async function arrivingFile(
   const { owner } = current ?? collection.creator;
   const replaced = readFiles(current?.files).find((file) => file.slot === slot);
   return {
-    ...{ owner, expectedBytes: expectedBytes(request.headers) },
+    owner,
+    expectedBytes: expectedBytes(request.headers),
     replacedBytes: replaced?.size ?? 0,
   };
 }

@@ -24,8 +24,16 @@ import { agreeOnLength, complete, receive } from "./transfer.ts";
 
 /** The fields of the original request that its handler reads. Credentials are sent with every request. */
 const storedFields = [
-  ...["accept", "content-type", "content-encoding", "content-disposition", "content-language"],
-  ...["idempotency-key", "if-match", "if-none-match", "if-unmodified-since", "prefer"],
+  "accept",
+  "content-type",
+  "content-encoding",
+  "content-disposition",
+  "content-language",
+  "idempotency-key",
+  "if-match",
+  "if-none-match",
+  "if-unmodified-since",
+  "prefer",
   "repr-digest",
 ];
 
@@ -74,8 +82,11 @@ async function begin(
   if (rejected !== undefined) return rejected;
   const caller = context.principal.subject ?? networkOf(addressOf(context));
   const wanted = {
-    ...{ request: requestOf(context), caller, keyOwner: keyOwnerOf(context) },
-    ...{ maxBytes, length: length as number | null },
+    request: requestOf(context),
+    caller,
+    keyOwner: keyOwnerOf(context),
+    maxBytes,
+    length: length as number | null,
   };
   const upload = await services.resumableUploads.create(collection, permission, wanted);
   if (upload instanceof Problem) return upload;
@@ -103,7 +114,8 @@ function announce(
   const version = interopVersionOf(request.headers);
   if (version === undefined) return;
   client.sendInterim?.(104, {
-    ...{ Location: location, "Upload-Limit": limitOf(upload) },
+    Location: location,
+    "Upload-Limit": limitOf(upload),
     "Upload-Draft-Interop-Version": String(version),
   });
 }

@@ -14,7 +14,10 @@ import { parameters, preconditions } from "./parameters.ts";
 import { json, jsonContent, noContent } from "./responses.ts";
 
 export const pictureParameters = [
-  ...[parameters.width, parameters.height, parameters.fit, parameters.format],
+  parameters.width,
+  parameters.height,
+  parameters.fit,
+  parameters.format,
   parameters.description,
 ];
 

@@ -12,7 +12,12 @@ export function problemStatuses({ method, permission, operation }: Route): reado
   const types = Object.values(responses).flatMap(({ content = {} }) => Object.keys(content));
   const isNegotiated = types.some((type) => type !== "*/*");
   return [
-    ...[400, 401, 414, 421, 429, 500],
+    400,
+    401,
+    414,
+    421,
+    429,
+    500,
     ...(isNegotiated ? [406] : []),
     ...(permission === "anyone" ? [] : [503]),
     ...(permission === "anyone" || permission === "optional-token" ? [] : [403]),

@@ -56,7 +56,9 @@ export const anyCollection: CollectionShapes = {
     parameters.where,
     parameters.fields,
     parameters.expand,
-    ...[parameters.aggregate, parameters.by, parameters.timezone],
+    parameters.aggregate,
+    parameters.by,
+    parameters.timezone,
     parameters.since,
   ],
   idempotencyKey: parameters.idempotencyKey,
@@ -82,9 +84,7 @@ const orNoBody =
   "; without a body if the client sent `Prefer: return=minimal`, or may not read it.";
 
 /** The parameters for NDJSON and CSV only. */
-const bulkParameters = [
-  ...[parameters.tryOut, parameters.key, parameters.types, parameters.separator],
-];
+const bulkParameters = [parameters.tryOut, parameters.key, parameters.types, parameters.separator];
 
 /** The parameters for resumable uploads. */
 const uploadParameters = [parameters.beginUpload, parameters.uploadLength];
@@ -139,7 +139,8 @@ export const create = (shapes: CollectionShapes): RouteOperation => ({
   parameters: [
     parameters.atomic,
     ...(shapes.isGeneric ? [...bulkParameters, ...uploadParameters] : []),
-    ...[parameters.ifMatchCollection, parameters.ifUnmodifiedSince],
+    parameters.ifMatchCollection,
+    parameters.ifUnmodifiedSince,
     shapes.idempotencyKey,
     ...preferences(shapes),
   ],

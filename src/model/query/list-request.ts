@@ -6,8 +6,19 @@ import type { FieldError, ParameterError } from "../problem.ts";
 import { ownerMember } from "../resource.ts";
 
 export const operators = [
-  ...(["eq", "ne", "lt", "lte", "gt", "gte", "in", "exists"] as const),
-  ...(["like", "startsWith", "contains", "icontains", "ieq"] as const),
+  "eq",
+  "ne",
+  "lt",
+  "lte",
+  "gt",
+  "gte",
+  "in",
+  "exists",
+  "like",
+  "startsWith",
+  "contains",
+  "icontains",
+  "ieq",
 ] as const;
 export type Operator = (typeof operators)[number];
 

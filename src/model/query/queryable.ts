@@ -23,8 +23,14 @@ interface FieldSchema {
 
 /** Keywords that can declare fields outside `properties`. They are not analysed here. */
 const otherApplicators = [
-  ...["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"],
-  ...["patternProperties", "dependentSchemas"],
+  "$ref",
+  "$dynamicRef",
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "if",
+  "patternProperties",
+  "dependentSchemas",
 ];
 
 /** How many field names an error message lists. */

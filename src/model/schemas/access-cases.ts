@@ -13,7 +13,13 @@ const state = { type: "object", additionalProperties: {} } as const;
 
 const caseProperties = {
   name: { type: "string" },
-  ...{ subject, roles, scopes, verb, collection, id, change },
+  subject,
+  roles,
+  scopes,
+  verb,
+  collection,
+  id,
+  change,
   state: {
     ...state,
     description: "The fields of the resource, and its `_owner`. It exists for this case only.",

@@ -146,7 +146,11 @@ export const accessReportSchema = {
   additionalProperties: false,
   examples: [
     {
-      ...{ allowed: false, status: 403, subject: "bob", scopes: ["posts:*"], roles: [] },
+      allowed: false,
+      status: 403,
+      subject: "bob",
+      scopes: ["posts:*"],
+      roles: [],
       grants: [exampleGrant],
     },
   ],

@@ -116,7 +116,10 @@ export const groupListSchema = {
   examples: [
     {
       data: [{ status: "paid", count: 12, "sum(total)": 99.1 }],
-      ...{ page: 1, limit: pageLimits.defaultLimit, total: 1, pages: 1 },
+      page: 1,
+      limit: pageLimits.defaultLimit,
+      total: 1,
+      pages: 1,
     },
   ],
 } as const;

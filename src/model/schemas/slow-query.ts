@@ -15,8 +15,19 @@ const count = { type: "integer", minimum: 0 } as const;
 export const slowQuerySchema = {
   type: "object",
   required: [
-    ...(["collection", "where", "sort", "search", "count", "stopped", "lastAt"] as const),
-    ...(["longestMs", "totalMs", "checked", "plan", "missingIndexes", "undeclaredFields"] as const),
+    "collection",
+    "where",
+    "sort",
+    "search",
+    "count",
+    "stopped",
+    "lastAt",
+    "longestMs",
+    "totalMs",
+    "checked",
+    "plan",
+    "missingIndexes",
+    "undeclaredFields",
   ],
   properties: {
     collection: collectionNameSchema,

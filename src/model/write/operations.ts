@@ -30,7 +30,9 @@ export function readOperations(text: string): readonly FieldOperation[] {
     const fields = isObject(body) ? body.members.get(name) : undefined;
     if (!isObject(fields)) return [];
     return [...fields.members].map(([field, value]) => ({
-      ...{ name, field, value },
+      name,
+      field,
+      value,
       path: field.split("."),
     }));
   });

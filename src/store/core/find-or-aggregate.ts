@@ -82,7 +82,9 @@ class AggregateRun {
     yield* this.#addMatches();
     const { checked } = this.#checker;
     return {
-      ...{ resources: [], total: undefined, last: undefined },
+      resources: [],
+      total: undefined,
+      last: undefined,
       groups: this.#aggregator.result(),
       ...(checked > 0 && { scan: { checked } }),
     };

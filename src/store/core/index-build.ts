@@ -206,7 +206,9 @@ export function planBuild(
     dropped: changes.deletedIndexes.filter((name) => !stale.includes(name)),
     gone: unique([...(open && open.former !== "" ? (open.state.gone ?? []) : []), ...stale]),
     ...startOfCheck,
-    ...{ seq: 0, done: 0, total: passes * rows },
+    seq: 0,
+    done: 0,
+    total: passes * rows,
     clashes: isReturn ? open.state.clashes : [],
     ...(!isReturn && open && backAfter(open, before)),
   };

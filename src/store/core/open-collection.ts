@@ -260,10 +260,7 @@ export class OpenCollection {
     const { seq, createdAt, owner: unchanged } = state ?? fresh;
     const owner = setOwner === undefined ? unchanged : setOwner;
     const revision = this.#head.current.revision + 1;
-    const stored = [
-      ...([id, revision, createdAt, time] as const),
-      ...([fields, owner, files, sharesDate] as const),
-    ] as const;
+    const stored = [id, revision, createdAt, time, fields, owner, files, sharesDate] as const;
     const exceeded = this.#resources.exceeding(id, { owner, files });
     if (exceeded) return exceeded;
     const resource = resourceIn(stored);

@@ -19,8 +19,13 @@ const maxQueries = 8;
 /** The query for the resources that match. */
 const idQuery = (related: Predicate): Query => ({
   conditions: simplified([related]),
-  ...{ words: [], sortings: [], isNewestFirst: false, start: 0 },
-  ...{ limit: maxIds, maxBytes: maxIdBytes, isCounted: false },
+  words: [],
+  sortings: [],
+  isNewestFirst: false,
+  start: 0,
+  limit: maxIds,
+  maxBytes: maxIdBytes,
+  isCounted: false,
 });
 
 /** Returns undefined when there are more results. */

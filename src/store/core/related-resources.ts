@@ -124,7 +124,9 @@ class ReferredResources {
       const chunk = unknown.slice(at, at + seqsAtOnce);
       const read: Read = {
         kind: "related",
-        ...{ collection: this.#collection, ids: chunk, maxBytes: checkedBytes },
+        collection: this.#collection,
+        ids: chunk,
+        maxBytes: checkedBytes,
       };
       const resources: ReadResults["related"] = yield* ask("related", read);
       const contents = resources.map(

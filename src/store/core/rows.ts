@@ -27,7 +27,14 @@ export interface Head {
 
 /** The head of a part before its first write. */
 export const noHead: Head = {
-  ...{ revision: 0, seq: 0, total: 0, bytes: 0, updatedAt: 0, sharesDate: 0, version: 0, epoch: 0 },
+  revision: 0,
+  seq: 0,
+  total: 0,
+  bytes: 0,
+  updatedAt: 0,
+  sharesDate: 0,
+  version: 0,
+  epoch: 0,
   keyClock: { now: 0, seen: 0 },
 };
 

@@ -128,7 +128,11 @@ function conditionVerdict(condition: Condition, dialect: Dialect): Verdict {
   const ofElements = elementVerdict(condition, value, dialect);
   if (isOfElements(field))
     return byType(value, {
-      ...{ text: missing, number: missing, false: missing, true: missing, missing },
+      text: missing,
+      number: missing,
+      false: missing,
+      true: missing,
+      missing,
       array: ofElements,
     });
   return byType(value, {

@@ -61,6 +61,8 @@ export const withoutTraces = (writes: EngineWrites): EngineWrites => ({
   ...writes,
   parts: writes.parts.map((part) => ({
     ...part,
-    ...{ tombstones: [], formerOwners: [], formerStates: [] },
+    tombstones: [],
+    formerOwners: [],
+    formerStates: [],
   })),
 });

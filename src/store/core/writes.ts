@@ -26,8 +26,12 @@ export interface EngineWrites {
 }
 
 export const noWrites: EngineWrites = {
-  ...{ parts: [], collections: [], deletedCollections: [] },
-  ...{ tokens: [], revokedTokens: [], usedTokens: [] },
+  parts: [],
+  collections: [],
+  deletedCollections: [],
+  tokens: [],
+  revokedTokens: [],
+  usedTokens: [],
 };
 
 export interface CollectionWrite {

@@ -69,7 +69,10 @@ function render(
   const isOpaque = format === "jpeg";
   const background = isOpaque ? "white" : { r: 0, g: 0, b: 0, alpha: 0 };
   const resized = open(input).resize({
-    ...{ width, height, fit, background },
+    width,
+    height,
+    fit,
+    background,
     withoutEnlargement: fit === "inside",
   });
   // The default effort of AVIF takes several times as long.

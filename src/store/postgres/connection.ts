@@ -111,7 +111,11 @@ export class Connection {
     this.#options = options;
     this.#timeoutMs = deadlineMs === 0 ? undefined : deadlineMs + extraMs;
     const driverOptions = {
-      ...{ max: 1, max_lifetime: null, connect_timeout: connectSeconds, fetch_types: false, types },
+      max: 1,
+      max_lifetime: null,
+      connect_timeout: connectSeconds,
+      fetch_types: false,
+      types,
       connection: { application_name: "restante" },
       socket: (address: ServerAddress) => this.#connect(address),
       onclose: () => this.destroy(),

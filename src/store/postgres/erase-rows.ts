@@ -44,8 +44,11 @@ async function eraseTraces(sql: Sql, erasure: Erasure, { parts }: EngineWrites):
     await savePurged(sql, row.part, [...removals, ...former], head?.revision ?? 0);
     await deleteClashes(sql, row, traces);
     erased.push({
-      ...{ collection: row.name, resources: deleted.length, removals: removals.length },
-      ...{ formerStates: former.length, keys: await deleteKeys(sql, row, traces) },
+      collection: row.name,
+      resources: deleted.length,
+      removals: removals.length,
+      formerStates: former.length,
+      keys: await deleteKeys(sql, row, traces),
     });
   }
   return erasedOf(erased, tokenIds.length);

@@ -147,8 +147,13 @@ export class PostgresLoader implements Loader {
       kept.filter(({ name }) => corrected.has(name)),
     );
     const collections = [...loaded, ...changed].map(({ name, ...each }) => ({
-      ...{ name, part: each.part, definition: each.definition, version: each.version },
-      ...{ createdAt: each.createdAt, build: undefined, isDefined: each.createdAt !== undefined },
+      name,
+      part: each.part,
+      definition: each.definition,
+      version: each.version,
+      createdAt: each.createdAt,
+      build: undefined,
+      isDefined: each.createdAt !== undefined,
       referrers: corrected.get(name) ?? each.referrers,
     }));
     const parts = loaded.map(({ part, head }) => noPartWrites(part, head, true));

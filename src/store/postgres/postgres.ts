@@ -83,7 +83,8 @@ class PostgresStore implements Store {
     this.#guard = new SchemaGuard(() => pool.read(readWrittenBy), settings.onProgress);
     this.#queries = new QueryPool(settings, pool);
     this.#tokens = new TtlCache((hashes) => pool.read((sql) => findTokens(sql, hashes)), {
-      ...{ size, maxAgeMs },
+      size,
+      maxAgeMs,
     });
     this.#directory = new Directory(pool, { maxInFlight: size, maxAgeMs });
     this.#finder = new ResourceFinder(pool, this.#directory);
@@ -96,8 +97,10 @@ class PostgresStore implements Store {
     const waitsForReplica = readUrl !== undefined;
     const writer = new BatchWriter({
       open: (limits) => Connection.open({ ...settings, waitsForReplica, ...limits }),
-      ...{ maxConnections: settings.writers, headAgeMs: maxAgeMs },
-      ...{ fileQuotas: settings.fileQuotas, committer: settings.committer },
+      maxConnections: settings.writers,
+      headAgeMs: maxAgeMs,
+      fileQuotas: settings.fileQuotas,
+      committer: settings.committer,
       notify: (sql) => this.#listener.notify(sql),
       onFailover: () => this.#reconnect(waitsForReplica),
     });

@@ -132,8 +132,10 @@ class SnapshotRun {
     size: Size,
   ): Promise<EngineResult> {
     const filtered = {
-      ...{ plan: row.plan, total: size.total },
-      ...{ maxCounted: this.#maxCounted, isVerified: this.#isVerified },
+      plan: row.plan,
+      total: size.total,
+      maxCounted: this.#maxCounted,
+      isVerified: this.#isVerified,
     };
     const result = await this.#finish(row, findOrAggregate(filtered, filterPlan, query), size);
     return query.isCounted ? result : { ...result, total: undefined };

@@ -111,7 +111,12 @@ export async function readCollections(sql: Sql): Promise<readonly SourceCollecti
     const counters = { revision, seq, total, bytes, updatedAt, sharesDate };
     const isBuilding = former !== null && state !== null;
     return {
-      ...{ name, part, definition, version, createdAt, purged },
+      name,
+      part,
+      definition,
+      version,
+      createdAt,
+      purged,
       referrers: JSON.parse(referrers),
       head: { ...counters, version: headVersion, epoch, keyClock: { now, seen } },
       build: isBuilding ? { former, state: JSON.parse(state) } : undefined,
@@ -179,7 +184,8 @@ async function* readDerived(
 
 /** The counts of a row of positions are an array, which begins and ends with a brace. */
 const withCounts = ([level = 0, row = 0, alive]: SourceRow): SourceRow => [
-  ...[level, row],
+  level,
+  row,
   String(alive).slice(1, -1),
 ];
 

@@ -171,8 +171,12 @@ export class S3Client {
     this.#renew();
     const { accessKeyId, secretAccessKey, sessionToken } = this.#credentials;
     return new AwsV4Signer({
-      ...{ service: "s3", region: this.address.region, cache: this.#cache },
-      ...{ accessKeyId, secretAccessKey, ...options },
+      service: "s3",
+      region: this.address.region,
+      cache: this.#cache,
+      accessKeyId,
+      secretAccessKey,
+      ...options,
       ...(sessionToken !== undefined && { sessionToken }),
     });
   }

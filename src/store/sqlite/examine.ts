@@ -43,7 +43,9 @@ function examine(connection: Connection, path: string): Examination {
     connection.query<readonly [string]>("SELECT 'SQLite ' || sqlite_version()").one() ?? [];
   const isNewest = writtenBy.schema === schemaVersion;
   return {
-    ...{ engine, writtenBy, supported: schemaRange() },
+    engine,
+    writtenBy,
+    supported: schemaRange(),
     bytes: sizeOf(connection),
     newestAt: isNewest ? newestTime(connection) : 0,
     concerns: [...failures(path), ...(isNewest ? strays(connection) : [])],

@@ -23,7 +23,8 @@ lowerThreadPriority(10);
 const { path, maxCounted, stopped } = workerData as ReaderData;
 const limits = {
   ...readerLimits,
-  ...{ resourceCacheBytes: 0, pageColumns: largeColumns },
+  resourceCacheBytes: 0,
+  pageColumns: largeColumns,
   ...(maxCounted && { maxCounted }),
 };
 let current: CurrentReader | undefined;

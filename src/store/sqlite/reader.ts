@@ -22,7 +22,9 @@ import { TokenReader } from "./token.ts";
 /** The sizes of the caches, which bound the memory use, and how a page in order of creation is read. */
 export const readerLimits = {
   resourceCacheBytes: 16 * 1024 * 1024,
-  ...{ collections: 10_000, maxCounted, pageColumns: resourceColumns },
+  collections: 10_000,
+  maxCounted,
+  pageColumns: resourceColumns,
   /** Some 200 µs. */
   shortRows: 100,
 };

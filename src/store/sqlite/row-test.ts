@@ -41,7 +41,9 @@ export class RowTester {
     const row = this.#statement(text).one(...values) ?? nothing;
     const [tested, last, counted, seqs, ...found] = row;
     return {
-      ...{ tested, last: last ?? after, counted },
+      tested,
+      last: last ?? after,
+      counted,
       seqs: JSON.parse(`[${seqs ?? ""}]`),
       values: found.map((each) => each ?? ""),
     };

@@ -84,8 +84,11 @@ export class TraceEraser {
       this.#savePurged.run(row.part, last);
       if (traces.isAnyIn(row.name)) this.#deleteClashes(row, traces);
       return {
-        ...{ collection: row.name, resources: deleted.length, removals: removals.length },
-        ...{ formerStates: former.length, keys: this.#deleteKeys(row, traces) },
+        collection: row.name,
+        resources: deleted.length,
+        removals: removals.length,
+        formerStates: former.length,
+        keys: this.#deleteKeys(row, traces),
       };
     });
   }

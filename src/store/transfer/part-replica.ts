@@ -22,8 +22,11 @@ export const hasSameIndexes = (one: SourceCollection, other: SourceCollection): 
 
 const indexesOf = ({ definition, build }: SourceCollection): string =>
   JSON.stringify([
-    ...[definition, build?.former, build?.state.unique.length],
-    ...[build?.state.built, build?.state.gone],
+    definition,
+    build?.former,
+    build?.state.unique.length,
+    build?.state.built,
+    build?.state.gone,
   ]);
 
 export class PartReplica {

@@ -21,7 +21,8 @@ export function rebuiltCollection(
   const { head } = collection;
   const version = versionAfter(Math.max(collection.version, head.version), Date.now());
   const counters = {
-    ...{ total, bytes },
+    total,
+    bytes,
     seq: Math.max(head.seq, seq),
     revision: Math.max(head.revision, revision) + 1,
   };

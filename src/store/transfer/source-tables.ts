@@ -13,8 +13,16 @@ interface TableShape {
 }
 
 const resourceColumns = [
-  ...["seq", "id", "revision", "created", "updated"],
-  ...["fields", "owner", "files", "shares_date", "checksum"],
+  "seq",
+  "id",
+  "revision",
+  "created",
+  "updated",
+  "fields",
+  "owner",
+  "files",
+  "shares_date",
+  "checksum",
 ] as const;
 
 /** The order of the columns is also that in a backup, so that it never changes. */
@@ -65,8 +73,16 @@ const shapes: Readonly<Record<AnyTable, TableShape>> = { ...sourceTables, ...der
 export const shapeOf = (table: AnyTable): TableShape => shapes[table];
 
 const textColumns: ReadonlySet<string> = new Set([
-  ...["id", "fields", "owner", "files", "state", "key", "fingerprint", "outcomes"],
-  ...["field", "word"],
+  "id",
+  "fields",
+  "owner",
+  "files",
+  "state",
+  "key",
+  "fingerprint",
+  "outcomes",
+  "field",
+  "word",
 ]);
 
 /** The other columns are numbers. */
