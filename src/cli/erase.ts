@@ -6,12 +6,11 @@ import { readDuration } from "../lib/duration.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import type { ResourceAddress } from "../model/reference.ts";
-import type { App } from "../server/app.ts";
+import { type App, describeStore } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
 import { confirm } from "./confirm.ts";
 import { EraseMark } from "./erase-mark.ts";
-import { hasNothing, reportLines, whatRemains } from "./erase-report.ts";
-import { Progress } from "./progress.ts";
+import { countOf, formatBytes, Progress } from "./progress.ts";
 import { scrubStore } from "./scrub-store.ts";
 import { operatorConfig } from "./system-request.ts";
 import { withStoreToWrite } from "./with-store.ts";
@@ -138,4 +137,39 @@ class Erase {
       : [...reportLines(report, isDryRun), ...remains].join("\n");
     process.stdout.write(`${text}\n`);
   }
+}
+
+const hasNothing = ({ collections, tokens, files }: EraseReport): boolean =>
+  collections.length + tokens + files === 0;
+
+function reportLines(report: EraseReport, isTrial: boolean): readonly string[] {
+  const { collections, tokens, files, bytes } = report;
+  const verb = isTrial ? "Would erase" : "Erased";
+  if (hasNothing(report)) return [`${verb} nothing.`];
+  const others = counts({ tokens, files });
+  return [
+    ...collections.map(({ collection, resources, removals, formerStates, keys }) => {
+      const rows = { resources, removals, "previous states": formerStates, keys };
+      return `${verb} in ${collection}: ${counts(rows)}.`;
+    }),
+    ...(others === "" ? [] : [`${verb} ${others}${files > 0 ? ` (${formatBytes(bytes)})` : ""}.`]),
+  ];
+}
+
+const counts = (all: Readonly<Record<string, number>>): string =>
+  Object.entries(all)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => countOf(count, name))
+    .join(", ");
+
+const oldBackups =
+  "Backups that were made before still have it, until `restante backup --keep` deletes them.";
+
+function whatRemains(config: Config, isFull: boolean): readonly string[] {
+  if (config.store === undefined) return [`Nothing of it is left in ${config.data}.`, oldBackups];
+  const pages = isFull ? "" : "unused parts of pages (--full rewrites them), ";
+  return [
+    `No row of ${describeStore(config)} has it. Postgres still has bytes of it in ${pages}WAL segments and their archive, on replicas and in base backups, until it overwrites or you delete them.`,
+    oldBackups,
+  ];
 }

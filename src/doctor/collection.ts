@@ -1,6 +1,8 @@
 // Checks one collection: the checksums of its resources, its counts, and the rows that are derived from them.
 
 import { readFiles, type StoredFile } from "../model/file.ts";
+import type { Index } from "../model/query/index-plan.ts";
+import { isMissingValue } from "../store/core/checked-entries.ts";
 import { isIntact } from "../store/core/stored-resource.ts";
 import {
   type DerivedTable,
@@ -13,7 +15,6 @@ import { DerivedRows } from "./derived-rows.ts";
 import { type Difference, findDifferences, pathsOf } from "./differences.ts";
 import type { Findings, FoundProblem } from "./finding.ts";
 import { bucketOf, RowSums } from "./row-sums.ts";
-import { SameValues } from "./same-values.ts";
 
 export interface CheckedCollection {
   readonly collection: SourceCollection;
@@ -266,3 +267,35 @@ export const repairAdvice = (engine: Snapshot["engine"]): string =>
 
 const restoreAdvice = (name: string): string =>
   `Restore the collection from a backup: restante restore --collection ${name} --overwrite.`;
+
+interface SameValue {
+  readonly index: string;
+  readonly seqs: readonly [number, number];
+}
+
+/** More are not named. */
+const maxPairs = 10;
+
+class SameValues {
+  readonly #unique: ReadonlyMap<string, Index>;
+  readonly #found: SameValue[] = [];
+  #last: SourceRow = [];
+
+  constructor(unique: ReadonlyMap<string, Index>) {
+    this.#unique = unique;
+  }
+
+  get found(): readonly SameValue[] {
+    return this.#found;
+  }
+
+  see(row: SourceRow): void {
+    const [seq, field, key] = row;
+    const [lastSeq, lastField, lastKey] = this.#last;
+    this.#last = row;
+    if (key !== lastKey || field !== lastField || this.#found.length === maxPairs) return;
+    const index = this.#unique.get(String(field));
+    if (index === undefined || isMissingValue(index, String(key))) return;
+    this.#found.push({ index: index.name, seqs: [Number(lastSeq), Number(seq)] });
+  }
+}

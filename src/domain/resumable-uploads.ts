@@ -3,9 +3,13 @@
 import { randomBytes } from "node:crypto";
 import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import type { NotAppended, PartialUpload, PartialUploads } from "../store/partial-uploads.ts";
+import {
+  type NotAppended,
+  type PartialUpload,
+  type PartialUploads,
+  UploadEnded,
+} from "../store/partial-uploads.ts";
 import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
-import { UploadBytes } from "./upload-bytes.ts";
 import { type UploadsFree, UploadTally } from "./upload-tally.ts";
 
 /** The request that an upload is the body of. */
@@ -281,3 +285,37 @@ const manyPieces = new Problem(
   "content-too-large",
   `The upload has arrived in ${maxPieces} pieces, which is the limit. Begin a new upload with larger pieces.`,
 );
+
+interface UploadSize {
+  readonly id: string;
+  readonly size: number;
+}
+
+class UploadBytes {
+  readonly #partial: PartialUploads;
+  readonly #upload: UploadSize;
+  /** Whether another request goes on with the upload, or has ended it. */
+  isLost = false;
+
+  constructor(partial: PartialUploads, upload: UploadSize) {
+    this.#partial = partial;
+    this.#upload = upload;
+  }
+
+  async *read(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* this.#readAll();
+    } catch (error) {
+      this.isLost = error instanceof UploadEnded;
+      throw error;
+    }
+  }
+
+  async *#readAll(): AsyncGenerator<Uint8Array> {
+    const { id, size } = this.#upload;
+    const opened = await this.#partial.open(id);
+    if (opened?.size !== size) throw new UploadEnded();
+    yield* opened.bytes;
+    if (!(await this.#partial.end(id, "completed", size))) throw new UploadEnded();
+  }
+}

@@ -1,5 +1,6 @@
 // Builds a running server from a config: opens the store and connects all services.
 
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { sendFile } from "#runtime";
 import { Access } from "../domain/access.ts";
@@ -40,21 +41,23 @@ import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { MemoryBudget } from "../lib/memory-budget.ts";
 import { type MetricFamily, Metrics } from "../lib/metrics.ts";
 import { consoleFiles, version } from "../lib/program.ts";
+import type { Traces } from "../lib/traces.ts";
 import type { Action } from "../model/action.ts";
 import { PictureCache } from "../store/pictures/cache.ts";
 import { RendererProcess } from "../store/pictures/renderer.ts";
 import type { CommitOwner, Committer } from "../store/remote-committer.ts";
+import type { Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
 import { describeSettings } from "./describe-settings.ts";
 import { fileLimitsOf } from "./limit-settings.ts";
 import { type Log, lineWriter } from "./log.ts";
 import { claimFiles, FilesHealth, hasFiles, isInBucket, openFiles } from "./open-files.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
-import { type OpenTraces, openTraces } from "./open-traces.ts";
 import { storeIdOf } from "./open-transfer.ts";
 import { measureProcess } from "./process-metrics.ts";
 import { headersOf, logging } from "./request-settings.ts";
 import { measureServices } from "./service-metrics.ts";
+import { readHeaderFields } from "./trace-settings.ts";
 
 export type CollectMetrics = () => MaybePromise<readonly MetricFamily[]>;
 
@@ -290,3 +293,35 @@ const uploadLimitsOf = ({ keepUploadsHours, keepKeysHours, maxUnfinishedBytes }:
   lifetimeMs: Math.min(keepUploadsHours, keepKeysHours) * hourMs,
   maxBytes: maxUnfinishedBytes,
 });
+
+interface OpenTraces {
+  readonly traces: Traces;
+  /** Returns the store with its reads and commits measured. */
+  readonly traceStore: <Traced extends Store>(store: Traced) => Traced;
+  close(): Promise<void>;
+}
+
+async function openTraces(
+  { otlpEndpoint: endpoint, otlpHeaders = "", traceSample }: Config,
+  log: Log,
+  metrics: Metrics,
+): Promise<OpenTraces | undefined> {
+  if (endpoint === undefined) return undefined;
+  const [{ Traces }, { traceStore }, { TraceExporter }] = await Promise.all([
+    import("../lib/traces.ts"),
+    import("../store/traced-store.ts"),
+    import("./trace-exporter.ts"),
+  ]);
+  const headers = readHeaderFields(otlpHeaders) ?? {};
+  const resource = {
+    "service.name": "restante",
+    "service.version": version,
+    "service.instance.id": `${hostname()}:${process.pid}`,
+  };
+  const exporter = new TraceExporter({ endpoint, headers, resource, log, metrics });
+  return {
+    traces: new Traces(traceSample, (spans) => exporter.add(spans)),
+    traceStore,
+    close: () => exporter.close(),
+  };
+}

@@ -37,7 +37,6 @@ import type { Operation, WriteCondition } from "../write/operation.ts";
 import type { Writes } from "../write/writes.ts";
 import { ConditionReporter } from "./condition-report.ts";
 import { ownRights } from "./own-rights.ts";
-import { seenResources } from "./seen-resources.ts";
 import { principalOfSubject } from "./subject.ts";
 
 /** A report without the status, which the protocol has. */
@@ -244,4 +243,50 @@ function operationOf({ verb, id, change }: AccessQuery): Operation | undefined {
   const draft = draftOf(text);
   if (!("fields" in draft)) throw new Error("a JSON object must be a draft");
   return id === undefined ? { kind: "create", draft } : { kind: "put", id, draft, condition };
+}
+
+/** The first entry is about callers without a token. */
+async function seenResources(
+  store: Store,
+  access: Access,
+  now: number,
+  name: string,
+  definition: string,
+  subjects: readonly string[],
+): Promise<readonly SeenResources[]> {
+  const [before, after] = [await store.rules(name), { version: 0, definition }];
+  const seen: SeenResources[] = [];
+  for (const subject of [undefined, ...subjects]) {
+    const caller = await principalOfSubject(store, now, { subject });
+    seen.push({
+      ...(subject !== undefined && { subject }),
+      before: before === undefined ? 0 : await countSeen(store, access, caller, name, before),
+      after: await countSeen(store, access, caller, name, after),
+    });
+  }
+  return seen;
+}
+
+/** Returns null when counting takes too long. */
+async function countSeen(
+  store: Store,
+  access: Access,
+  caller: Principal,
+  name: string,
+  rules: Rules,
+): Promise<number | null> {
+  const opened = await access.byRules(caller, name, rules);
+  if (opened.require("read") !== undefined) return 0;
+  const { predicate } = opened.view("read");
+  if (predicate === undefined) return (await store.collection(name))?.total ?? 0;
+  const found = await store.query(name, {
+    conditions: [predicate],
+    words: [],
+    sortings: [],
+    isNewestFirst: false,
+    start: 0,
+    limit: 1,
+    isCounted: true,
+  });
+  return found === undefined ? 0 : (found.total ?? null);
 }

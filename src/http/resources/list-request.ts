@@ -3,6 +3,7 @@
 import { tooManyConditions } from "../../domain/build-where.ts";
 import type { FeedRequest } from "../../domain/feeds.ts";
 import { scanObject } from "../../lib/json/scan.ts";
+import { readFeedPosition, readSealedPosition } from "../../model/feed-position.ts";
 import { isOfElements } from "../../model/field-kind.ts";
 import type { FieldError, ParameterError, Problem } from "../../model/problem.ts";
 import { splitList } from "../../model/query/aggregate.ts";
@@ -28,8 +29,7 @@ import {
   listParameters,
   suggestParameter,
 } from "../../model/query/near-miss.ts";
-import type { SearchParams } from "../request/request-target.ts";
-import { readFeedRequest } from "./feed-request.ts";
+import { invalid, type SearchParams } from "../request/request-target.ts";
 
 /** Collects the members of a list request and every error. */
 export class ListRequestReader {
@@ -283,3 +283,30 @@ const wholeIn = (text: string): number => (wholeNumber.test(text) ? Number(text)
 
 const listIn = (text: string, place: Located["place"]): readonly Located[] =>
   splitList(text).map((piece) => ({ text: piece, place }));
+
+const feedNames: readonly string[] = ["since", "limit", "fields", "where"];
+
+/** Reads a request for changes: a list request with `since`. */
+function readFeedRequest(
+  listRequest: ListRequest,
+  values: ReadonlyMap<ListParameter, string>,
+  since: string,
+): FeedRequest | Problem {
+  const errors = [...(listRequest.errors as readonly ParameterError[])];
+  const named = new Set(errors.map(({ parameter }) => parameter));
+  const addError = (parameter: string, detail: string) => {
+    if (!named.has(parameter)) errors.push({ parameter, detail });
+    named.add(parameter);
+  };
+  const position = since === "0" ? 0 : (readFeedPosition(since) ?? readSealedPosition(since));
+  if (position === undefined) {
+    addError("since", "since is 0, or the unchanged `next` of an earlier response.");
+  }
+  const otherReserved = [...values.keys()].filter((name) => !feedNames.includes(name));
+  for (const name of otherReserved) {
+    addError(name, "this cannot be combined with since; leave it out.");
+  }
+  return position === undefined || errors.length > 0
+    ? invalid(errors)
+    : { since: position, listRequest };
+}

@@ -2,8 +2,8 @@
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { AtomicChange } from "../change.ts";
+import type { ReadState } from "../read-state.ts";
 import { type Change, failureOf, isFailure, type Outcome, type ResourceChange } from "../store.ts";
-import { differenceIn } from "./compare-reads.ts";
 import { FileUse } from "./file-use.ts";
 import { advanceClock, isWorthSaving } from "./key-clock.ts";
 import { OpenCollection } from "./open-collection.ts";
@@ -23,6 +23,7 @@ type Drop = Extract<Change, { kind: "drop" }>;
 
 const missing: Outcome = { kind: "missing" };
 const outdated: Outcome = { kind: "outdated" };
+const stale: Outcome = { kind: "stale" };
 const done: Outcome = { kind: "done" };
 
 /** A definition must be the only change of its batch; `stepsOf` divides a batch accordingly. */
@@ -289,3 +290,21 @@ function applyTo(collection: OpenCollection, change: ResourceChange): Outcome {
 
 const nameOf = ({ part }: OpenCollection, { owner, key }: IdempotencyKey): string =>
   JSON.stringify([part, owner, key]);
+
+/** Returns the outcome of a change when something that it was decided by has changed since. */
+function differenceIn(
+  unchanged: readonly ReadState[],
+  find: (name: string) => OpenCollection | undefined,
+): Outcome | undefined {
+  for (const read of unchanged) {
+    const collection = find(read.collection);
+    if ("version" in read) {
+      if ((collection?.head.version ?? 0) !== read.version) return outdated;
+      continue;
+    }
+    const { id, revision } = read;
+    const current = id === undefined ? collection?.head.revision : collection?.revisionOf(id);
+    if ((current ?? -1) !== revision) return stale;
+  }
+  return undefined;
+}

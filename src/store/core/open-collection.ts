@@ -1,8 +1,11 @@
 // Applies changes to one collection in memory, and collects the rows to write at the end of the batch.
 
+import { RecentMap } from "../../lib/recent-map.ts";
+import type { Rules } from "../../model/collection.ts";
 import { emptyIndexPlan, type IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import type { ResourceAddress } from "../../model/reference.ts";
+import { operateOn } from "../../model/write/operate.ts";
 import type { Operate, Outcome, Put, Remove, ResourceChange } from "../store.ts";
 import { candidateOf, collectResource, isRemoval, type WrittenRow } from "./collect-resource.ts";
 import { failedExpectation } from "./expectation.ts";
@@ -11,12 +14,11 @@ import { hasNoIndexes, needsFields } from "./index-rows.ts";
 import type { KeyClock } from "./key-clock.ts";
 import { OpenHead } from "./open-head.ts";
 import { OpenRules } from "./open-rules.ts";
-import { putOf } from "./operate.ts";
 import { newPart } from "./part.ts";
 import { ResourceStates } from "./resource-states.ts";
 import { type Head, noHead } from "./rows.ts";
 import type { ResourceState, StateBefore, StoredCollection } from "./state.ts";
-import { columnsOf, resourceIn, rowOf } from "./stored-resource.ts";
+import { columnsOf, isIntact, resourceIn, rowOf } from "./stored-resource.ts";
 import { notBefore, sharesSecond } from "./times.ts";
 import { type Holders, TrackedValues } from "./tracked-values.ts";
 import { type CollectionWrite, noPartWrites, type PartWrites } from "./writes.ts";
@@ -295,3 +297,33 @@ export class OpenCollection {
     this.#undoes?.push(() => this.#head.restore(before));
   }
 }
+
+/** Returns the put that writes the result, or the outcome when nothing is written. */
+function putOf(change: Operate, state: ResourceState, definition: string): Put | Outcome {
+  const { fields, files } = state;
+  if (fields === null) throw new Error("operations need the fields");
+  const { collection, id, at, expect, owner } = change;
+  const failure = failedExpectation(state, expect);
+  if (failure) return failure;
+  if (owner !== undefined && owner !== state.owner) return { kind: "stale" };
+  if (!isIntactState(id, state, fields)) return { kind: "damaged" };
+  const current = files === null ? { fields } : { fields, files };
+  const result = operateOn(rulesOf(definition), current, change);
+  if ("errors" in result) return result;
+  return { kind: "put", collection, id, ...result, at, expect };
+}
+
+/** Damaged content would get a new checksum, and nobody would notice the damage. */
+function isIntactState(id: string, state: ResourceState, fields: string): boolean {
+  const { revision, createdAt, updatedAt, owner, files, sharesDate, checksum } = state;
+  const times = [createdAt, updatedAt] as const;
+  return isIntact([id, revision, ...times, fields, owner, files, sharesDate], checksum);
+}
+
+/** Enough for all collections of a busy server. */
+const maxCached = 1_000;
+const cache = new RecentMap<string, Rules>(maxCached);
+
+/** The same object for the same text, because a parsed definition and its validator are cached by object. */
+const rulesOf = (definition: string): Rules =>
+  cache.getOrAdd(definition, () => ({ version: 0, definition }));

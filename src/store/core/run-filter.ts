@@ -19,7 +19,6 @@ import { type Counted, firstMatches, type VisitAll } from "./first-matches.ts";
 import { itemWork, runEachInTurns, takeSorted } from "./in-turns.ts";
 import type { IndexScan, IndexSource } from "./index-use.ts";
 import { lowerLimit } from "./lower-limit.ts";
-import { canCount, expectedInOrder, maxByFirstKeys, maxInOrder, maxSkipped } from "./order-cost.ts";
 import { matchesByFirstKeys, matchesInOrder, type Ordered } from "./ordered-matches.ts";
 import { type FilterPlan, hasWords } from "./query-plan.ts";
 import { RowScan, type ScannedRows } from "./row-scan.ts";
@@ -297,3 +296,34 @@ class FilterRun {
 }
 
 const noResult: FilterResult = { resources: [], total: 0, last: undefined };
+
+const minRead = 2_000;
+/** A page beyond this many resources is not read in the order of the first fields. */
+const maxSkipped = 10_000;
+
+/** How many are checked until the page is full, if those that match are anywhere in the order. */
+function expectedInOrder({ start, limit }: Query, total: number, found: number): number {
+  const offset = typeof start === "number" ? start : 0;
+  return ((offset + limit) * total) / Math.max(1, found);
+}
+
+/** Beyond this, those that match are at the end of the order, as the newest ones of a time are. */
+const maxInOrder = (expected: number): number => Math.max(minRead, 4 * expected);
+
+/** How many are read in the order of the first fields before all are checked. */
+const maxByFirstKeys = (total: number): number => Math.max(minRead, total / 16);
+
+/**
+ * Whether matches are counted while resources are checked. When so many have to be looked at that the total
+ * cannot be exact, the page does not wait for a count, except in order of creation without an index, where
+ * the count ends in time.
+ */
+function canCount(
+  { isCounted, sortings }: Query,
+  { total, maxCounted }: { readonly total: number; readonly maxCounted: number },
+  smallest: CountedSource | undefined,
+): boolean {
+  if (!isCounted) return false;
+  if (smallest !== undefined) return smallest.count <= maxCounted;
+  return sortings.length === 0 || total <= maxCounted;
+}

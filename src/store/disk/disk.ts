@@ -1,7 +1,7 @@
 // Stores files in a folder: a saved file is complete and on disk, and a failed upload leaves nothing behind.
 
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { type FileHandle, open, rename, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { SendFile } from "../../lib/file-access.ts";
@@ -19,7 +19,6 @@ import { PartialUploads } from "../partial-uploads.ts";
 import { Directories } from "./directories.ts";
 import { ignoreMissing, mapDiskError } from "./errors.ts";
 import { bytesIn, piecesOf, writeAll } from "./handle.ts";
-import { canHold, holdOpen } from "./held-files.ts";
 import { FilePaths } from "./paths.ts";
 import { RangeSource, tooShort } from "./range.ts";
 import { Room } from "./room.ts";
@@ -227,4 +226,32 @@ async function receive(
   } finally {
     await mapDiskError(handle.close());
   }
+}
+
+/** Where Linux shows the open files of a process. A removed file can still be opened there. */
+const openFiles = "/proc/self/fd";
+
+const canHold = existsSync(openFiles);
+
+/** For a caller in the same process, which reads the body of the response later than a socket does. */
+const holdMs = 100;
+/** Beyond it files are held for one turn only, because thousands of downloads per second would hold too many. */
+const maxHeldLonger = 512;
+let heldLonger = 0;
+
+/**
+ * Returns a path that leads to the open file, also when it is removed. A runtime opens the file of a
+ * response in the same turn of the event loop, so it can be closed in the next one.
+ */
+function holdOpen(handle: FileHandle): string {
+  const close = () => void handle.close().catch(() => undefined);
+  if (heldLonger === maxHeldLonger) setImmediate(close);
+  else {
+    heldLonger++;
+    setTimeout(() => {
+      heldLonger--;
+      close();
+    }, holdMs).unref();
+  }
+  return `${openFiles}/${handle.fd}`;
 }

@@ -11,8 +11,6 @@ import {
   NoAnswer,
   outageOf,
 } from "./errors.ts";
-import { type SessionState, watchSession } from "./session-watch.ts";
-import { types } from "./value-types.ts";
 
 export interface ConnectionOptions {
   readonly url: string;
@@ -301,4 +299,69 @@ export async function allOrFirstError<T extends readonly unknown[]>(
   for (const answer of await Promise.allSettled(answers))
     if (answer.status === "rejected") throw answer.reason;
   return Promise.all(answers) as unknown as Promise<T>;
+}
+
+/**
+ * What a session does: `active`, or when it ended its last statement. `gone`: it has ended.
+ * `unreachable`: the server could not be asked.
+ */
+type SessionState = string;
+
+/** So many looks in a row must see no change, because answers take time on their way. */
+const maxLooks = 4;
+
+/** Calls `onLost` when the session has nothing more to do, or cannot be reached. Returns a function that ends the watch. */
+function watchSession(
+  look: () => Promise<SessionState>,
+  checkMs: number,
+  onLost: () => void,
+): () => void {
+  let last: SessionState | undefined;
+  let looks = 0;
+  let isEnded = false;
+  const check = async () => {
+    const state = await look();
+    const isSame = state === last || state === "unreachable";
+    looks = state === "active" ? 0 : isSame ? looks + 1 : 1;
+    if (state !== "unreachable") last = state;
+    if (isEnded) return;
+    if (looks >= maxLooks) onLost();
+    else schedule();
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const schedule = () => {
+    timer = setTimeout(() => void check(), checkMs);
+  };
+  schedule();
+  return () => {
+    isEnded = true;
+    clearTimeout(timer);
+  };
+}
+
+/** Every bigint becomes a number: counters stay far below 2^53. */
+const types = {
+  number: { to: 20, from: [20], serialize: String, parse: Number },
+  numbers: { to: 1016, from: [1016], serialize: numberArray, parse: String },
+  text: { to: 25, from: [25], serialize: withoutNul, parse: String },
+  texts: { to: 1009, from: [1009], serialize: textArray, parse: String },
+};
+
+/** Postgres text cannot contain NUL. No stored value has one, so a lookup with one must find nothing. */
+const insteadOfNul = "\uffff";
+
+function withoutNul(text: unknown): string {
+  return String(text).replaceAll("\0", insteadOfNul);
+}
+
+function textArray(texts: readonly (string | null)[]): string {
+  return `{${texts.map((text) => (text === null ? "NULL" : `"${quoted(text)}"`)).join()}}`;
+}
+
+/** Most ids and keys need no quotes inside. */
+const quoted = (text: string): string =>
+  /["\\\0]/.test(text) ? withoutNul(text).replaceAll("\\", "\\\\").replaceAll('"', '\\"') : text;
+
+function numberArray(numbers: readonly (number | null)[]): string {
+  return `{${numbers.map((number) => number ?? "NULL").join()}}`;
 }

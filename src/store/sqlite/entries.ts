@@ -2,8 +2,8 @@
 
 import { RecentMap } from "../../lib/recent-map.ts";
 import { compareKeys, equalTo, isIn, type Span } from "../../model/query/sort-key.ts";
+import { type FreeColumn, freeColumnOf, rangeIn } from "../core/free-indexes.ts";
 import type { Connection, PreparedQuery, Value } from "./connection.ts";
-import { type IndexTable, tableOf, tables } from "./index-tables.ts";
 
 /** An index entry: the key, and the seq of its resource. */
 export type EntryCells = readonly [key: string | number, seq: number];
@@ -252,3 +252,41 @@ function groupsIn(rows: readonly EntryCells[]): EntryCells[][] {
   }
   return groups;
 }
+
+interface IndexTable {
+  readonly name: string;
+  /** The column of the keys. */
+  readonly key: string;
+  /** Selects the entries of one index. */
+  readonly where: string;
+  /** Returns the values of `where` and of the first and the last key of a span. */
+  bind(part: number, index: string, span: Span): readonly Value[];
+  /** Returns the smallest key after this one. */
+  after(key: string | number): string | number;
+}
+
+const freeTable = (column: FreeColumn): IndexTable => ({
+  name: "resources",
+  key: column,
+  where: "part = ?",
+  bind(part, _index, span) {
+    const { from, to } = rangeIn(column, span);
+    return [part, from, to];
+  },
+  after: (key) => (typeof key === "number" ? key + 1 : `${key}\u0001`),
+});
+
+const tables = {
+  entries: {
+    name: "entries",
+    key: "key",
+    where: "part = ? AND field = ?",
+    bind: (part, index, { from, to }) => [part, index, from, to],
+    after: (key) => equalTo(String(key)).to,
+  },
+  id: freeTable("id"),
+  created: freeTable("created"),
+  updated: freeTable("updated"),
+} as const satisfies Readonly<Record<string, IndexTable>>;
+
+const tableOf = (index: string): IndexTable => tables[freeColumnOf(index) ?? "entries"];

@@ -1,10 +1,12 @@
 // Prepares the database file, and starts the writer thread, before a store is opened.
 
+import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { Metrics } from "../../lib/metrics.ts";
 import { scriptUrl } from "../../lib/program.ts";
 import { requireNewestTables } from "./check-writes.ts";
 import { type DatabaseFile, prepareFile } from "./file.ts";
-import { measureFile } from "./file-metrics.ts";
+import { freeBytes } from "./free-space.ts";
 import { migrate } from "./migrate.ts";
 import type { SqliteOptions } from "./options.ts";
 import { type MigrationStep, migrationSteps, requireSupportedFile } from "./schema.ts";
@@ -60,3 +62,15 @@ export function cannotOpen({ path }: Pick<DatabaseFile, "path">, error: unknown)
   const message = error instanceof Error ? error.message : String(error);
   return new Error(`Cannot open ${path}: ${message}`, { cause: error });
 }
+
+function measureFile(metrics: Metrics, { path }: DatabaseFile): void {
+  metrics.gauge("restante_wal_bytes", "The size of the WAL.", () => sizeOf(`${path}-wal`));
+  metrics.gauge("restante_database_bytes", "The size of the database file.", () => sizeOf(path));
+  metrics.gauge("restante_disk_free_bytes", "The free space on the disk of the database.", () =>
+    freeBytes(path),
+  );
+}
+
+/** Undefined when there is no such file now. */
+const sizeOf = (path: string): number | undefined =>
+  statSync(path, { throwIfNoEntry: false })?.size;

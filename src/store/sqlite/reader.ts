@@ -8,8 +8,8 @@ import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
 import type { StoredBuild } from "../core/index-build.ts";
+import { ResourceCache } from "../core/resource-cache.ts";
 import { maxCounted, type QueryResult, type Range, type Slice, type TokenRange } from "../store.ts";
-import { CachedResources } from "./cached-resources.ts";
 import { CachedCollection, CollectionRows, HeadReader, toCollection } from "./collections.ts";
 import type { CommitCounter } from "./commit-counter.ts";
 import type { Connection, PreparedQuery } from "./connection.ts";
@@ -255,5 +255,46 @@ export class Reader {
   #forget({ name, part }: CachedCollection): void {
     this.#known.delete(name);
     this.#cached.forget(part);
+  }
+}
+
+/** With more new revisions than this, clearing the whole collection is cheaper than reading the changes. */
+const maxRevisionsBehind = 1_000;
+
+class CachedResources {
+  readonly #resources: ResourceReader;
+  readonly #cache: ResourceCache;
+
+  constructor(resources: ResourceReader, limitBytes: number) {
+    this.#resources = resources;
+    this.#cache = new ResourceCache(limitBytes);
+  }
+
+  /** The changes must be removed before. */
+  find({ part }: CachedCollection, id: string): Resource | undefined {
+    const cached = this.#cache.find(part, id);
+    if (cached) return cached;
+    const resource = this.#resources.find(part, id);
+    if (resource) this.#cache.add(part, resource);
+    return resource;
+  }
+
+  /** Removes the resources from the cache that were written since it was last used. */
+  removeChanged(known: CachedCollection): void {
+    const { part, head, cachedRevision } = known;
+    if (head.revision === cachedRevision) return;
+    const oldest = Math.max(
+      head.revision - maxRevisionsBehind,
+      this.#resources.purgedRevision(part),
+    );
+    if (cachedRevision < oldest) this.#cache.deleteAllOf(part);
+    else if (this.#cache.hasAnyOf(part))
+      for (const id of this.#resources.changedSince(part, cachedRevision))
+        this.#cache.delete(part, id);
+    known.cachedRevision = head.revision;
+  }
+
+  forget(part: number): void {
+    this.#cache.deleteAllOf(part);
   }
 }

@@ -3,6 +3,8 @@
 import {
   type Feed,
   type FeedRange,
+  type FormerRange,
+  type FormerState,
   type InvalidPosition,
   ownerWindow,
   type Removal,
@@ -25,7 +27,6 @@ import {
 import type { Range, Slice } from "../store.ts";
 import type { CachedCollection } from "./collections.ts";
 import type { Connection, LimitedRows, PreparedQuery, Row, Value } from "./connection.ts";
-import { FormerStateReader } from "./former-states.ts";
 import { PositionReader } from "./positions.ts";
 
 export type ResourceCells<Fields extends string | Uint8Array = string> = readonly [
@@ -246,4 +247,34 @@ function rowsOf<R extends FeedRow | ResourceCells>(
 ): LimitedRows<R> {
   if (maxBytes === undefined) return { rows: query.all(...values), isCut: false };
   return query.within(maxBytes, (row) => row[4]?.length ?? 0, ...values);
+}
+
+type FormerRow = readonly [id: string, endedAt: number, state: string, revision: number];
+
+class FormerStateReader {
+  readonly #ended: PreparedQuery<FormerRow>;
+  readonly #next: PreparedQuery<FormerRow>;
+
+  constructor(connection: Connection) {
+    const select = `SELECT id, changed, state, revision, since FROM former_states
+       WHERE part = ?1 AND id = ?2 AND revision > ?3`;
+    this.#ended = connection.query(`${select} AND revision <= ?4`);
+    // The state that follows began when the one before ended, so only the first one can be within the range.
+    this.#next = connection.query(
+      `SELECT id, changed, state, revision FROM (${select} ORDER BY revision LIMIT 1)
+       WHERE since <= ?4`,
+    );
+  }
+
+  /** Returns states of these resources, in order. */
+  of(part: number, ids: readonly string[], { after, upTo }: FormerRange): readonly FormerState[] {
+    const last = Math.max(after, upTo);
+    return ids
+      .flatMap((id) => [
+        ...(after < upTo ? this.#ended.all(part, id, after, upTo) : []),
+        ...this.#next.all(part, id, last, upTo),
+      ])
+      .sort((one, other) => one[3] - other[3])
+      .map(([id, endedAt, state]) => ({ id, endedAt, state }));
+  }
 }

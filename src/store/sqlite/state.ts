@@ -5,7 +5,9 @@ import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import { nextEpoch } from "../core/epochs.ts";
 import type { FileQuotas, StoredFileUse } from "../core/file-use.ts";
 import { plansOf, type StoredBuild } from "../core/index-build.ts";
+import type { ResourceRow } from "../core/rows.ts";
 import type {
+  DirectInsert,
   ResourceState,
   StateBefore,
   StoredCollection,
@@ -15,7 +17,6 @@ import type {
 import { BuildReader } from "./builds.ts";
 import { CollectionRows, HeadReader } from "./collections.ts";
 import type { Connection, PreparedQuery } from "./connection.ts";
-import { DirectInserter } from "./direct-inserter.ts";
 import { FileReferenceReader } from "./file-references.ts";
 import { ResourceWriter } from "./resource-writer.ts";
 
@@ -177,5 +178,40 @@ export class StoredState implements StateBefore {
     if (this.#known.size === maxKnown) this.#known.clear();
     this.#known.set(name, known);
     return { ...known, name, head };
+  }
+}
+
+class DirectInserter implements DirectInsert {
+  readonly #writer: ResourceWriter;
+  /** The rows that wait, all of one part. */
+  #part = 0;
+  #waiting: ResourceRow[] = [];
+
+  constructor(writer: ResourceWriter) {
+    this.#writer = writer;
+  }
+
+  insert(part: number, row: ResourceRow): boolean {
+    this.flush();
+    return this.#writer.insert(part, row);
+  }
+
+  insertNew(part: number, row: ResourceRow): void {
+    if (part !== this.#part) this.flush();
+    this.#part = part;
+    this.#waiting.push(row);
+  }
+
+  undo(part: number, seq: number): void {
+    this.flush();
+    this.#writer.delete(part, seq);
+  }
+
+  /** Must be called before resources are read, and before the commit. */
+  flush(): void {
+    if (this.#waiting.length === 0) return;
+    const rows = this.#waiting;
+    this.#waiting = [];
+    this.#writer.insertAll(this.#part, rows);
   }
 }
