@@ -316,7 +316,6 @@ const others: Readonly<Record<string, string>> = {
   "UploadTally.reserve": "used by ResumableUploads",
   "UploadTally.free": "used by ResumableUploads",
   "UploadTally.forget": "used by ResumableUploads",
-  "Settings.update": "sets what is shown",
   "Settings.reloadBy": "sets how it is done",
   "Backups.update": "sets what the schedule reports",
   "SlowQueries.record": "records a query that was allowed",

@@ -77,8 +77,9 @@ describe("the console", () => {
   });
 
   it("is found under the prefix of the base URL", async () => {
-    app.reload({ baseUrl: "https://example.org/api", allowedHosts: ["127.0.0.1"] });
-    const redirected = await app.request("/", { token: null, headers: browser });
+    const prefixed = await startApp({ baseUrl: "https://example.org/api" });
+    const redirected = await prefixed.request("/", { token: null, headers: browser });
     assert.equal(redirected.headers.get("location"), "https://example.org/api/-/console");
+    await prefixed.stop();
   });
 });
