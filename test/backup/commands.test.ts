@@ -73,7 +73,7 @@ describe("restante backup and restore", () => {
     const target = join(folder, "from-killed");
     const restore = ["restore", "--from", to, "--data", target];
     for (const when of isShort ? [20] : [1, 10, 20]) await killAt("fsync", when, restore);
-    assert.equal(await killAt("pwrite64", 500, restore), canInject());
+    assert.equal(await killAt("pwrite64", 100, restore), canInject());
     if (!existsSync(target)) {
       const restored = await restante(...restore);
       assert.equal(restored.code, 0, restored.stderr);
