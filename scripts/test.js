@@ -41,8 +41,8 @@ const isLong = tier === "long";
 /** Runs of all files start servers that were built once. Chosen files and long runs start the sources. */
 const isBuilt = filters.length === 0 && !isLong;
 /** A test that takes longer hangs. */
-const testTimeoutMs = isLong ? 3_600_000 : 120_000;
-const fileTimeoutMs = isLong ? 14_400_000 : 600_000;
+const testTimeoutMs = isLong ? 3_600_000 : 600_000;
+const fileTimeoutMs = isLong ? 14_400_000 : 1_800_000;
 /** Tests wait now and then, so that two more than there are cores keep the cores busy. */
 const slots = availableParallelism() + 2;
 
