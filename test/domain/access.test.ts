@@ -316,6 +316,7 @@ const others: Readonly<Record<string, string>> = {
   "UploadTally.reserve": "used by ResumableUploads",
   "UploadTally.free": "used by ResumableUploads",
   "UploadTally.forget": "used by ResumableUploads",
+  "UploadBytes.read": "used by ResumableUploads",
   "Settings.reloadBy": "sets how it is done",
   "Backups.update": "sets what the schedule reports",
   "SlowQueries.record": "records a query that was allowed",
