@@ -100,7 +100,7 @@ for (const store of storesHere(undefined, [undefined, "postgres"]))
   });
 
 // The embedded engine reads what rules refer to at once, so that only Postgres plans again.
-for (const store of [undefined, "postgres"])
+for (const store of storesHere("postgres", [undefined, "postgres"]))
   describe(`the bytes that count for a batch on ${store ?? "the embedded engine"}`, () => {
     const paths = ["/tasks/a", "/tasks/b", "/tasks/c"];
     let app: TestApp;

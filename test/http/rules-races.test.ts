@@ -1,5 +1,6 @@
 // Rights that are lost while writes are under way: no write passes after the loss was acknowledged. On
 // Postgres, the right is lost on one node, and the writes are sent to another.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
