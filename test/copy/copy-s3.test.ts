@@ -1,4 +1,5 @@
 // The command `copy` between files on disk and on S3, while S3 fails, and back.
+// @tier all
 
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";

@@ -1,4 +1,5 @@
 // The commands `doctor` and `erase` with files on S3: a file that is missing or damaged is found, an erased one is gone.
+// @tier all
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

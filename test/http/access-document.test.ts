@@ -1,17 +1,16 @@
 // The access document: how it is read and replaced, what is rejected, and that it is no collection.
 
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, assertProblem, type ProblemBody } from "./expect.ts";
 
 const path = "/-/access";
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`the access document, on ${store}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
     before(async () => {

@@ -5,7 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { aggregateLimits } from "../../src/model/query/aggregate.ts";
 import { lowerLimit } from "../lower-limit.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { itLong } from "../short-run.ts";
+import { itLong, storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -43,7 +43,7 @@ const exact = (cents: number): string => {
   return `${cents < 0 ? "-" : ""}${text.slice(0, -2)}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
-for (const store of ["sqlite", "postgres"]) {
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`aggregates on ${store}`, () => {
     let app: TestApp;
     let client: Client;
@@ -285,8 +285,7 @@ for (const store of ["sqlite", "postgres"]) {
       assert.deepEqual(all.data, [{ count: 3, "sum(n)": 43 }]);
     });
 
-    const itOnce = store === "sqlite" ? it : itLong;
-    itOnce("have a limit for long values, however they are found and shown", async () => {
+    itLong("have a limit for long values, however they are found and shown", async () => {
       await client.put("/-/collections/long", {
         schema: {
           properties: { n: { type: "integer" }, t: { type: "string" }, k: { type: "string" } },

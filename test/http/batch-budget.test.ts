@@ -15,7 +15,7 @@ import { operationsType } from "../../src/model/schemas/operations.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { lowerLimit } from "../lower-limit.ts";
 import { runs } from "../seeds.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -34,9 +34,8 @@ const most = Math.floor(maxWrittenBytes / wideBytes);
 const patch = (path: string, body: unknown = {}) => ({ method: "PATCH", path, body });
 const remove = (path: string) => ({ method: "DELETE", path });
 
-for (const store of [undefined, "postgres"])
+for (const store of storesHere(undefined, [undefined, "postgres"]))
   describe(`a batch on ${store ?? "the embedded engine"}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let client: Client;
     before(async () => {
@@ -101,7 +100,7 @@ for (const store of [undefined, "postgres"])
   });
 
 // The embedded engine reads what rules refer to at once, so that only Postgres plans again.
-for (const store of [undefined, "postgres"])
+for (const store of storesHere("postgres", [undefined, "postgres"]))
   describe(`the bytes that count for a batch on ${store ?? "the embedded engine"}`, () => {
     const paths = ["/tasks/a", "/tasks/b", "/tasks/c"];
     let app: TestApp;

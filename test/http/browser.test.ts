@@ -1,4 +1,5 @@
 // A real browser posts real forms, from a page of another origin.
+// @tier all
 
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";

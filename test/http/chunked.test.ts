@@ -1,5 +1,4 @@
 // Chunked requests with errors after the body: a request that gets 400 has changed nothing.
-// @runtimes both
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,5 @@
 // Clocks that jump, and nodes with different clocks: no stale 304, no lost update, no time that goes back.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";

@@ -1,8 +1,8 @@
 // Preconditions of a POST are about the collection (RFC 9110 §13.1.1), and hold until the commit.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -20,9 +20,8 @@ const ways: Readonly<Record<string, readonly [type: string, body: string]>> = {
   CSV: ["text/csv", "n\n1\n"],
 };
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`preconditions of a POST, on ${store}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
     before(async () => {

@@ -1,4 +1,5 @@
 // A server whose database is behind a network that fails: every answer is right, or 503, and a key makes one resource.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";

@@ -1,8 +1,8 @@
 // Conditional requests on a collection and on its definition: each precondition in each state, and races.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -26,9 +26,8 @@ const preconditions: readonly {
   { fields: (tag) => ({ "if-none-match": `W/${tag}` }), holds: (state) => state !== "same" },
 ];
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`preconditions on a definition, on ${store}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
     before(async () => {

@@ -1,8 +1,8 @@
 // fields=*,_etag: every representation with its ETag, so that an edit needs no GET before it.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { type Answer, assertProblem, readLinks } from "./expect.ts";
@@ -24,8 +24,7 @@ const schema = {
   additionalProperties: false,
 };
 
-for (const store of ["sqlite", "postgres"]) {
-  const it = itOn(store);
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`fields=*,_etag, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

@@ -1,8 +1,8 @@
 // `expand` shows the resources that a resource refers to, and its ETag covers them.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
@@ -27,8 +27,7 @@ const linesOf = (body: string): readonly Shown[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-for (const store of ["sqlite", "postgres"]) {
-  const it = itOn(store);
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`expand on ${store}`, () => {
     let app: TestApp;
     let client: Client;

@@ -1,4 +1,5 @@
 // Files where several things meet: limits with every way to write, on disk and on S3; rules; pictures; many files.
+// @tier all
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,5 @@
 // An id of another owner's resource gets the same response as an unused id, whatever else is wrong.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";

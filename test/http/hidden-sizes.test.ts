@@ -1,4 +1,5 @@
 // The sizes of write-only values change no response: two servers that differ only in them answer every read alike.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { maxEntries } from "../../src/model/query/entry-limit.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -10,7 +11,7 @@ import { assertProblem } from "./expect.ts";
 const tags = (count: number, from = 0): readonly string[] =>
   Array.from({ length: count }, (_, index) => `tag-${from + index}`);
 
-for (const store of ["sqlite", "postgres"]) {
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`an array in an indexed field, on ${store}`, () => {
     let app: TestApp;
     let client: Client;

@@ -1,4 +1,5 @@
 // What a server remembers of requests: no part of a header section keeps the whole of it in memory.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,6 +1,7 @@
 // Queries over large resources use bounded memory, however often they are asked.
 // Needs Linux, because it reads the memory of a process.
 // @process own
+// @tier all
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

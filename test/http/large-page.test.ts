@@ -1,8 +1,8 @@
 // Pages of large resources: rendered and sent one by one, with the same content and validators as others.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 
 const count = 12;
@@ -14,9 +14,8 @@ interface Page {
   readonly total: number;
 }
 
-for (const store of [undefined, "postgres"])
+for (const store of storesHere(undefined, [undefined, "postgres"]))
   describe(`a page of large resources on ${store ?? "the embedded engine"}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let ada: string;
 

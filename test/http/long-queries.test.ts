@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type CapturedLog, captureLog } from "./captured-log.ts";
 import { Client } from "./client.ts";
@@ -23,7 +24,7 @@ const slowQueries = async (app: TestApp) => (await new Client(app).json<Listed>(
 const stores = [undefined, "postgres"];
 const isPostgres = process.env.RESTANTE_TEST_STORE === "postgres";
 
-for (const store of stores)
+for (const store of storesHere(undefined, stores))
   describe(`a query that checks resources one by one (${store ?? "sqlite"})`, () => {
     const count = 1_200;
     let app: TestApp;

@@ -1,4 +1,5 @@
 // Rights that end in the access document, in a definition or with a token: no write passes after it was acknowledged.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";

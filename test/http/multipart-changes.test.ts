@@ -1,9 +1,9 @@
 // PUT and PATCH of a resource with a form: a JSON part `data` or texts, beside files.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import type { ProblemKind } from "../../src/model/problem.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import type { TestApp } from "./app.ts";
 import { type Client, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
@@ -27,9 +27,8 @@ const data = (value: unknown): Piece => ({
   bytes: JSON.stringify(value),
 });
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`a form that changes a resource, on ${store}`, () => {
-    const it = itOn(store);
     let running: FilesApp;
     let app: TestApp;
     let client: Client;

@@ -1,5 +1,4 @@
 // The multipart parser: its result does not depend on how the body is split into chunks.
-// @runtimes both
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

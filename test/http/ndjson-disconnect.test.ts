@@ -1,5 +1,4 @@
 // A client that disconnects during NDJSON: what is not yet written is not written.
-// @runtimes both
 
 import assert from "node:assert/strict";
 import { request as send } from "node:http";

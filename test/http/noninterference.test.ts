@@ -1,5 +1,6 @@
 // Hidden resources do not change what a caller sees: every read is compared with the same read of a second
 // server that stores only what this caller may see.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";

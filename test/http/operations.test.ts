@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { operationLimits, operationsType } from "../../src/model/schemas/operations.ts";
 import { runs } from "../seeds.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -30,8 +30,7 @@ const products = {
   indexed: ["stock"],
 };
 
-for (const store of ["sqlite", "postgres"]) {
-  const it = itOn(store);
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`PATCH with operations, on ${store}`, () => {
     let app: TestApp;
     let client: Client;

@@ -1,8 +1,8 @@
 // Validators of lists for callers who see a part of a collection: they depend only on what the caller sees.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 
@@ -24,8 +24,7 @@ const lists: readonly (readonly [path: string, accept: string])[] = [
   ["/notes?limit=5", "text/csv"],
 ];
 
-for (const store of ["sqlite", "postgres"]) {
-  const it = itOn(store);
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`lists of a collection with owners, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

@@ -1,8 +1,8 @@
 // Owners are subjects: a new token for the same subject owns what the old one owned, and an admin changes owners.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -15,9 +15,8 @@ interface Note {
   readonly _owner?: string | null;
 }
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`owners, on ${store}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
 

@@ -1,5 +1,4 @@
 // Checks before routing: targets, limits, methods, OPTIONS and HEAD.
-// @runtimes both
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // Random nested conditions on random resources, compared with a plain filter over all of them.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,4 +1,5 @@
 // Random queries, compared with a simple evaluation that uses no indexes.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import fc from "../fast-check.ts";
 import type { Json, Operation } from "../model/reference-patch.ts";
 import { runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -484,7 +485,7 @@ function assertResults(
   }
 }
 
-for (const store of [undefined, "postgres"])
+for (const store of storesHere("postgres", [undefined, "postgres"]))
   describe(`a random sequence of requests, on ${store ?? "the embedded engine"}`, () => {
     let app: TestApp;
     const clients = new Map<string, Client>();

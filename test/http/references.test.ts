@@ -1,9 +1,9 @@
 // References between resources: what is named exists, and deletions follow the rule of each reference.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { newSeed, randomNumbers, runs, within } from "../seeds.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -16,8 +16,7 @@ const to = (collection: string, onDelete?: string) => ({
   ...(onDelete && { onDelete }),
 });
 
-for (const store of ["sqlite", "postgres"]) {
-  const it = itOn(store);
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`references on ${store}`, () => {
     let app: TestApp;
     let client: Client;

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import type { ProblemKind } from "../../src/model/problem.ts";
 import { openConnection, send } from "../runtime/raw-connection.ts";
 import { runs } from "../seeds.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import type { TestApp } from "./app.ts";
 import { type Client, concurrently, pointersOf } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
@@ -27,9 +27,8 @@ import {
 type Fields = Readonly<Record<string, string>>;
 type Made = Readonly<Record<string, Shown>> & { readonly id: string };
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`files on ${store}`, () => {
-    const it = itOn(store);
     let running: FilesApp;
     let app: TestApp;
     let client: Client;

@@ -1,5 +1,4 @@
 // Request targets in every spelling, over raw sockets: each addresses what it says, or is rejected.
-// @runtimes both
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

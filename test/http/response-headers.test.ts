@@ -1,5 +1,4 @@
 // Every response has only the headers of its own request, even when responses share a cached page.
-// @runtimes both
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,9 +1,9 @@
 // What callers may do: explained to administrators for any subject, and told to callers about themselves.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import type { AccessReport, OwnRights } from "../../src/model/schemas/access-query.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem, expectProblem } from "./expect.ts";
@@ -68,9 +68,8 @@ const all = { scopes: ["posts:*"] };
 const ann = { subject: "ann", ...all };
 const bob = { subject: "bob", ...all };
 
-for (const store of [undefined, "postgres"])
+for (const store of storesHere(undefined, [undefined, "postgres"]))
   describe(`rights on ${store ?? "sqlite"}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
     before(async () => {

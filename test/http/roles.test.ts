@@ -1,8 +1,8 @@
 // Roles of tokens: how a token gets them, and that it has the scopes that they give at the time of each request.
 
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, beforeEach, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -14,9 +14,8 @@ interface IssuedToken {
   readonly roles: readonly string[];
 }
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`roles, on ${store}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let admin: Client;
     before(async () => {

@@ -1,9 +1,9 @@
 // Writes to collections with rules by every other way: batch, NDJSON, CSV, forms, uploads, upserts, keys and actions.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -61,8 +61,7 @@ const linesOf = ({ status, body }: Answer): readonly Line[] => {
 
 const actions = fileURLToPath(new URL("actions", import.meta.url));
 
-for (const store of ["sqlite", "postgres"]) {
-  const it = itOn(store);
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`other ways to write by rules, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

@@ -1,4 +1,5 @@
 // Two callers through one cache never get each other's bytes.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";

@@ -1,4 +1,5 @@
 // Feeds through rules: a copy that follows the changes equals the caller's list, and shows nothing else.
+// @tier all
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,4 +1,5 @@
 // Rights that change on one of two nodes while requests are sent to both: each answer fits rights that there were.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";

@@ -1,10 +1,12 @@
 // Rights that are lost while writes are under way: no write passes after the loss was acknowledged. On
 // Postgres, the right is lost on one node, and the writes are sent to another.
+// @tier all
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { PostgresServer } from "../postgres-server.ts";
 import { runs } from "../seeds.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, concurrently } from "./client.ts";
 import type { Answer } from "./expect.ts";
@@ -50,7 +52,7 @@ const writes: readonly Write[] = [
   (ann, team, path) => [ann.remove(path), ann.put(path, { team, n: 1 })],
 ];
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("postgres", ["sqlite", "postgres"]))
   for (const [name, shape] of Object.entries(shapes)) {
     describe(`a membership by ${name} that ends while its member writes, on ${store}`, () => {
       let server: PostgresServer | undefined;

@@ -1,9 +1,9 @@
 // Reads through rules: each caller sees the resources and fields that grants show it, and nothing else.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";
@@ -65,8 +65,7 @@ const withoutIds = ({ status, headers, body }: Answer) => {
   return { status, fields, problem: { ...problem, instance: "", requestId: "" } };
 };
 
-for (const store of ["sqlite", "postgres"]) {
-  const it = itOn(store);
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`reads through rules, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

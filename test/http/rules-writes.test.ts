@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client, pointersOf } from "./client.ts";
 import { assertProblem } from "./expect.ts";
@@ -53,7 +54,7 @@ const access = {
   delete: [{ name: "own draft", to: "token", where: { author: "$me", status: "draft" } }],
 };
 
-for (const store of ["sqlite", "postgres"]) {
+for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
   describe(`writes by rules, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;

@@ -1,9 +1,9 @@
 // The shop of a new user: thousands of products, customers, and orders with lines. Every query is compared with a plain filter.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { after, before, describe, it } from "node:test";
 import { runs } from "../seeds.ts";
-import { itOn } from "../short-run.ts";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type ListBody, QueryClient } from "./query-client.ts";
 
@@ -135,9 +135,8 @@ const queries: readonly (readonly [query: string, test: Test, sort?: keyof Produ
 const skip = (store: string | undefined): string | false =>
   store !== undefined && process.versions.bun === undefined && "on Bun only";
 
-for (const store of [undefined, "postgres"])
+for (const store of storesHere(undefined, [undefined, "postgres"]))
   describe(`a shop on ${store ?? "the embedded engine"}`, { skip: skip(store) }, () => {
-    const it = itOn(store);
     let app: TestApp;
     let client: QueryClient;
     before(async () => {

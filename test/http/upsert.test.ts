@@ -1,8 +1,8 @@
 // PUT /products?sku=A1: creates or replaces by a unique field, also with concurrent clients.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
-import { itOn } from "../short-run.ts";
+import { after, before, describe, it } from "node:test";
+import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -22,9 +22,8 @@ interface BatchResult {
 
 const bodyOf = (answer: Answer) => JSON.parse(answer.body) as Record<string, unknown>;
 
-for (const store of ["sqlite", "postgres"])
+for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
   describe(`an upsert, on ${store}`, () => {
-    const it = itOn(store);
     let app: TestApp;
     let client: Client;
 

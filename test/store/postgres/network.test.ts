@@ -1,4 +1,5 @@
 // Stores behind a network that fails at any byte: nothing is lost or done twice, nothing waits for ever.
+// @tier all
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
