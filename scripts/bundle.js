@@ -48,9 +48,8 @@ export async function buildBundle() {
     // The only format whose bytecode can be outside of an executable. It has no import.meta.
     format: "cjs",
     bytecode: true,
-    // Errors in the log have the names, files and lines of the sources.
-    minify: { whitespace: true, syntax: true },
-    sourcemap: "linked",
+    // Names and lines stay, so that an error in the log can be read. A source map takes 8 MB of memory.
+    minify: { syntax: true },
     banner: 'var importMetaUrl = require("node:url").pathToFileURL(__filename).href;',
     define: { builtBundle: "true", "import.meta.url": "importMetaUrl" },
   });
