@@ -49,8 +49,8 @@ export function runsOn(file, runtime, tier) {
 export function groupFiles(files, runtime) {
   const isAlone = ({ process, source }) =>
     process === "own" ||
-    // Node runs such a hook for the tests of all files of the process.
-    (runtime === "node" && /^(?:before|after)Each\(/m.test(source));
+    // Node runs such a hook for the tests of all files of the process. `lowerLimit` has one.
+    (runtime === "node" && /^(?:(?:before|after)Each|const \w+ = lowerLimit)\(/m.test(source));
   const folders = {};
   for (const file of files.filter((file) => !isAlone(file))) {
     const [, , folder, name] = file.path.split("/");

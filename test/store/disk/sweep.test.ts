@@ -1,5 +1,4 @@
 // The sweep removes old files that no resource references, and nothing else.
-// @runtimes both
 
 import assert from "node:assert/strict";
 import { mkdir, rename, utimes, writeFile } from "node:fs/promises";

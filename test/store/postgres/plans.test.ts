@@ -1,4 +1,5 @@
 // Plans of statements that were made while the tables were small read no more rows when the tables are large.
+// @tier all
 
 import assert from "node:assert/strict";
 import { describe, it, type TestOptions } from "node:test";
