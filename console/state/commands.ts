@@ -1,7 +1,7 @@
 // The commands of the palette and their keys. A screen adds its own while it is open.
 
 import { computed, signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 export interface Command {
   /** What it does, such as `New person`. */
@@ -19,8 +19,8 @@ export const commands = computed(() => groups.value.toReversed().flat());
 export const isPaletteOpen = signal(false);
 
 export function useCommands(list: readonly Command[], key: string): void {
-  // The key says when the list is another one.
-  useEffect(() => {
+  // Keys work as soon as the screen is shown. The key says when the list is another one.
+  useLayoutEffect(() => {
     groups.value = [...groups.peek(), list];
     return () => {
       groups.value = groups.peek().filter((group) => group !== list);

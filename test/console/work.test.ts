@@ -81,8 +81,12 @@ describe("work that goes on in the console", { skip }, () => {
     assert.deepEqual(await ages(), [2, 7, 7]);
     await expectAccessible(page);
     await panel(page).getByRole("tab", { name: "Form" }).focus();
+    // The panel knows the resource before and after when the page of the list is there.
+    const canGo = (name: string) => panel(page).getByRole("button", { name, disabled: false });
+    await canGo("Previous resource").waitFor();
     await page.keyboard.press("k");
     await heading(page, "bob").waitFor();
+    await canGo("Next resource").waitFor();
     await page.keyboard.press("j");
     await heading(page, "ada").waitFor();
     await page.context().close();

@@ -11,21 +11,26 @@ import { file, form, type Shown } from "./multipart.ts";
 import { sendPart } from "./upload-client.ts";
 
 const realNow = Date.now;
-/** The clock stands still, unless a test moves it. */
 let now = realNow();
+/** For the tests of this `describe` the clock stands still, unless a test moves it. */
+function stopClockHere(): void {
+  before(() => {
+    now = realNow();
+    Date.now = () => now;
+  });
+  after(() => {
+    Date.now = realNow;
+  });
+}
 const log = captureLog();
 let app: TestApp;
 let client: Client;
 before(async () => {
-  Date.now = () => now;
   app = await startApp({}, log.log);
   client = new Client(app);
   await define("docs", { signedUrls: true });
 });
-after(async () => {
-  await app.stop();
-  Date.now = realNow;
-});
+after(() => app.stop());
 
 async function define(name: string, definition: unknown): Promise<void> {
   const { status, body } = await client.put(`/-/collections/${name}`, definition);
@@ -59,6 +64,8 @@ const assertRefused = async (url: string, words: RegExp) =>
   assert.match(assertProblem(await read(url), "invalid-signature").detail ?? "", words);
 
 describe("a signed URL", () => {
+  stopClockHere();
+
   it("reads a private file without a token: GET, HEAD, a range and 304", async () => {
     const { url, sha256 } = await upload("hello world");
     assert.equal((await read(url)).status, 401);
@@ -225,6 +232,8 @@ describe("a signed URL", () => {
 });
 
 describe("a changed URL", () => {
+  stopClockHere();
+
   const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%&=+/";
 
   it("is refused after the change of any one character", async () => {
@@ -270,6 +279,8 @@ describe("a changed URL", () => {
 });
 
 describe("a request for a signed URL", () => {
+  stopClockHere();
+
   it("is answered as a GET is, when the caller may not read the file", async () => {
     const { url } = await upload("x");
     for (const token of [null, await app.token("others:*")]) {
