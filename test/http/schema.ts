@@ -33,7 +33,7 @@ export function validate(
   where = "the value",
 ): void {
   const matches = validatorOf(schema, document);
-  if (!matches(value)) assert.fail(newAjv().errorsText(matches.errors, { dataVar: where }));
+  if (!matches(value)) assert.fail(shared.errorsText(matches.errors, { dataVar: where }));
 }
 
 const validators = new WeakMap<Described, Map<unknown, ValidateFunction>>();
@@ -46,58 +46,66 @@ function validatorOf(schema: JsonObject | boolean, document: Described): Validat
   return validator;
 }
 
-/** By the text of the schema and its components: the documents of all apps have most of them in common. */
+/** By the text of the schema and of the components that it needs: the documents of all apps have most of them in common. */
 const compiledByText = new Map<string, ValidateFunction>();
 
-function compiled(schema: JsonObject | boolean, { components }: Described): ValidateFunction {
-  const $defs = referencedBy(schema, components.schemas);
-  const text = JSON.stringify([schema, $defs]);
-  const validator = compiledByText.get(text) ?? compile(schema, $defs);
+function compiled(schema: JsonObject | boolean, document: Described): ValidateFunction {
+  const linked = link(schema, document);
+  const text = JSON.stringify(linked);
+  const validator = compiledByText.get(text) ?? shared.compile(linked);
   compiledByText.set(text, validator);
   return validator;
 }
 
-type Components = Described["components"]["schemas"];
-
-/** Returns the components that a schema refers to, directly and through others. */
-function referencedBy(schema: unknown, components: Components): Components {
-  const found = new Map<string, unknown>();
-  const visit = (node: unknown): void => {
-    for (const [, name = ""] of JSON.stringify(node).matchAll(reference)) {
-      assert.ok(name in components, `${name} does not exist`);
-      if (found.has(name)) continue;
-      found.set(name, components[name]);
-      visit(components[name]);
-    }
-  };
-  visit(schema);
-  return Object.fromEntries(found);
-}
-
 const reference = /"\$ref":"#\/components\/schemas\/([^"]+)"/g;
 
-function compile(schema: JsonObject | boolean, $defs: Components): ValidateFunction {
-  const ajv = newAjv();
-  ajv.addSchema(withReferences({ $defs }, "#/$defs/"), "components");
-  return ajv.compile(withReferences(schema, "components#/$defs/"));
+/** Points the references to components at what they are in `shared`. */
+function link<Schema>(schema: Schema, document: Described): Schema {
+  const text = JSON.stringify(schema);
+  return JSON.parse(
+    text.replaceAll(reference, (_, name) => `"$ref":"${keyOf(name, document)}"`),
+  ) as Schema;
 }
 
-/** Points the references to components at another location. */
-function withReferences<Schema>(schema: Schema, location: string): Schema {
-  const text = JSON.stringify(schema);
-  return JSON.parse(text.replaceAll('"$ref":"#/components/schemas/', `"$ref":"${location}`));
+const keys = new WeakMap<Described, Map<string, string>>();
+const keysByText = new Map<string, string>();
+
+/** Adds a component, and those that it needs, to `shared` once for each text that it has in a document. */
+function keyOf(name: string, document: Described): string {
+  const known = keys.get(document) ?? new Map<string, string>();
+  keys.set(document, known);
+  const before = known.get(name);
+  if (before !== undefined) return before;
+  const text = JSON.stringify([name, neededBy(name, document.components.schemas)]);
+  const key = keysByText.get(text) ?? `component-${keysByText.size}`;
+  known.set(name, key);
+  if (!keysByText.has(text)) {
+    keysByText.set(text, key);
+    shared.addSchema(link(document.components.schemas[name] as JsonObject, document), key);
+  }
+  return key;
+}
+
+/** Returns a component and those that it refers to, directly and through others. */
+function neededBy(name: string, components: Described["components"]["schemas"]): object {
+  const found: Record<string, unknown> = {};
+  const visit = (name: string): void => {
+    assert.ok(name in components, `${name} does not exist`);
+    if (name in found) return;
+    found[name] = components[name];
+    for (const [, next = ""] of JSON.stringify(components[name]).matchAll(reference)) visit(next);
+  };
+  visit(name);
+  return found;
 }
 
 /** Compiling is most of the work here, so it is neither optimized nor inlined. */
-function newAjv(): Ajv2020 {
-  const ajv = new Ajv2020({
-    code: { optimize: false },
-    inlineRefs: false,
-    ownProperties: true,
-    strictTypes: false,
-    strictTuples: false,
-    validateSchema: false,
-  });
-  addFormats.default(ajv);
-  return ajv;
-}
+const shared = new Ajv2020({
+  code: { optimize: false },
+  inlineRefs: false,
+  ownProperties: true,
+  strictTypes: false,
+  strictTuples: false,
+  validateSchema: false,
+});
+addFormats.default(shared);
