@@ -372,6 +372,50 @@ describe("the client", () => {
     assert.deepEqual(new Uint8Array(await (await photo.get()).arrayBuffer()), bytes);
   });
 
+  it("sends a file over a line that cuts every part, as long as bytes arrive", async () => {
+    const made = await products().create({ name: "Film", price: 1 });
+    let cuts = 0;
+    /** Half of each part arrives; a last byte does. */
+    const cut = async (input: string, init: RequestInit) => {
+      if (!(init.body instanceof Blob) || init.body.size < 2) return fetch(input, init);
+      const headers = new Headers(init.headers);
+      headers.set("Upload-Complete", "?0");
+      const body = init.body.slice(0, init.body.size / 2);
+      assert.ok((await fetch(input, { ...init, headers, body })).ok);
+      cuts++;
+      throw new TypeError("the connection was cut");
+    };
+    const bytes = Uint8Array.from({ length: 1_000 }, (_, n) => n % 251);
+    const photo = products({ fetch: cut as never }).file(made, "photo");
+    await photo.put(new Blob([bytes]), { partBytes: 64 });
+    assert.ok(cuts > 16, `${cuts} cuts`);
+    assert.deepEqual(new Uint8Array(await (await photo.get()).arrayBuffer()), bytes);
+  });
+
+  it("removes an upload that is not gone on with", async () => {
+    const made = await products().create({ name: "Film", price: 1 });
+    const abort = new AbortController();
+    let removed = (_: readonly [method: string, status: number]): void => {};
+    const removal = new Promise<readonly [string, number]>((resolve) => {
+      removed = resolve;
+    });
+    let upload = "";
+    const watched = async (input: string, init: RequestInit) => {
+      if (init.method === "PATCH") upload = input;
+      const response = await fetch(input, init);
+      if (init.method === "DELETE") removed([input, response.status]);
+      return response;
+    };
+    const put = products({ fetch: watched as never })
+      .file(made, "photo")
+      .put(new Blob(["some text"]), {
+        ...{ partBytes: 2, signal: abort.signal },
+        onProgress: (sent) => sent === 4 && abort.abort(new Error("cancelled")),
+      });
+    await assert.rejects(put, { message: "cancelled" });
+    assert.deepEqual(await removal, [upload, 204]);
+  });
+
   it("replaces a file only if it is the one that was seen, where it is told to", async () => {
     const made = await products().create({ name: "Film", price: 1 });
     const photo = products().file(made, "photo");
