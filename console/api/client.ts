@@ -55,7 +55,10 @@ async function fetchOf(request: ApiRequest, signal?: AbortSignal): Promise<Respo
   const { method, path } = request;
   const init = { method, headers: signedHeaders(request), body: bodyOf(request) ?? null };
   try {
-    return await fetch(urlOf(path), { ...init, ...(signal && { signal }), cache: "no-cache" });
+    // What is deleted while the page is left is sent, too. A browser does so with little bodies only.
+    const keepalive = method === "DELETE";
+    const more = { ...(signal && { signal }), keepalive, cache: "no-cache" } as const;
+    return await fetch(urlOf(path), { ...init, ...more });
   } catch (error) {
     if (signal?.aborted) throw error;
     reportLoss("offline", readyUrl);
