@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { fetchJson, send } from "../api/client.ts";
 import { untilOnline } from "../api/connection.ts";
 import type { JsonObject } from "../api/json.ts";
-import { asProblem, Problem } from "../api/problem.ts";
+import { asProblem, Problem, reasonOf } from "../api/problem.ts";
 import { reportChange, resourceUrl } from "../state/changes.ts";
 import { formerValues, type Results, type WayBack, waysBack } from "./bulk-undo.ts";
 import type { Row } from "./columns.ts";
@@ -119,7 +119,7 @@ export async function deleteEach(collection: string, targets: readonly Target[])
   const failures = targets.flatMap((target, index): readonly Failure[] => {
     const problem = answers[index];
     if (problem === undefined || problem.status === 404) return [];
-    return [{ collection, target, detail: problem.reason }];
+    return [{ collection, target, detail: reasonOf(problem) }];
   });
   batchFailures.value = [...batchFailures.peek(), ...failures];
   reportChange();

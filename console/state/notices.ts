@@ -1,7 +1,7 @@
 // Short messages at the edge of the screen, changes that are held back some seconds, and the way back from changes.
 
 import { signal } from "@preact/signals";
-import { asProblem } from "../api/problem.ts";
+import { reasonOf } from "../api/problem.ts";
 import { Countdown } from "./countdown.ts";
 
 export interface Notice {
@@ -42,7 +42,7 @@ export function tellDone(text: string, undo?: () => Promise<void>): void {
 
 /** A failure stays until someone closes it. */
 export const tellFailure = (error: unknown): void =>
-  void show({ kind: "failed", text: asProblem(error).reason });
+  void show({ kind: "failed", text: reasonOf(error) });
 
 export const closeNotice = (id: number): void => {
   countdowns.get(id)?.stop();

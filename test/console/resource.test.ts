@@ -138,7 +138,7 @@ describe("one resource in the console", { skip }, () => {
     });
     await lost;
     await page.keyboard.press("Control+s");
-    await panel(page).getByText("The server cannot be reached").waitFor();
+    await panel(page).getByText("Not saved: The server does not answer.").waitFor();
     await page.unroute("**/people");
     await page.keyboard.press("Control+s");
     await panel(page).getByRole("heading", { name: "Fay" }).waitFor();
