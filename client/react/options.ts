@@ -21,7 +21,7 @@ export type Reading<C extends CollectionTypes> = Omit<ReadOptions<C["resource"]>
 export const listKey = <C extends CollectionTypes>(
   collection: Collection<C>,
   query?: Listing<C>,
-): Key<Page<C["resource"]>> =>
+): DataKey<Page<C["resource"]>> =>
   keyOf<Page<C["resource"]>>(collection.url, "list", ...(query ? [query] : []));
 
 /** Without more, it is also the beginning of the keys of this resource with other fields or expanded. */
@@ -29,15 +29,15 @@ export const resourceKey = <C extends CollectionTypes>(
   collection: Collection<C>,
   id: string,
   reading: Reading<C> = {},
-): Key<C["resource"]> =>
+): DataKey<C["resource"]> =>
   keyOf<C["resource"]>(collection.url, "resource", id, ...(isWhole(reading) ? [] : [reading]));
 
 /** With the type of its data, so that `getQueryData` knows it. */
-type Key<Data> = DataTag<QueryKey, Data, Problem>;
-const keyOf = <Data>(...key: QueryKey): Key<Data> => key as Key<Data>;
+type DataKey<Data> = DataTag<QueryKey, Data, Problem>;
+const keyOf = <Data>(...key: QueryKey): DataKey<Data> => key as DataKey<Data>;
 
 /** Written out, because what is derived names parts of TanStack Query that it does not import. */
-type Options<Data> = UnusedSkipTokenOptions<Data, Problem> & { queryKey: Key<Data> };
+type KeyedOptions<Data> = UnusedSkipTokenOptions<Data, Problem> & { queryKey: DataKey<Data> };
 
 const isWhole = (reading: object): boolean =>
   Object.values(reading).every((one) => one === undefined);
@@ -46,7 +46,7 @@ const isWhole = (reading: object): boolean =>
 export const listOptions = <C extends CollectionTypes>(
   collection: Collection<C>,
   query?: Listing<C>,
-): Options<Page<C["resource"]>> =>
+): KeyedOptions<Page<C["resource"]>> =>
   queryOptions<Page<C["resource"]>, Problem>({
     queryKey: listKey(collection, query),
     queryFn: ({ signal }) => collection.list({ ...query, signal }),
@@ -60,7 +60,7 @@ export const resourceOptions = <C extends CollectionTypes>(
   collection: Collection<C>,
   id: string,
   reading: Reading<C> = {},
-): Options<C["resource"]> =>
+): KeyedOptions<C["resource"]> =>
   queryOptions<C["resource"], Problem>({
     queryKey: resourceKey(collection, id, reading),
     queryFn: ({ client, queryKey, signal }) => {
