@@ -12,7 +12,7 @@ export interface UploadOptions extends RequestOptions {
   readonly partBytes?: number;
 }
 
-/** Of one part. */
+/** In a row, without a byte that arrived. */
 const mostFailures = 8;
 
 export class CollectionFile {
@@ -56,16 +56,22 @@ export class CollectionFile {
       { method: "PUT", path: this.path, headers: { ...headers, ...announced }, signal },
       async (begun) => pathOf(begun.headers.get("location"), this.#sender.base),
     );
-    let failures = 0;
-    for (let offset: number | undefined = 0; offset !== undefined; ) {
-      onProgress?.(offset, file.size);
-      const next = await this.#sendPart(path, file, offset, partBytes, signal);
-      if (!(next instanceof Problem)) {
-        [offset, failures] = [next, 0];
-        continue;
+    try {
+      let failures = 0;
+      for (let offset: number | undefined = 0; offset !== undefined; ) {
+        onProgress?.(offset, file.size);
+        let next = await this.#sendPart(path, file, offset, partBytes, signal);
+        if (next instanceof Problem) {
+          if (++failures > mostFailures || !canPass(next)) throw next;
+          next = await this.#offset(path, signal);
+        }
+        if (next !== offset) failures = 0;
+        offset = next;
       }
-      if (++failures > mostFailures || !canPass(next)) throw next;
-      offset = await this.#offset(path, signal);
+    } catch (error) {
+      // Nobody can go on with it, and until it lapses it takes room.
+      this.#sender.send({ method: "DELETE", path }).catch(() => undefined);
+      throw error;
     }
     onProgress?.(file.size, file.size);
   }

@@ -1,4 +1,4 @@
-// The body of a problem (RFC 9457) as the server writes it, and how it is read; also by the console.
+// The body of a problem (RFC 9457) as the server writes it, and how it is read.
 
 export interface ProblemDetail {
   /** A JSON Pointer (RFC 6901) into the body that was sent. */

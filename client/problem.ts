@@ -17,13 +17,17 @@ export class Problem extends Error {
   readonly kind: string;
   /** One short sentence, always the same for a kind. */
   readonly title: string;
+  /** What is wrong this time. The message has the errors in addition. */
+  readonly detail: string;
   readonly status: number;
   readonly errors: readonly ProblemDetail[];
   readonly requestId: string | undefined;
   readonly headers: Headers;
 
   constructor(status: number, body: ProblemBody, headers = new Headers()) {
-    super(messageOf(status, body));
+    const detail = body.detail ?? body.title ?? `The server answered ${status}.`;
+    super(messageOf(detail, body));
+    this.detail = detail;
     this.kind = kindOf(body);
     this.title = body.title ?? `The server answered ${status}`;
     this.status = status;
@@ -39,8 +43,7 @@ export class Problem extends Error {
 }
 
 /** With each error, so that a log says what is wrong. */
-function messageOf(status: number, { detail, title, errors = [] }: ProblemBody): string {
-  const text = detail ?? title ?? `The server answered ${status}.`;
+function messageOf(text: string, { errors = [] }: ProblemBody): string {
   const list = errors.map(({ pointer, parameter, detail }) => `${pointer ?? parameter}: ${detail}`);
   return [text, ...list].join("\n");
 }
@@ -56,11 +59,8 @@ export class Conflict<T = unknown> extends Problem {
   readonly sent: unknown;
 
   constructor(problem: Problem, base: T, current: T | undefined, sent: unknown) {
-    super(
-      problem.status,
-      { detail: problem.message, title: problem.title, type: problem.kind },
-      problem.headers,
-    );
+    const { status, kind: type, title, detail, errors, headers } = problem;
+    super(status, { type, title, detail, errors }, headers);
     this.base = base;
     this.current = current;
     this.sent = sent;

@@ -1,6 +1,11 @@
 // The keys and options of queries, for the hooks and for prefetching, reading and invalidating the cache.
 
-import { type DataTag, type QueryKey, queryOptions } from "@tanstack/react-query";
+import {
+  type DataTag,
+  type QueryKey,
+  queryOptions,
+  type UnusedSkipTokenOptions,
+} from "@tanstack/react-query";
 import type { Collection, Page, ReadOptions } from "../collection.ts";
 import type { Problem } from "../problem.ts";
 import type { ListQuery } from "../query.ts";
@@ -13,7 +18,10 @@ export type Listing<C extends CollectionTypes> = Omit<ListQuery<C["resource"]>, 
 export type Reading<C extends CollectionTypes> = Omit<ReadOptions<C["resource"]>, "signal">;
 
 /** Without a query, it is also the beginning of the keys of all lists of the collection. */
-export const listKey = <C extends CollectionTypes>(collection: Collection<C>, query?: Listing<C>) =>
+export const listKey = <C extends CollectionTypes>(
+  collection: Collection<C>,
+  query?: Listing<C>,
+): DataKey<Page<C["resource"]>> =>
   keyOf<Page<C["resource"]>>(collection.url, "list", ...(query ? [query] : []));
 
 /** Without more, it is also the beginning of the keys of this resource with other fields or expanded. */
@@ -21,10 +29,15 @@ export const resourceKey = <C extends CollectionTypes>(
   collection: Collection<C>,
   id: string,
   reading: Reading<C> = {},
-) => keyOf<C["resource"]>(collection.url, "resource", id, ...(isWhole(reading) ? [] : [reading]));
+): DataKey<C["resource"]> =>
+  keyOf<C["resource"]>(collection.url, "resource", id, ...(isWhole(reading) ? [] : [reading]));
 
 /** With the type of its data, so that `getQueryData` knows it. */
-const keyOf = <Data>(...key: QueryKey) => key as DataTag<QueryKey, Data, Problem>;
+type DataKey<Data> = DataTag<QueryKey, Data, Problem>;
+const keyOf = <Data>(...key: QueryKey): DataKey<Data> => key as DataKey<Data>;
+
+/** Written out, because what is derived names parts of TanStack Query that it does not import. */
+type KeyedOptions<Data> = UnusedSkipTokenOptions<Data, Problem> & { queryKey: DataKey<Data> };
 
 const isWhole = (reading: object): boolean =>
   Object.values(reading).every((one) => one === undefined);
@@ -33,7 +46,7 @@ const isWhole = (reading: object): boolean =>
 export const listOptions = <C extends CollectionTypes>(
   collection: Collection<C>,
   query?: Listing<C>,
-) =>
+): KeyedOptions<Page<C["resource"]>> =>
   queryOptions<Page<C["resource"]>, Problem>({
     queryKey: listKey(collection, query),
     queryFn: ({ signal }) => collection.list({ ...query, signal }),
@@ -47,7 +60,7 @@ export const resourceOptions = <C extends CollectionTypes>(
   collection: Collection<C>,
   id: string,
   reading: Reading<C> = {},
-) =>
+): KeyedOptions<C["resource"]> =>
   queryOptions<C["resource"], Problem>({
     queryKey: resourceKey(collection, id, reading),
     queryFn: ({ client, queryKey, signal }) => {

@@ -1,8 +1,8 @@
 // Sends requests to the API of this server. Every screen uses it, so whatever the console does a script can do.
 
+import { Sender } from "../../client/send.ts";
 import { reportLoss } from "./connection.ts";
 import type { Json } from "./json.ts";
-import { offline, readProblem } from "./problem.ts";
 import { renewToken, token } from "./session.ts";
 
 /** A request as a person could send it: a path from the root of the API, and a body. */
@@ -41,33 +41,44 @@ export function signedHeaders(request: ApiRequest): Record<string, string> {
   return { ...headersOf(request), ...(secret && { Authorization: `Bearer ${secret}` }) };
 }
 
-/** Returns the response to a request that succeeded; throws a `Problem` otherwise. With another token it is sent again. */
-export async function send(request: ApiRequest, signal?: AbortSignal): Promise<Response> {
+/** Sends it again with another token, and reports a server that is lost. */
+export async function fetchHere(
+  url: Parameters<typeof fetch>[0],
+  init: RequestInit = {},
+): Promise<Response> {
   const secret = token.peek();
-  const response = await fetchOf(request, signal);
-  if (response.ok || response.status === 304) return response;
-  if (response.status === 401 && secret && (await renewToken(secret))) return send(request, signal);
+  // What is deleted while the page is left is sent, too. A browser does so with little bodies only.
+  const keepalive = init.method === "DELETE";
+  const response = await fetch(url, { ...init, keepalive, cache: "no-cache" }).catch((error) => {
+    if (!init.signal?.aborted) reportLoss("offline", readyUrl);
+    throw error;
+  });
   if (response.status === 503) reportLoss("restarting", readyUrl);
-  throw await readProblem(response);
+  if (response.status !== 401 || !secret || !(await renewToken(secret))) return response;
+  const headers = new Headers(init.headers);
+  headers.set("Authorization", `Bearer ${token.peek()}`);
+  return fetchHere(url, { ...init, headers });
 }
 
-async function fetchOf(request: ApiRequest, signal?: AbortSignal): Promise<Response> {
-  const { method, path } = request;
-  const init = { method, headers: signedHeaders(request), body: bodyOf(request) ?? null };
-  try {
-    return await fetch(urlOf(path), { ...init, ...(signal && { signal }), cache: "no-cache" });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    reportLoss("offline", readyUrl);
-    throw offline();
-  }
-}
+/** Nothing is sent again by itself: the screens do so when the server is back. */
+export const senderWith = (send: typeof fetchHere): Sender =>
+  new Sender(root.href, { token: () => token.peek(), fetch: send as typeof fetch, retries: 0 });
+
+const sender = senderWith(fetchHere);
+
+/** A key is sent only where the request has one. */
+const asSent = (request: ApiRequest, signal?: AbortSignal) => ({
+  ...{ ...request, signal },
+  headers: { "Idempotency-Key": undefined, ...request.headers },
+});
+
+/** Returns the response to a request that succeeded; throws a `Problem` otherwise. */
+export const send = (request: ApiRequest, signal?: AbortSignal): Promise<Response> =>
+  sender.send(asSent(request, signal));
 
 /** Returns the JSON of a response. */
-export async function fetchJson<Body>(request: ApiRequest, signal?: AbortSignal): Promise<Body> {
-  const response = await send(request, signal);
-  return (await response.json()) as Body;
-}
+export const fetchJson = <Body>(request: ApiRequest, signal?: AbortSignal): Promise<Body> =>
+  sender.json(asSent(request, signal));
 
 export const get = <Body>(path: string, signal?: AbortSignal): Promise<Body> =>
   fetchJson<Body>({ method: "GET", path }, signal);
@@ -78,8 +89,8 @@ export interface Tagged<Body> {
   readonly etag: string;
 }
 
-export async function getTagged<Body>(path: string, signal?: AbortSignal): Promise<Tagged<Body>> {
-  const response = await send({ method: "GET", path }, signal);
-  const body = (await response.json()) as Body;
-  return { body, etag: response.headers.get("etag") ?? "" };
-}
+export const getTagged = <Body>(path: string, signal?: AbortSignal): Promise<Tagged<Body>> =>
+  sender.read(asSent({ method: "GET", path }, signal), async (response) => ({
+    body: (await response.json()) as Body,
+    etag: response.headers.get("etag") ?? "",
+  }));

@@ -13,14 +13,14 @@ const longestWaitMs = 4_000;
 let isProbing = false;
 
 /** Waits until the server answers. */
-export const untilOnline = (signal: AbortSignal): Promise<void> =>
+export const untilOnline = (signal?: AbortSignal | null): Promise<void> =>
   new Promise((resolve, reject) => {
     const stop = connection.subscribe((state) => {
       if (state !== "online") return;
       queueMicrotask(() => stop());
       resolve();
     });
-    signal.addEventListener("abort", () => {
+    signal?.addEventListener("abort", () => {
       stop();
       reject(signal.reason);
     });

@@ -1,6 +1,12 @@
 // The shapes of the routes for administrators, as the server declares them.
 
-import type { Json } from "./json.ts";
+import type { FromSchema } from "../../src/lib/schema/from-schema.ts";
+import type { reloadedSchema, settingSchema } from "../../src/model/schemas/setting.ts";
+
+export type {
+  BackupListView as Backups,
+  BackupRunView as BackupRun,
+} from "../../src/model/schemas/backup.ts";
 
 export interface Token {
   readonly id: string;
@@ -46,38 +52,8 @@ export interface SlowQuery {
 /** A field, or several in one index. */
 export type Index = string | readonly string[];
 
-export interface BackupRun {
-  readonly startedAt: string;
-  readonly state: "running" | "done" | "failed";
-  readonly seconds: number | null;
-  readonly bytes: number | null;
-  readonly writtenBytes: number | null;
-  readonly error: string | null;
-}
-
-export interface Backups {
-  readonly schedule: {
-    readonly to: string;
-    readonly everySeconds: number;
-    readonly keepSeconds: number | null;
-    readonly nextAt: string | null;
-  } | null;
-  readonly data: readonly BackupRun[];
-}
-
-export interface Setting {
-  readonly name: string;
-  readonly value: Json;
-  readonly source: string;
-  readonly from: string | null;
-  readonly reloadable: boolean;
-}
-
-export interface Reloaded {
-  readonly changed: readonly string[];
-  readonly needRestart: readonly string[];
-  readonly defined: readonly string[];
-}
+export type Setting = FromSchema<typeof settingSchema>;
+export type Reloaded = FromSchema<typeof reloadedSchema>;
 
 export interface Ready {
   readonly status: string;

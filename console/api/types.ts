@@ -2,6 +2,8 @@
 
 import type { Json, JsonObject } from "./json.ts";
 
+export type { Page } from "../../client/collection.ts";
+
 export interface Collection {
   readonly name: string;
   readonly total: number;
@@ -68,16 +70,6 @@ export interface Resource extends JsonObject {
   readonly id: string;
   readonly createdAt: string;
   readonly updatedAt: string;
-}
-
-export interface Page<Item> {
-  readonly data: readonly Item[];
-  readonly page: number;
-  readonly limit: number;
-  /** Null when counting would take too long. */
-  readonly total: number | null;
-  readonly pages: number | null;
-  readonly totalAtLeast?: number;
 }
 
 /** Whether the caller may do something, with all fields or with some. */

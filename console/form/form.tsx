@@ -39,5 +39,5 @@ function useFirstInvalid(box: { current: HTMLElement | null }, problem: Problem 
     const first = box.current?.querySelector<HTMLElement>(selector);
     first?.focus();
     first?.scrollIntoView({ block: "nearest" });
-  }, [problem?.source]);
+  }, [problem?.headers]);
 }

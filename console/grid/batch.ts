@@ -1,10 +1,10 @@
 // Changes many resources, in batches of a hundred. What is rejected is left out and told, and the rest goes on.
 
 import { signal } from "@preact/signals";
-import { fetchJson } from "../api/client.ts";
+import { fetchJson, send } from "../api/client.ts";
 import { untilOnline } from "../api/connection.ts";
 import type { JsonObject } from "../api/json.ts";
-import { Problem } from "../api/problem.ts";
+import { asProblem, Problem, reasonOf } from "../api/problem.ts";
 import { reportChange, resourceUrl } from "../state/changes.ts";
 import { formerValues, type Results, type WayBack, waysBack } from "./bulk-undo.ts";
 import type { Row } from "./columns.ts";
@@ -109,6 +109,32 @@ async function run(targets: readonly Target[], change: Change): Promise<Outcome>
     reportChange();
   }
 }
+
+/** Deletes without batches: the browser sends requests without a body also when the page is left. */
+export async function deleteEach(collection: string, targets: readonly Target[]): Promise<Outcome> {
+  const total = targets.length;
+  const answers = await Promise.all(
+    targets.map((target) => deleteOne(collection, target).catch(asProblem)),
+  );
+  const failures = targets.flatMap((target, index): readonly Failure[] => {
+    const problem = answers[index];
+    if (problem === undefined || problem.status === 404) return [];
+    return [{ collection, target, detail: reasonOf(problem) }];
+  });
+  batchFailures.value = [...batchFailures.peek(), ...failures];
+  reportChange();
+  return { changed: total - failures.length, total, isCancelled: false };
+}
+
+async function deleteOne(collection: string, { id, _etag }: Target): Promise<undefined> {
+  const headers = { "If-Match": _etag };
+  await send({ method: "DELETE", path: resourceUrl(collection, id), headers });
+}
+
+// A run that is under way would end in the middle.
+addEventListener("beforeunload", (event) => {
+  if (batchProgress.peek() !== undefined) event.preventDefault();
+});
 
 /** Each with the ETag of the change, so that what someone else has changed since then stays. */
 async function goBack(collection: string, ways: readonly WayBack[]): Promise<void> {

@@ -15,7 +15,7 @@ export function tellOutcome(verb: "Changed" | "Deleted", outcome: Outcome): void
   // The list of failures says why.
   if (changed === 0 && error === undefined && !isCancelled) return;
   if (isCancelled) tellDone(`Cancelled. ${part}`, undo);
-  else if (error !== undefined) tellFailure(new Error(`${part} ${asProblem(error).message}`));
+  else if (error !== undefined) tellFailure(new Error(`${part} ${asProblem(error).detail}`));
   else tellDone(changed === total ? `${verb} ${countText(total)}.` : part, undo);
 }
 

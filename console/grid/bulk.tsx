@@ -8,7 +8,14 @@ import { copyText } from "../ui/clipboard.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { countText, formatNumber } from "../ui/format.ts";
 import { Menu } from "../ui/menu.tsx";
-import { batchProgress, deletionOf, runBatches, type Target } from "./batch.ts";
+import {
+  batchProgress,
+  deleteEach,
+  deletionOf,
+  type Outcome,
+  runBatches,
+  type Target,
+} from "./batch.ts";
 import { BulkEdit } from "./bulk-edit.tsx";
 import { tellOutcome } from "./bulk-report.tsx";
 import type { Column, Row } from "./columns.ts";
@@ -17,6 +24,8 @@ import type { Selection } from "./selection.ts";
 
 /** More than this is deleted only after a question. */
 const askedAbove = 1_000;
+/** More than this the browser would not send when the page is left. */
+const mostAtOnce = 200;
 
 interface SelectionBarProps {
   readonly collection: string;
@@ -132,16 +141,16 @@ function deleteAll(collection: string, targets: readonly Target[]): void {
   const release = (): void => {
     heldDeletions.value = heldDeletions.peek().difference(keys);
   };
+  const runBy = (remove: () => Promise<Outcome>) => async (): Promise<void> => {
+    const outcome = await remove();
+    release();
+    tellOutcome("Deleted", outcome);
+  };
   heldDeletions.value = heldDeletions.peek().union(keys);
-  holdBack(
-    `Deleted ${countText(targets.length)}.`,
-    async () => {
-      const outcome = await runBatches(targets, deletionOf(collection));
-      release();
-      // A short one was told when it was held back.
-      if (outcome.changed < targets.length || targets.length > askedAbove)
-        tellOutcome("Deleted", outcome);
-    },
-    release,
-  );
+  holdBack({
+    text: `${countText(targets.length)} will be deleted.`,
+    run: runBy(() => runBatches(targets, deletionOf(collection))),
+    ...(targets.length <= mostAtOnce && { leave: runBy(() => deleteEach(collection, targets)) }),
+    undone: release,
+  });
 }

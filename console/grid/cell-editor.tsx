@@ -49,7 +49,7 @@ export function CellEditor({ column: shown, value, onSave, onLeave }: CellEditor
     } catch (failure) {
       isDone.current = false;
       const problem = asProblem(failure);
-      setError(problem.errors[0]?.detail ?? problem.message);
+      setError(problem.errors[0]?.detail ?? problem.detail);
       box.current?.querySelector<HTMLElement>("input, select")?.focus();
     }
   };

@@ -31,7 +31,7 @@ export function NewCollection({ onClose }: { onClose: () => void }) {
         <Field
           label="Name"
           help="Small letters, digits, “_” and “-”, such as people. It is the first part of every address."
-          errors={problem ? [problem.message] : []}
+          errors={problem ? [problem.detail] : []}
           isRequired
         >
           {(attributes) => (

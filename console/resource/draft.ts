@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { getTagged, type Tagged } from "../api/client.ts";
 import { isEqual, type JsonObject, valueAtPointer } from "../api/json.ts";
 import { changedNames, fieldsOf, rebase } from "../api/patch.ts";
-import { asProblem, type Problem, type ProblemDetail } from "../api/problem.ts";
+import { asProblem, leftWith, type Problem, type ProblemDetail } from "../api/problem.ts";
 import type { Resource } from "../api/types.ts";
 import {
   createAgain,
@@ -171,7 +171,7 @@ function openProblem(rejected: Rejected | undefined, value: JsonObject): Problem
   const { problem, value: sent } = rejected;
   const isOpen = ({ pointer = "" }: ProblemDetail): boolean =>
     isEqual(valueAtPointer(sent, pointer), valueAtPointer(value, pointer));
-  return problem.leftWith(problem.errors.filter(isOpen));
+  return leftWith(problem, problem.errors.filter(isOpen));
 }
 
 const isMissing = (problem: Problem | undefined): boolean =>

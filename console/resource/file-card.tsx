@@ -5,7 +5,7 @@ import { fetchJson, getTagged, send } from "../api/client.ts";
 import type { Resource, StoredFile } from "../api/types.ts";
 import { readFile } from "../api/upload.ts";
 import { reportChange, resourceUrl } from "../state/changes.ts";
-import { holdBack, tellFailure } from "../state/notices.ts";
+import { holdBack, tellDone, tellFailure } from "../state/notices.ts";
 import { Button } from "../ui/button.tsx";
 import { formatBytes } from "../ui/format.ts";
 import { Preview } from "../ui/preview.tsx";
@@ -20,27 +20,29 @@ interface FileCardProps extends TabProps {
 export function FileCard(props: FileCardProps) {
   const { collection, id = "", definition, draft, lockOf, field, file, uploads } = props;
   const path = `${resourceUrl(collection, id)}/${nameIn(file)}`;
+  const name = file.name || nameIn(file);
   const lock = lockOf(field);
   const chooser = useRef<HTMLInputElement>(null);
   const etag = `"${file.sha256}"`;
+  const removeNow = async (): Promise<void> => {
+    await send({ method: "DELETE", path, headers: { "If-Match": etag } });
+    draft.adopt(await getTagged<Resource>(resourceUrl(collection, id)));
+    reportChange();
+    tellDone(`Removed ${name}.`);
+  };
   const remove = (): void =>
-    holdBack(
-      `Removed ${file.name}.`,
-      async () => {
-        await send({ method: "DELETE", path, headers: { "If-Match": etag } });
-        draft.adopt(await getTagged<Resource>(resourceUrl(collection, id)));
-        reportChange();
-      },
-      () => {},
-    );
-  const hidden = <span class="hidden-text"> {file.name}</span>;
+    holdBack({
+      ...{ text: `${name} will be removed.`, run: removeNow, leave: removeNow },
+      undone: () => {},
+    });
+  const hidden = <span class="hidden-text"> {name}</span>;
   const locked = { isDisabled: lock !== undefined, ...(lock && { title: lock }) };
   return (
     <li class="file">
       <Preview file={file} path={path} definition={definition} />
       <div class="file-facts">
         <strong dir="auto" title={file.name}>
-          {file.name || nameIn(file)}
+          {name}
         </strong>
         <span class="faint">
           {nameIn(file)} · {file.type} · {formatBytes(file.size)}

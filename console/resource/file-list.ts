@@ -76,10 +76,3 @@ export function nextName(resource: JsonObject, field: string): string {
     .map((file) => Number(nameIn(file).split(".").at(-1)));
   return `${field}.${Math.max(0, ...numbers) + 1}`;
 }
-
-/** Without it the name of a file would be lost. */
-export const dispositionOf = (name: string): string =>
-  `attachment; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, escapeByte)}`;
-
-const escapeByte = (letter: string): string =>
-  `%${letter.charCodeAt(0).toString(16).toUpperCase()}`;

@@ -62,7 +62,7 @@ function ProblemNote({ problem, names }: { problem: Problem; names: ReadonlySet<
 /** What is to do, in a few words; the fields say more. */
 function headOf(problem: Problem, below: readonly ProblemDetail[]): string {
   const names = [...new Set(below.map(({ pointer = "" }) => nameAt(pointer)))];
-  if (names.length === 0) return problem.message;
+  if (names.length === 0) return problem.detail;
   if (problem.status === 409) return `this ${names.join(" and ")} is already used.`;
   return names.length === 1
     ? `${names[0]} needs attention.`

@@ -1,5 +1,6 @@
 // The uploads of a resource that run or have failed.
 
+import { reasonOf } from "../api/problem.ts";
 import { IconButton } from "../ui/button.tsx";
 import { formatBytes } from "../ui/format.ts";
 import type { Upload, Uploads } from "./uploads.ts";
@@ -34,7 +35,7 @@ function UploadLine({ upload, onCancel, onRetry }: UploadLineProps) {
         <progress max={file.size} value={sent} aria-label={`Upload of ${file.name}`} />
       ) : (
         <span class="errors" role="alert">
-          {problem.reason}
+          {reasonOf(problem)}
         </span>
       )}
       <span class="faint">

@@ -9,7 +9,6 @@ import type { Resource } from "../api/types.ts";
 import { uploadFile } from "../api/upload.ts";
 import { reportChange, resourceUrl } from "../state/changes.ts";
 import type { Draft } from "./draft.ts";
-import { dispositionOf } from "./file-list.ts";
 
 export interface Upload extends UploadOrder {
   readonly sent: number;
@@ -50,9 +49,12 @@ export function useUploads(collection: string, id: string, draft: Draft): Upload
   };
   const run = async (order: UploadOrder, abort: AbortController): Promise<void> => {
     if (abort.signal.aborted) return;
-    const request = requestOf(resourceUrl(collection, id), order, base.current);
+    const { nameIn, file, replaces } = order;
+    const path = `${resourceUrl(collection, id)}/${nameIn(base.current)}`;
+    const condition = replaces === undefined ? { "If-None-Match": "*" } : { "If-Match": replaces };
+    const onProgress = (sent: number): void => update(abort, { sent });
     try {
-      await uploadFile(request, (sent) => update(abort, { sent }), abort.signal);
+      await uploadFile(path, file, condition, onProgress, abort.signal);
       remove(abort);
       const now = await getTagged<Resource>(resourceUrl(collection, id));
       base.current = now.body;
@@ -88,18 +90,5 @@ export function useUploads(collection: string, id: string, draft: Draft): Upload
       abort.abort(new Error("cancelled"));
       remove(abort);
     },
-  };
-}
-
-function requestOf(url: string, { nameIn, file, replaces }: UploadOrder, resource: JsonObject) {
-  return {
-    method: "PUT",
-    path: `${url}/${nameIn(resource)}`,
-    headers: {
-      "Content-Type": file.type || "application/octet-stream",
-      "Content-Disposition": dispositionOf(file.name),
-      ...(replaces === undefined ? { "If-None-Match": "*" } : { "If-Match": replaces }),
-    },
-    body: file,
   };
 }

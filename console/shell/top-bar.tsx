@@ -5,6 +5,7 @@ import { signOut, token } from "../api/session.ts";
 import { isAdmin } from "../state/collections.ts";
 import { isPaletteOpen } from "../state/commands.ts";
 import { currentRequest } from "../state/current-request.ts";
+import { runHeld } from "../state/notices.ts";
 import { linkTo, route } from "../state/router.ts";
 import { type Theme, theme, themes } from "../state/theme.ts";
 import { useTitle } from "../state/titles.ts";
@@ -59,7 +60,10 @@ export function TopBar({ isMenuOpen, onMenu }: TopBarProps) {
       <IconButton
         icon={token.value ? "log-out" : "key-round"}
         label={token.value ? "Sign out" : "Sign in"}
-        onClick={signOut}
+        onClick={() => {
+          runHeld();
+          signOut();
+        }}
       />
     </header>
   );

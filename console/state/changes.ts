@@ -172,18 +172,19 @@ export function deleteSoon(
   const key = `${collection}/${id}`;
   const headers = { "If-Match": etag };
   hold(key);
-  holdBack(
-    `Deleted ${title}.`,
-    async () => {
-      await send({ method: "DELETE", path: resourceUrl(collection, id), headers });
-      reportChange();
-      release(key);
-    },
-    () => {
+  const run = async (): Promise<void> => {
+    await send({ method: "DELETE", path: resourceUrl(collection, id), headers });
+    reportChange();
+    release(key);
+    tellDone(`Deleted ${title}.`);
+  };
+  holdBack({
+    ...{ text: `${title} will be deleted.`, run, leave: run },
+    undone: () => {
       release(key);
       undone();
     },
-  );
+  });
 }
 
 /** Two changes of one resource, for the dialog that asks which one counts. */

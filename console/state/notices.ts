@@ -1,7 +1,7 @@
 // Short messages at the edge of the screen, changes that are held back some seconds, and the way back from changes.
 
 import { signal } from "@preact/signals";
-import { asProblem } from "../api/problem.ts";
+import { reasonOf } from "../api/problem.ts";
 import { Countdown } from "./countdown.ts";
 
 export interface Notice {
@@ -42,7 +42,7 @@ export function tellDone(text: string, undo?: () => Promise<void>): void {
 
 /** A failure stays until someone closes it. */
 export const tellFailure = (error: unknown): void =>
-  void show({ kind: "failed", text: asProblem(error).reason });
+  void show({ kind: "failed", text: reasonOf(error) });
 
 export const closeNotice = (id: number): void => {
   countdowns.get(id)?.stop();
@@ -68,21 +68,30 @@ export function undoLast(): void {
   else last();
 }
 
-const held = new Set<() => void>();
+/** What runs each when the page is left; undefined for one that cannot run then. */
+const held = new Set<{ readonly leave: (() => void) | undefined }>();
 
-/**
- * Waits some seconds before `run`, and shows a button that cancels it. `undone` puts the screen back; it
- * is also called when `run` fails. Closing the page runs what is held back first, or asks.
- */
-export function holdBack(text: string, run: () => Promise<void>, undone: () => void): void {
+export interface HeldChange {
+  /** What will happen, such as `Ada will be deleted.` */
+  readonly text: string;
+  /** Does it, and tells it. */
+  readonly run: () => Promise<void>;
+  /** Instead of `run` when the page is left: with requests that outlive it. Where there is no way the browser asks. */
+  readonly leave?: (() => Promise<void>) | undefined;
+  /** Puts the screen back; also called when it fails. */
+  readonly undone: () => void;
+}
+
+/** Waits some seconds before a change, and shows a button that cancels it. */
+export function holdBack({ text, run, leave, undone }: HeldChange): void {
   const end = (): void => {
-    held.delete(now);
+    held.delete(one);
     undos.delete(undo);
     close();
   };
-  const now = (): void => {
+  const begin = (change: () => Promise<void>) => (): void => {
     end();
-    run().catch((error) => {
+    change().catch((error) => {
       undone();
       tellFailure(error);
     });
@@ -91,18 +100,22 @@ export function holdBack(text: string, run: () => Promise<void>, undone: () => v
     end();
     undone();
   };
-  const close = show({ kind: "held", text, action: { label: "Undo", run: undo } }, heldMs, now);
-  held.add(now);
+  const action = { label: "Undo", run: undo };
+  const close = show({ kind: "held", text, action }, heldMs, begin(run));
+  const one = { leave: leave && begin(leave) };
+  held.add(one);
   undos.add(undo);
 }
 
-/** Runs at once what is held back. */
-const flushHeld = (): void => {
-  for (const run of [...held]) run();
+/** Runs at once what is held back, as far as it outlives the page. The rest goes on waiting. */
+export const runHeld = (): void => {
+  for (const { leave } of [...held]) leave?.();
 };
 
+// Not when it is only hidden: whoever comes back from another tab can still undo. A frozen page may never come back.
+addEventListener("pagehide", runHeld);
+document.addEventListener("freeze", runHeld);
+
 addEventListener("beforeunload", (event) => {
-  if (held.size === 0) return;
-  flushHeld();
-  event.preventDefault();
+  if ([...held].some(({ leave }) => leave === undefined)) event.preventDefault();
 });

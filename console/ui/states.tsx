@@ -36,7 +36,7 @@ export function ProblemMessage({ problem, retry }: { problem: Problem; retry?: (
   const title = isForbidden ? "Your token does not allow this" : problem.title;
   return (
     <Message icon={isForbidden ? "shield-check" : "circle-alert"} title={title} isAlert>
-      <p>{problem.message}</p>
+      <p>{problem.status === 0 ? "The console tries again automatically." : problem.detail}</p>
       {problem.errors.length > 0 && (
         <ul>
           {problem.errors.map((error) => (

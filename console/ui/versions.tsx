@@ -90,7 +90,7 @@ export function VersionsDialog(props: VersionsDialogProps) {
       </div>
       {problem && (
         <p class="note danger" role="alert">
-          {problem.message}{" "}
+          {problem.detail}{" "}
           {problem.errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join("; ")}
         </p>
       )}

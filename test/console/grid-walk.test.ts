@@ -181,7 +181,7 @@ async function walk(
   await device.fillField(page);
   await page.getByText("Changed 2 resources.").waitFor();
   await device.press(page, "Delete");
-  await page.getByText("Deleted 2 resources.").waitFor();
+  await page.getByText("2 resources will be deleted.").waitFor();
   await expectAccessible(page);
   const held = page.locator(".notice.held");
   if (device === keys) await page.keyboard.press("Control+z");

@@ -315,7 +315,7 @@ describe("the grid of the console", { skip }, () => {
     await page.getByText("Changed 3 resources.").waitFor();
     for (const name of ["one", "three"]) await box(name).click();
     await page.getByRole("button", { name: "Delete" }).click();
-    await page.evaluate("dispatchEvent(new Event('beforeunload', { cancelable: true }))");
+    await page.evaluate("dispatchEvent(new Event('pagehide'))");
     await page.getByText("2 resources", { exact: true }).waitFor();
     assert.equal(await test.app.total("many"), 2);
     await page.context().close();

@@ -138,7 +138,7 @@ describe("one resource in the console", { skip }, () => {
     });
     await lost;
     await page.keyboard.press("Control+s");
-    await panel(page).getByText("The server cannot be reached").waitFor();
+    await panel(page).getByText("Not saved: The server does not answer.").waitFor();
     await page.unroute("**/people");
     await page.keyboard.press("Control+s");
     await panel(page).getByRole("heading", { name: "Fay" }).waitFor();
@@ -259,7 +259,7 @@ describe("one resource in the console", { skip }, () => {
     await panel(page).getByRole("button", { name: "Discard", exact: true }).click();
     await panel(page).getByRole("button", { name: "More for this resource" }).click();
     await page.getByRole("menuitem", { name: "Delete" }).click();
-    await page.getByText("Deleted cyd.").waitFor();
+    await page.getByText("cyd will be deleted.").waitFor();
     await page.getByRole("button", { name: "Undo" }).click();
     await panel(page).getByRole("heading", { name: "cyd" }).waitFor();
     assert.equal((await read("cyd")).name, "cyd");
@@ -380,8 +380,8 @@ describe("one resource in the console", { skip }, () => {
       });
     await panel(page).getByText("replaced").waitFor();
     await panel(page).getByRole("button", { name: "Remove page.html" }).click();
-    await page.getByText("Removed page.html.").waitFor();
-    await page.evaluate("dispatchEvent(new Event('beforeunload', { cancelable: true }))");
+    await page.getByText("page.html will be removed.").waitFor();
+    await page.evaluate("dispatchEvent(new Event('pagehide'))");
     await panel(page).getByText("files.2 ·").waitFor({ state: "detached" });
     const { files } = (await read("ada")) as { files: { name: string; size: number }[] };
     assert.deepEqual(

@@ -108,8 +108,8 @@ describe("walks through the console", { skip }, () => {
         await page.keyboard.press("ArrowUp");
         await page.keyboard.press("Enter");
       }
-      await page.getByText("Deleted My Bob.").waitFor();
-      const held = page.locator(".notice").filter({ hasText: "Deleted My Bob." });
+      await page.getByText("My Bob will be deleted.").waitFor();
+      const held = page.locator(".notice").filter({ hasText: "My Bob will be deleted." });
       await me.press(held.getByRole("button", { name: "Undo" }));
       await panel.getByRole("heading", { name: "My Bob" }).waitFor();
       await go(page, `#/c/${people}/${id}/files`);

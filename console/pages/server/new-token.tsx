@@ -190,7 +190,7 @@ function TokenForm({ onMade, onClose }: NewTokenProps) {
           />
         )}
       </Field>
-      {problem && problem.errors.length === 0 && <Errors list={[problem.message]} />}
+      {problem && problem.errors.length === 0 && <Errors list={[problem.detail]} />}
       <div class="dialog-foot">
         <Button onClick={onClose}>Cancel</Button>
         <Button kind="primary" type="submit" isBusy={isBusy}>

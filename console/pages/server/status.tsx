@@ -30,7 +30,7 @@ async function readReady(signal: AbortSignal): Promise<Ready> {
   try {
     return await get<Ready>("/-/ready", signal);
   } catch (error) {
-    if (error instanceof Problem && error.status === 503) return { status: error.message };
+    if (error instanceof Problem && error.status === 503) return { status: error.detail };
     throw error;
   }
 }
