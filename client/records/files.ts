@@ -28,14 +28,18 @@ const isFile = (value: unknown): value is FileMember =>
   typeof value.url === "string" &&
   /^(\/|http)/.test(value.url);
 
-/** Adds `src` and `title` to each file, as react-admin calls them. */
+/** Whether the URL is that of a file of this resource: any other is what somebody has written. */
+const isOwn = ({ url }: FileMember, id: unknown, member: string): boolean =>
+  url.replace(/\.\d+$/, "").endsWith(`/${id}/${member}`);
+
+/** Adds `src` and `title` to each file of the resource, as react-admin calls them. */
 export async function withSources<T extends Members>(record: T, url: FileUrl): Promise<T> {
   const show = async (file: FileMember) => ({ ...file, src: await url(file), title: file.name });
-  const one = (value: unknown) => (isFile(value) ? show(value) : value);
-  const members = Object.entries(record).map(async ([name, value]) => [
-    name,
-    await (Array.isArray(value) ? Promise.all(value.map(one)) : one(value)),
-  ]);
+  const members = Object.entries(record).map(async ([name, value]) => {
+    const one = (item: unknown) =>
+      isFile(item) && isOwn(item, record.id, name) ? show(item) : item;
+    return [name, await (Array.isArray(value) ? Promise.all(value.map(one)) : one(value))];
+  });
   return Object.fromEntries(await Promise.all(members));
 }
 
@@ -136,12 +140,12 @@ async function signUrl(client: Client, path: string): Promise<Source> {
   const body = { path, expiresIn: validSeconds };
   const answer = await client.send({ method: "POST", path: "/-/signed-urls", body });
   const { url, expiresAt } = (await answer.json()) as { url: string; expiresAt: string };
-  return { src: addressOf(client, url), untilMs: Date.parse(expiresAt) };
+  return { src: url.startsWith("/") ? baseOf(client) + url : url, untilMs: Date.parse(expiresAt) };
 }
 
-/** A server without a base URL shows paths. */
+/** Where the client finds it: the server may show a path or its public URL, and whoever forges one any host. */
 function addressOf(client: Client, url: string): string {
-  return url.startsWith("/") ? baseOf(client) + url : url;
+  return [baseOf(client), ...url.split("/").slice(-3)].join("/");
 }
 
 export function baseOf(client: Client): string {

@@ -39,7 +39,8 @@ const fileMembers = new Set(["name", "type", "size", "sha256", "url", "width", "
 
 /** Whether a schema describes a file as its resource shows it, or a list of files. */
 export function isFileSchema(schema: Schema): boolean {
-  const { properties = {} } = schema.items ?? schema;
+  const { properties = {}, format } = schema.items ?? schema;
+  if (format === "file") return true;
   const names = Object.keys(properties);
   const { type = {} } = properties;
   const types = [type.enum ?? type.const ?? type.pattern ?? []].flat();

@@ -7,8 +7,8 @@ import { CompiledSchema } from "../lib/schema/validator.ts";
 import {
   type Action,
   type ActionContext,
-  isLocationResult,
   type LocationResult,
+  locationResultIn,
   problemIn,
 } from "../model/action.ts";
 import { openDefinition } from "../model/definition.ts";
@@ -135,7 +135,8 @@ function register(action: Action): RegisteredAction {
 }
 
 function resultOf(returned: unknown, output: CompiledSchema | undefined): ActionResult {
-  if (isLocationResult(returned)) return returned;
+  const elsewhere = locationResultIn(returned);
+  if (elsewhere !== undefined) return elsewhere;
   if (returned === undefined) return { text: undefined };
   const tag = Object.prototype.toString.call(returned).slice("[object ".length, -1);
   if (notJson.test(tag))

@@ -10,7 +10,7 @@ import {
   UploadEnded,
 } from "../store/partial-uploads.ts";
 import type { CollectionAccess, CollectionPermission } from "./collection-access.ts";
-import { type UploadsFree, UploadTally } from "./upload-tally.ts";
+import { reservedMs, type UploadsFree, UploadTally } from "./upload-tally.ts";
 
 /** The request that an upload is the body of. */
 export interface UploadRequest {
@@ -24,7 +24,7 @@ export interface UploadRequest {
 /** What is stored with the bytes. */
 interface UploadDescription {
   readonly request: UploadRequest;
-  /** Who may continue the upload; null when anyone who knows its id may. */
+  /** Who may continue the upload; null for that of an anonymous caller, which anyone who knows its id may. */
   readonly owner: string | null;
   /** Whose number of uploads it counts for. */
   readonly caller: string;
@@ -99,13 +99,18 @@ export class ResumableUploads {
     permission: CollectionPermission,
     upload: Pick<UploadDescription, "request" | "caller" | "keyOwner" | "maxBytes" | "length">,
   ): Promise<ResumableUpload | Problem> {
-    const { caller, length } = upload;
     await this.#noteAll();
-    const rejected = access.require(permission) ?? (await this.#tally.add(caller, length ?? 0));
+    const description = { ...upload, owner: ownerOf(access.principal) };
+    const rejected =
+      access.require(permission) ?? (await this.#tally.add(description, upload.length ?? 0));
     if (rejected !== undefined) return rejected;
     const id = randomBytes(16).toString("hex");
-    const description = { ...upload, owner: ownerOf(access.principal) };
-    await this.#partial.create(id, JSON.stringify(description));
+    try {
+      await this.#partial.create(id, JSON.stringify(description));
+    } catch (error) {
+      await this.discard({ id }).catch(() => undefined);
+      throw error;
+    }
     this.#counts.begun++;
     const changedAt = this.#settings.clock();
     return this.#read(id, { description, changedAt, size: 0, isFinished: false });
@@ -126,20 +131,29 @@ export class ResumableUploads {
 
   /** Stores the length when the client names it. */
   async setLength(upload: ResumableUpload, length: number): Promise<ResumableUpload | Problem> {
-    const known = await this.#tally.reserve(
-      upload.caller,
-      length - Math.max(upload.length ?? 0, upload.size),
-    );
-    if (known !== undefined) return known;
+    const full = await this.#tally.reserve(upload, length, upload.size);
+    if (full !== undefined) return full;
     const { id, size: _, isFinished: __, expiresAt: ___, ...description } = { ...upload, length };
     await this.#partial.describe(id, JSON.stringify(description));
-    return { ...upload, length };
+    const expiresAt = this.#settings.clock() + this.#settings.lifetimeMs;
+    return { ...upload, length, expiresAt };
   }
 
-  /** How many bytes may still be appended, and why no more. */
-  async room({ caller, maxBytes, length, size }: ResumableUpload): Promise<UploadRoom> {
-    if (length !== null) return { bytes: length - size, reason: "length" };
-    const free = await this.#tally.free(caller);
+  /**
+   * How many bytes may still be appended, and why no more. An upload that goes on late needs room for all
+   * of its length again.
+   */
+  async room(upload: ResumableUpload): Promise<UploadRoom | Problem> {
+    const { maxBytes, length, size, expiresAt } = upload;
+    if (length !== null) {
+      const { clock, lifetimeMs } = this.#settings;
+      const isLapsed = expiresAt - lifetimeMs + reservedMs < clock();
+      // Former counts may still have its length.
+      if (isLapsed) this.#tally.forget();
+      const full = isLapsed ? await this.#tally.reserve(upload, length, size) : undefined;
+      return full ?? { bytes: length - size, reason: "length" };
+    }
+    const free = await this.#tally.free(upload);
     const left = maxBytes - size;
     return free.bytes < left ? free : { bytes: left, reason: "maxBytes" };
   }
@@ -228,7 +242,7 @@ export class ResumableUploads {
   }
 
   /** Removes an upload that cannot be continued. */
-  async discard({ id }: ResumableUpload): Promise<void> {
+  async discard({ id }: Pick<ResumableUpload, "id">): Promise<void> {
     await this.#partial.remove(id);
     this.#tally.forget();
   }

@@ -55,7 +55,7 @@ export interface Representation {
   readonly [field: string]: unknown;
 }
 
-/** ETags as in the header fields. */
+/** ETags as in the header fields. One without a value is a TypeError, not a write without a condition. */
 export interface Precondition {
   readonly ifMatch?: string;
   readonly ifNoneMatch?: string;

@@ -93,8 +93,14 @@ export interface LocationResult {
   readonly [locationMark]: true;
 }
 
-export const isLocationResult = (value: unknown): value is LocationResult =>
-  typeof value === "object" && value !== null && locationMark in value;
+/** Returns a location result, and undefined for any other value. An action may have made it without our functions. */
+export function locationResultIn(value: unknown): LocationResult | undefined {
+  if (typeof value !== "object" || value === null || !(locationMark in value)) return undefined;
+  const { status, location } = value as Partial<LocationResult>;
+  if ((status !== 202 && status !== 303) || typeof location !== "string")
+    throw new TypeError("the result with a location must be made by accepted() or seeOther()");
+  return locationResult(status, location);
+}
 
 /** 202: the work continues, and the location reports its progress. */
 export const accepted = (location: string): LocationResult => locationResult(202, location);

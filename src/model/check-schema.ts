@@ -5,7 +5,7 @@ import { compilePattern } from "../lib/regex/pattern.ts";
 import { redosGrowth } from "../lib/regex/redos.ts";
 import { checkCost } from "../lib/schema/cost.ts";
 import { explain, explainPart } from "../lib/schema/explain.ts";
-import { type Fields, fieldsOf } from "../lib/schema/fields.ts";
+import { type Fields, fieldsOf, fileFormat } from "../lib/schema/fields.ts";
 import { formats } from "../lib/schema/formats.ts";
 import { keywords, metaschema, replacements } from "../lib/schema/metaschema.ts";
 import {
@@ -84,7 +84,10 @@ function checkKeywords(
     report.add([...path, "$id"], "only the outermost schema may have an $id");
   if (typeof $ref === "string" && compiled.references.find($ref) === undefined)
     report.add([...path, "$ref"], unresolvedReference($ref));
-  if (typeof format === "string" && !Object.hasOwn(formats, format))
+  if (format === fileFormat) {
+    const place = path.slice(root.length).map(String).join("/");
+    if (!fileMember.test(place)) report.add([...path, "format"], misplacedFile);
+  } else if (typeof format === "string" && !Object.hasOwn(formats, format))
     report.add(
       [...path, "format"],
       `unknown format; known formats: ${Object.keys(formats).join(", ")}`,
@@ -99,6 +102,12 @@ function checkKeywords(
     if (error !== undefined) report.add([...path, "patternProperties", name], error);
   }
 }
+
+/** A member of the resource, the items of one, or a schema that others refer to. */
+const fileMember =
+  /^(?:allOf\/\d+\/)*(?:properties|\$defs|definitions)\/[^/]*(?:\/allOf\/\d+)*(?:\/items)?$/;
+const misplacedFile =
+  'the format "file" marks a member of the resource, or the items of one that is a list';
 
 function unknownKeyword(keyword: string): string {
   const advice = Object.hasOwn(replacements, keyword)

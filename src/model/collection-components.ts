@@ -1,5 +1,6 @@
 // Makes the OpenAPI components of collections: schemas of each resource as it is read and as it is sent.
 
+import { isFileSchema } from "../lib/schema/fields.ts";
 import {
   allSchemas,
   isObjectSchema,
@@ -80,7 +81,8 @@ function schemasOf(
 const hasDirections = (root: ObjectSchema): boolean =>
   [...allSchemas({ path: [], schema: root })].some(
     ({ schema }) =>
-      isObjectSchema(schema) && (schema.readOnly === true || schema.writeOnly === true),
+      isObjectSchema(schema) &&
+      (schema.readOnly === true || schema.writeOnly === true || isFileSchema(schema)),
   );
 
 const time = { type: "string", format: "date-time", readOnly: true };

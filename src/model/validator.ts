@@ -26,6 +26,8 @@ export interface ResourceValidator {
   readonly dependsOnStored: boolean;
   /** The names of the declared members that are not write-only. */
   readonly shownMembers: readonly string[];
+  /** The members that are files, which only an upload sets. */
+  readonly fileMembers: readonly string[];
   /** Whether the field at a path with dots, or one that contains it, is write-only. */
   isHidden(field: string): boolean;
   /** Whether only an administrator may set the field at these names or one that contains it. */
@@ -53,6 +55,7 @@ const openValidator: ResourceValidator = {
   hasHidden: false,
   dependsOnStored: false,
   shownMembers: [],
+  fileMembers: [],
   isHidden: () => false,
   isReadOnly: () => false,
   holdsReadOnly: () => false,
@@ -79,6 +82,7 @@ export const adminOnlyChange = "only an administrator may change this";
 class SchemaResourceValidator implements ResourceValidator {
   readonly hasHidden: boolean;
   readonly dependsOnStored: boolean;
+  readonly fileMembers: readonly string[];
   readonly #compiled: CompiledSchema;
   readonly #fields: Fields;
   /** Whether there are defaults or read-only fields. */
@@ -88,7 +92,10 @@ class SchemaResourceValidator implements ResourceValidator {
     this.#compiled = new CompiledSchema(schema);
     this.#fields = fieldsOf(schema, this.#compiled.references);
     this.hasHidden = this.#fields.some(isWriteOnly);
-    this.dependsOnStored = this.hasHidden || this.#fields.some(isReadOnly);
+    const members = [...this.#fields.members];
+    this.fileMembers = members.filter(([, { isFile }]) => isFile).map(([name]) => name);
+    this.dependsOnStored =
+      this.hasHidden || this.fileMembers.length > 0 || this.#fields.some(isReadOnly);
     this.#needsCompletion = this.#fields.some(
       ({ defaultText, isReadOnly }) => isReadOnly || defaultText !== undefined,
     );

@@ -1,12 +1,14 @@
 // Adds one file to the files of a member, or replaces one.
 
 import { pointerTo } from "../lib/json/error-report.ts";
-import { isObject, readTree } from "../lib/json/tree.ts";
+import { isEmptyList, isObject, readTree } from "../lib/json/tree.ts";
 import type { Rules } from "./collection.ts";
+import { definitionOf } from "./definition.ts";
 import { isNumbered, memberOf, type StoredFile } from "./file.ts";
 import { memberFor } from "./file-fields.ts";
 import { Problem } from "./problem.ts";
 import type { Resource } from "./resource.ts";
+import { validatorOf } from "./validator.ts";
 
 /** A list that grows longer belongs into resources of its own. */
 const maxFilesOfMember = 1_000;
@@ -31,7 +33,7 @@ export function withFile(file: StoredFile, target: MemberFiles): readonly Stored
 function refuseNew(file: StoredFile, target: MemberFiles): Problem | undefined {
   const { stored, rules, current } = target;
   const member = memberOf(file);
-  if (isTaken(current.fields, member)) return taken(member);
+  if (isTaken(current.fields, member, rules)) return taken(member);
   const known = memberFor(member, rules);
   if (known instanceof Problem) return known;
   const [first] = stored;
@@ -44,12 +46,12 @@ function refuseNew(file: StoredFile, target: MemberFiles): Problem | undefined {
 
 const numberOf = ({ slot }: StoredFile): number => Number(slot.split(".")[1]);
 
-/** An empty value gives way to a file. */
-function isTaken(fields: string, member: string): boolean {
+/** An empty value gives way to a file, and so does the description of one without bytes. */
+function isTaken(fields: string, member: string, rules: Rules | undefined): boolean {
+  if (rules && validatorOf(definitionOf(rules)).fileMembers.includes(member)) return false;
   const tree = readTree(fields);
   const value = isObject(tree) ? tree.members.get(member) : undefined;
-  const isEmptyList = typeof value === "object" && value.kind === "array" && !value.items.length;
-  return value !== undefined && value !== "null" && !isEmptyList;
+  return value !== undefined && value !== "null" && !isEmptyList(value);
 }
 
 const conflict = (member: string, detail: string, error: string): Problem =>

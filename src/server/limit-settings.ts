@@ -52,7 +52,7 @@ export const limitSettings = {
   },
   maxUnfinishedBytes: {
     about:
-      "The maximum size of all resumable uploads that are not complete, each counted with its whole length; a new one beyond it is rejected with 507. A caller with several may have half of it.",
+      "The maximum size of all resumable uploads that are not complete, each counted with its whole length until five minutes after its last byte; a new one beyond it is rejected with 507. One subject may have half of it, and all callers without a token together a quarter.",
     fallback: "10737418240",
     isReloadable: true,
     ...wholeNumbers("bytes", 1_048_576, 1_125_899_906_842_624),

@@ -101,6 +101,20 @@ for (const store of ["sqlite", "postgres"])
     });
     after(() => app.close());
 
+    it("brings the description of a file back, without the URL of bytes that are not there", async () => {
+      const schema = { required: ["photo"], properties: { photo: { format: "file" } } };
+      await call(app, "PUT", "/-/collections/shown", { schema });
+      const photo = { name: "a.png", type: "image/png", size: 1, sha256: "00" };
+      const line = { id: "one", photo: { ...photo, url: "/shown/one/photo" } };
+      const text = `${JSON.stringify(line)}\n`;
+      await importText(app, "shown.ndjson", text, { collection: "shown", key: "id" });
+      assert.deepEqual(
+        await (await contentOf(app, "shown")).map(({ _owner: _, ...rest }) => rest),
+        [{ id: "one", photo }],
+      );
+      await call(app, "DELETE", "/-/collections/shown?confirm=shown");
+    });
+
     it("brings a whole server back, in both formats", async () => {
       const access = { roles: { editor: ["notes:*"] }, sets: {} };
       await call(app, "PUT", "/-/access", access);

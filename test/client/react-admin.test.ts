@@ -247,6 +247,9 @@ describe("the data provider for react-admin", () => {
     const plain = await provider.create<AdminRecord>("albums", { data: { cover: data } });
     const { src } = plain.data.cover as { src: string };
     assert.equal(src, `${shop.app.url}/albums/${plain.data.id}/cover`);
+    const forged = { ...(plain.data.cover as object), url: `https://evil.example/albums/x/cover` };
+    const other = await provider.create<AdminRecord>("albums", { data: { cover: forged } });
+    assert.equal("src" in (other.data.cover as object), false);
     const asked = dataProvider(shop.client, { fileUrl: ({ name }) => `file:${name}` });
     const { data: shown } = await asked.getOne<AdminRecord>("albums", { id: plain.data.id });
     assert.equal((shown.cover as { src: string }).src, "file:a b.gif");

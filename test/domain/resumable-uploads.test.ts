@@ -4,29 +4,41 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { type ResumableUpload, ResumableUploads } from "../../src/domain/resumable-uploads.ts";
-import { maxUploadsPerCaller } from "../../src/domain/upload-tally.ts";
-import { system } from "../../src/model/principal.ts";
+import { maxUploadsPerCaller, reservedMs } from "../../src/domain/upload-tally.ts";
+import { type Principal, system } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
+import { stopTimeHere } from "../clock.ts";
 import { mountSmall } from "../store/sqlite/test-directory.ts";
 
 const mebi = 1024 * 1024;
-const lifetimeMs = 60_000;
-const access = new CollectionAccess(system, "notes", undefined);
+const lifetimeMs = 3_600_000;
 const request = { method: "POST", path: "/notes", query: "", headers: {} };
+
+const ann: Principal = { ...system, kind: "user", subject: "ann" };
+const bob: Principal = { ...ann, subject: "bob" };
+const cy: Principal = { ...ann, subject: "cy" };
+/** May create, as everyone does where the definition says so. */
+const nobody: Principal = { ...system, kind: "anonymous" };
+const accessOf = (principal: Principal) => new CollectionAccess(principal, "notes", undefined);
 
 interface Setting {
   readonly uploads: ResumableUploads;
   readonly clock: { now: number };
   readonly folder: string;
-  begin(length?: number, caller?: string): Promise<ResumableUpload | Problem>;
-  begun(length?: number, caller?: string): Promise<ResumableUpload>;
+  /** `caller` is the network of an anonymous caller. */
+  begin(
+    length?: number,
+    principal?: Principal,
+    caller?: string,
+  ): ReturnType<ResumableUploads["create"]>;
+  begun(length?: number, principal?: Principal, caller?: string): Promise<ResumableUpload>;
   /** Opens the same storage again, as another process does. */
   second(): ResumableUploads;
 }
@@ -39,12 +51,12 @@ async function withUploads(maxBytes: number, test: (setting: Setting) => Promise
       ...{ clock: () => clock.now, lifetimeMs, maxBytes },
     });
   const uploads = second();
-  const begin: Setting["begin"] = (length, caller = "ann") =>
-    uploads.create(access, "create", {
+  const begin: Setting["begin"] = (length, principal = ann, caller = principal.subject ?? "") =>
+    uploads.create(accessOf(principal), "create", {
       ...{ request, caller, maxBytes: 100 * mebi, length: length ?? null },
     });
-  const begun: Setting["begun"] = async (length, caller) => {
-    const upload = await begin(length, caller);
+  const begun: Setting["begun"] = async (...wanted) => {
+    const upload = await begin(...wanted);
     assert.ok(!(upload instanceof Problem));
     return upload;
   };
@@ -55,6 +67,29 @@ async function withUploads(maxBytes: number, test: (setting: Setting) => Promise
   }
 }
 
+/** Appends bytes, and returns the upload as its caller finds it then. */
+async function appended(
+  uploads: ResumableUploads,
+  upload: ResumableUpload,
+  size: number,
+): Promise<ResumableUpload> {
+  await uploads.append(
+    upload,
+    () => bytesOf(size),
+    () => true,
+  );
+  const found = await uploads.find(ann, upload.id);
+  return found instanceof Problem ? assert.fail(found.detail) : found;
+}
+
+/** As if nothing had arrived for so long. */
+async function age(folder: string, id: string, ms: number): Promise<void> {
+  const directory = join(folder, "files", "partial", id);
+  const time = new Date(Date.now() - ms);
+  for (const name of [...(await readdir(directory)), "."])
+    await utimes(join(directory, name), time, time);
+}
+
 async function* bytesOf(size: number): AsyncGenerator<Uint8Array> {
   yield randomBytes(size);
 }
@@ -62,21 +97,18 @@ async function* bytesOf(size: number): AsyncGenerator<Uint8Array> {
 const kindOf = (result: unknown): string => (result instanceof Problem ? result.kind : "none");
 
 describe("an unfinished upload", () => {
+  // What an instance has counted stays valid.
+  stopTimeHere();
+
   it("expires, but not while bytes arrive", () =>
     withUploads(100 * mebi, async ({ uploads, clock, begun }) => {
       const upload = await begun();
       clock.now += lifetimeMs - 1_000;
-      assert.equal(kindOf(await uploads.find(system, upload.id)), "none");
+      assert.equal(kindOf(await uploads.find(ann, upload.id)), "none");
       clock.now += 2_000 + lifetimeMs;
-      assert.equal(kindOf(await uploads.find(system, upload.id)), "not-found");
+      assert.equal(kindOf(await uploads.find(ann, upload.id)), "not-found");
       clock.now = Date.now();
-      await uploads.append(
-        upload,
-        () => bytesOf(10),
-        () => true,
-      );
-      const found = await uploads.find(system, upload.id);
-      assert.ok(!(found instanceof Problem));
+      const found = await appended(uploads, upload, 10);
       assert.ok(found.expiresAt >= upload.expiresAt - 1_000 && found.size === 10);
     }));
 
@@ -85,42 +117,86 @@ describe("an unfinished upload", () => {
       const first = await begun();
       for (let count = 1; count < maxUploadsPerCaller; count++) await begun();
       assert.equal(kindOf(await begin()), "conflict");
-      assert.equal(kindOf(await begin(undefined, "bob")), "none");
-      assert.equal(await uploads.remove(system, first.id), undefined);
+      assert.equal(kindOf(await begin(undefined, bob)), "none");
+      assert.equal(await uploads.remove(ann, first.id), undefined);
       assert.equal(kindOf(await begin()), "none");
       assert.equal(kindOf(await begin()), "conflict");
     }));
 
   it("counts with its length, also where another process began it", () =>
     withUploads(10 * mebi, async ({ uploads, begin, begun, second }) => {
-      const large = await begun(7 * mebi);
-      assert.equal(kindOf(await begin(4 * mebi)), "storage-full");
+      const large = await begun(5 * mebi);
+      await begun(2 * mebi, cy);
+      assert.equal(kindOf(await begin(4 * mebi, bob)), "storage-full");
       const other = second();
       const wanted = { request, caller: "bob", maxBytes: 100 * mebi, length: 4 * mebi };
-      assert.equal(kindOf(await other.create(access, "create", wanted)), "storage-full");
-      const small = await begun(undefined, "bob");
-      assert.equal(kindOf(await uploads.setLength(small, 5 * mebi)), "storage-full");
-      const { bytes, reason } = await uploads.room(small);
-      assert.deepEqual([bytes, reason], [2 * mebi, "budget"]);
+      assert.equal(kindOf(await other.create(accessOf(bob), "create", wanted)), "storage-full");
+      const small = await begun(undefined, bob);
+      assert.equal(kindOf(await uploads.setLength(small, 4 * mebi)), "storage-full");
+      assert.deepEqual(await uploads.room(small), { bytes: 2 * mebi, reason: "budget" });
       const done = { response: "done", isFinal: true, location: "/notes/1" };
       assert.equal(await uploads.complete(large, async () => done, String), "done");
       await uploads.discard(small);
-      assert.equal(kindOf(await begin(10 * mebi)), "none");
+      assert.equal(kindOf(await begin(5 * mebi)), "none");
     }));
 
-  it("leaves half of the bytes to others when its caller has several", () =>
+  it("leaves half of the bytes to others", () =>
     withUploads(10 * mebi, async ({ uploads, begin, begun, second }) => {
+      assert.equal(kindOf(await begin(5 * mebi + 1)), "storage-full");
       const unknown = await begun();
-      assert.equal((await uploads.room(unknown)).bytes, 9 * mebi);
+      assert.equal(kindOf(await begin(4 * mebi + 1)), "storage-full");
       await begun(3 * mebi);
       for (const all of [uploads, second()]) {
-        assert.deepEqual(await all.room(unknown), { bytes: mebi, reason: "share" });
+        assert.deepEqual(await all.room(unknown), { bytes: mebi, reason: "subject" });
         assert.equal(kindOf(await all.setLength(unknown, 3 * mebi)), "storage-full");
       }
       assert.equal(kindOf(await begin(2 * mebi)), "storage-full");
       assert.equal(kindOf(await begin(mebi)), "none");
-      assert.equal(kindOf(await begin(5 * mebi, "bob")), "none");
-      assert.equal(kindOf(await begin(mebi, "cy")), "storage-full");
+      assert.equal(kindOf(await begin(5 * mebi, bob)), "none");
+      assert.equal(kindOf(await begin(mebi, cy)), "storage-full");
+    }));
+
+  it("leaves three quarters of the bytes to others, for all callers without a token", () =>
+    withUploads(20 * mebi, async ({ uploads, begin, begun, second }) => {
+      assert.equal(kindOf(await begin(5 * mebi + 1, nobody, "one")), "storage-full");
+      const unknown = await begun(undefined, nobody, "one");
+      await begun(3 * mebi, nobody, "two");
+      for (const all of [uploads, second()])
+        assert.deepEqual(await all.room(unknown), { bytes: mebi, reason: "anonymous" });
+      assert.equal(kindOf(await begin(2 * mebi, nobody, "three")), "storage-full");
+      assert.equal(kindOf(await begin(mebi, nobody, "three")), "none");
+      assert.equal(kindOf(await begin(undefined, nobody, "four")), "storage-full");
+      assert.equal(kindOf(await begin(10 * mebi)), "none");
+    }));
+
+  it("counts with what has arrived, five minutes after its last byte", () =>
+    withUploads(10 * mebi, async ({ uploads, folder, begun, second }) => {
+      const { id } = await appended(uploads, await begun(5 * mebi), 2 * mebi);
+      await begun(4 * mebi, bob);
+      const beginAs = async (principal: Principal, length: number) => {
+        const wanted = { request, caller: "cy", maxBytes: 100 * mebi, length };
+        return kindOf(await second().create(accessOf(principal), "create", wanted));
+      };
+      await age(folder, id, reservedMs - 60_000);
+      assert.equal(await beginAs(cy, 2 * mebi), "storage-full");
+      await age(folder, id, reservedMs + 1_000);
+      assert.equal(await beginAs(cy, 4 * mebi), "none");
+      // It stays, and goes on when there is room for the other 3 MiB.
+      const found = await uploads.find(ann, id);
+      assert.ok(!(found instanceof Problem) && found.size === 2 * mebi);
+      assert.equal(kindOf(await uploads.room(found)), "storage-full");
+    }));
+
+  it("has its length reserved again when it goes on late", () =>
+    withUploads(10 * mebi, async ({ uploads, folder, begin, begun }) => {
+      const { id } = await begun(5 * mebi);
+      await age(folder, id, reservedMs + 1_000);
+      const found = await uploads.find(ann, id);
+      assert.ok(!(found instanceof Problem));
+      assert.deepEqual(await uploads.room(found), { bytes: 5 * mebi, reason: "length" });
+      assert.equal(kindOf(await begin(mebi)), "storage-full");
+      assert.equal(kindOf(await begin(5 * mebi, bob)), "none");
+      assert.equal(kindOf(await begin(mebi, cy)), "storage-full");
     }));
 });
 
@@ -136,11 +212,7 @@ describe("an upload that is complete while the disk is full", () => {
         if (reason) return context.skip(reason);
         try {
           const upload = await begun();
-          await uploads.append(
-            upload,
-            () => bytesOf(100_000),
-            () => true,
-          );
+          await appended(uploads, upload, 100_000);
           const errors: unknown[] = [];
           const fill = async () => {
             await writeFile(join(folder, "ballast"), new Uint8Array(50 * mebi)).catch(String);
@@ -150,7 +222,7 @@ describe("an upload that is complete while the disk is full", () => {
           assert.deepEqual([done, errors.length], ["done", 1]);
           await rm(join(folder, "ballast"));
           await act(setting);
-          const found = await uploads.find(system, upload.id);
+          const found = await uploads.find(ann, upload.id);
           assert.ok(!(found instanceof Problem));
           assert.deepEqual([found.isFinished, found.location], [true, "/notes/1"]);
           assert.equal(existsSync(join(folder, "files", "partial", upload.id)), false);

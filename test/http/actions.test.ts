@@ -217,12 +217,18 @@ describe("the result of an action", () => {
   });
 });
 
-describe("an action that fails", () => {
-  const logged = (requestId: string) => {
-    const line = captured.lines().find((each) => each.requestId === requestId && "err" in each);
-    return (line?.err ?? assert.fail("it was not logged")) as { stack: string; message: string };
-  };
+/** Returns the logged error of a request. */
+function logged(requestId: string): { readonly stack: string; readonly message: string } {
+  const line = captured.lines().find((each) => each.requestId === requestId && "err" in each);
+  return (line?.err ?? assert.fail("it was not logged")) as { stack: string; message: string };
+}
 
+function assertThrown(answer: Answer, message: RegExp): void {
+  const { requestId } = assertProblem(answer, "internal-error");
+  assert.match(logged(requestId).message, message);
+}
+
+describe("an action that fails", () => {
   it("is 500 with a request id, and the stack is only in the log", async () => {
     for (const how of ["throw", "reject"]) {
       const answer = await run("fail", { how });
@@ -488,6 +494,62 @@ describe("resources in an action", () => {
     assertProblem(await call("put", ["things"]), "internal-error");
     assertProblem(await call("list", [5]), "internal-error");
     assert.equal((await admin.get("/things")).body, before);
+  });
+
+  it("take no option that is unknown or has no value, and write nothing then", async () => {
+    await admin.putAndReadTag("/optional/one", { a: 1 });
+    const before = (await admin.get("/optional?fields=*,_etag")).body;
+    const target = ["optional", "one"];
+    const wrong: [options: unknown, named: RegExp][] = [
+      [{ ifMatch: null }, /ifMatch must be a string, not null/],
+      [{ ifMatch: "undefined" }, /ifMatch must be a string, not undefined/],
+      [{ ifMatch: 5 }, /ifMatch must be a string, not number/],
+      [{ ifNoneMatch: "undefined" }, /ifNoneMatch must be/],
+      [{ ifmatch: '"x"' }, /no option ifmatch; .*ifMatch, ifNoneMatch/],
+      [{ ifMatch: "*", "If-Match": '"x"' }, /no option If-Match/],
+      [{ idempotencyKey: "k" }, /no option idempotencyKey/],
+      ['"x"', /must be an object/],
+      [["ifMatch"], /must be an object/],
+      [null, /must be an object/],
+    ];
+    for (const [options, named] of wrong)
+      for (const [verb, ...args] of [["put", { a: 2 }], ["patch", { a: 2 }], ["remove"]] as const)
+        assertThrown(await call(verb, [...target, ...args, options]), named);
+
+    const keys: [options: unknown, named: RegExp][] = [
+      [{ idempotencyKey: null }, /idempotencyKey must be a string, not null/],
+      [{ idempotencyKey: "undefined" }, /idempotencyKey must be a string, not undefined/],
+      [{ idempotencykey: "k" }, /no option idempotencykey; .*idempotencyKey/],
+      ["k", /must be an object/],
+    ];
+    const operation = { method: "PATCH", path: "/optional/one", body: { a: 2 } };
+    for (const [options, named] of keys) {
+      assertThrown(await call("create", ["optional", { a: 2 }, options]), named);
+      assertThrown(await call("batch", [[operation], options]), named);
+    }
+    for (const name of ["ifMatch", "ifNoneMatch"]) {
+      const answer = await call("batch", [[{ ...operation, [name]: "undefined" }]]);
+      assertThrown(answer, new RegExp(`operations\\[0\\]\\.${name} is undefined`));
+      const withNull = await call("batch", [[{ ...operation, [name]: null }]]);
+      assertProblem(withNull, "invalid-body");
+    }
+    assert.equal((await admin.get("/optional?fields=*,_etag")).body, before);
+  });
+
+  it("are listed by no condition without a value", async () => {
+    await admin.putAndReadTag("/conditional/one", { a: 1 });
+    for (const where of [
+      "undefined",
+      { owner: "undefined" },
+      { $or: [{ a: { gt: "undefined" } }] },
+    ])
+      assertThrown(await call("list", ["conditional", { where }]), /^where\S* is undefined$/);
+    assert.equal((await call("list", ["conditional", { cursor: "undefined" }])).status, 200);
+    const body = { a: 3, left: "undefined" };
+    const made = await kept("create", "conditional", body);
+    assert.deepEqual(Object.keys(made.body), ["id", "a", "createdAt", "updatedAt"]);
+    const operation = { method: "PUT", path: "/conditional/without", body };
+    assert.equal((await call("batch", [[operation]])).status, 200);
   });
 
   it("are changed all or none in a batch", async () => {

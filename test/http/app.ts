@@ -64,6 +64,12 @@ function checkCaching({ method, target }: { method: string; target: string }, ca
   else assert.equal(caching, "no-store", `${method} ${target}: Cache-Control`);
 }
 
+/** A path leads nowhere else, however a browser resolves it. */
+function checkLocation(url: string, location: string | null): void {
+  if (location === null || /^https?:/.test(location)) return;
+  assert.equal(new URL(location, url).origin, url, `Location: ${location}`);
+}
+
 /** With a committer it is a worker: another app owns the folder. The log is silent unless one is given; RESTANTE_TEST_STORE=postgres tries all of it on Postgres. */
 export async function startApp(
   changes: Partial<Config> = {},
@@ -109,6 +115,7 @@ export async function startApp(
     const response = await fetch(url + path, { redirect: "manual", ...init, headers });
     const asked = { method: init.method ?? "GET", target: path };
     checkCaching(asked, response.headers.get("cache-control"));
+    checkLocation(url, response.headers.get("location"));
     // A copy of a whole body costs less than a clone of its stream.
     const bytes = await response.arrayBuffer();
     const { status, statusText, headers: fields } = response;

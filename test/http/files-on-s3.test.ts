@@ -133,6 +133,38 @@ describe("files on S3", () => {
     assert.equal((await request(`${photo.url}?redirect=maybe`)).status, 400);
   });
 
+  it("are redirected to a URL that lives no longer than what it was asked for with", async () => {
+    const sendJson = async (method: string, path: string, body: object) => {
+      const headers = { "content-type": "application/json" };
+      const response = await request(path, { method, headers, body: JSON.stringify(body) });
+      assert.ok(response.ok, `${response.status}`);
+      return (await response.json()) as Record<string, string>;
+    };
+    const definition = { presignedRedirects: true, signedUrls: true };
+    await sendJson("PUT", "/-/collections/brief", definition);
+    const { headers, body } = form([file("photo", "a.png", bytesOf(500), "image/png")]);
+    const made = await request("/brief", { method: "POST", headers, body });
+    const { photo } = (await made.json()) as { photo: Shown };
+    const path = `${photo.url}?redirect=true`;
+    const expiresAt = new Date(Date.now() + 50_000).toISOString();
+    const { token } = await sendJson("POST", "/-/tokens", {
+      name: "brief",
+      scopes: ["brief:read"],
+      expiresAt,
+    });
+    const { url } = await sendJson("POST", "/-/signed-urls", { path, expiresIn: 50 });
+    for (const answer of [
+      await fetch(`${server.url}${url}`, { redirect: "manual" }),
+      await request(path, { redirect: "manual", headers: { authorization: `Bearer ${token}` } }),
+    ]) {
+      assert.equal(answer.status, 307);
+      const location = new URL(answer.headers.get("location") ?? "");
+      const seconds = Number(location.searchParams.get("X-Amz-Expires"));
+      assert.ok(seconds > 0 && seconds <= 50, `${seconds}`);
+      assert.equal((await fetch(location)).status, 200);
+    }
+  });
+
   it("are 503 when S3 rejects a request, whatever it is, and leave nothing", async () => {
     const before = await (await request("/people")).json();
     const keys = await fileKeys();

@@ -527,16 +527,67 @@ describe("limits", () => {
     const perCaller = Math.floor(maxUnfinishedBytes / 2 / maxUploadBytes);
     for (const caller of [one, two]) {
       for (let count = 0; count < perCaller; count++) await begin(caller, long);
-      assert.match(await rejected(caller), /one caller may have 25000000 bytes/);
+      assert.match(await rejected(caller), /one subject may have 25000000 bytes/);
     }
     const left = maxUnfinishedBytes - 2 * perCaller * maxUploadBytes;
     await begin(three, { ...png, "upload-length": String(left) });
+    // It is not left behind: its client learns no address.
+    const before = await namesIn("partial");
+    assertProblem(await four.send("POST", "/scans", { ...png, ...more }, "abc"), "storage-full");
+    assert.deepEqual(await namesIn("partial"), before);
     assert.match(await rejected(four), /50000000 bytes/);
     assert.equal((await uploads.send("POST", "/scans", png, "abc")).status, 201);
     for (const [caller, path] of paths)
       assert.equal((await caller.send("DELETE", path)).status, 204);
     await uploads.send("DELETE", await uploads.begin("/scans", long));
     assert.deepEqual(await namesIn("partial"), []);
+  });
+});
+
+describe("an upload that is begun and rejected", () => {
+  it("leaves nothing when its client has not learned the address", async () => {
+    await client.put("/-/collections/small", { maxBytes: 10 });
+    const digest = createHash("sha256").update("other").digest("base64");
+    for (const [path, fields, kind] of [
+      ["/small", {}, "content-too-large"],
+      ["/scans", { "content-digest": `sha-256=:${digest}:` }, "invalid-body"],
+    ] as const) {
+      const answer = await uploads.send(
+        "POST",
+        path,
+        { ...png, ...more, ...fields },
+        "hello world",
+      );
+      assertProblem(answer, kind);
+      assert.deepEqual(await namesIn("partial"), []);
+    }
+  });
+
+  it("leaves nothing when the connection is lost before its client has learned the address", async () => {
+    const fields = {
+      ...png,
+      ...more,
+      authorization: `Bearer ${app.admin}`,
+      "content-length": "10",
+    };
+    const wire = await sendPart(app.port, ["POST", "/scans"], fields, Buffer.from("abc"));
+    while ((await namesIn("partial")).length === 0) await sleep(5);
+    wire.destroy();
+    while ((await namesIn("partial")).length > 0) await sleep(5);
+    assert.deepEqual(await namesIn("partial"), []);
+  });
+
+  it("does not keep others from uploading, when anyone may begin one", async () => {
+    const nobody = new UploadClient(app, null);
+    const long = { ...png, ...more, "upload-length": String(maxUploadBytes) };
+    const paths: string[] = [];
+    const quarter = Math.floor(maxUnfinishedBytes / 4 / maxUploadBytes);
+    for (let count = 0; count < quarter; count++)
+      paths.push(await nobody.begin("/open", { ...png, "upload-length": String(maxUploadBytes) }));
+    const { detail } = assertProblem(await nobody.send("POST", "/open", long), "storage-full");
+    assert.match(detail, /without a token may have 12500000 bytes together/);
+    paths.push(await uploads.begin("/scans", { ...png, "upload-length": String(maxUploadBytes) }));
+    for (const path of paths) assert.equal((await uploads.send("DELETE", path)).status, 204);
   });
 });
 

@@ -22,11 +22,15 @@ export interface NamedAddresses {
 
 /** Returns what will be stored, or a problem with all errors. */
 export function accept(
-  { isAdmin, rules }: CollectionAccess,
+  { isAdmin, rules, principal }: CollectionAccess,
   fields: string,
   target: WriteTarget,
 ): Accepted | Problem {
-  const accepted = acceptFields(rules, fields, isAdmin, target);
+  const accepted = acceptFields(rules, fields, isAdmin, {
+    ...target,
+    // Only the commands of the operator write as the server itself.
+    isImport: principal.kind === "system",
+  });
   if (!("errors" in accepted)) return accepted;
   const { errors, maxBytes } = accepted;
   return maxBytes === undefined ? invalid(errors) : tooLarge(maxBytes);

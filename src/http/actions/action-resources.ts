@@ -28,6 +28,7 @@ import { problemAt, resultsOf } from "../resources/batch.ts";
 import { readOperations } from "../resources/batch-operations.ts";
 import { listBody } from "../resources/list-page.ts";
 import { readQueryBody } from "../resources/query-body.ts";
+import { checkOptions, rejectUndefined } from "./options.ts";
 
 /** After the signal is aborted, every call throws. */
 export function createActionResources(
@@ -83,6 +84,7 @@ class ActionClient implements ActionResources {
   async list(name: string, query: object = {}): Promise<ResourceList> {
     const access = await this.#open(name, "read");
     const { lists, expander, base } = this.#services;
+    if ("where" in query) rejectUndefined(query.where, "where");
     const target = orThrow(await lists.target(access));
     const listRequest = orThrow(readQueryBody(orThrow(readText(this.#bytes(query)))));
     const listed = orThrow(await lists.read(orThrow(await lists.plan(target, listRequest))));
@@ -129,6 +131,9 @@ class ActionClient implements ActionResources {
   ): Promise<readonly BatchResult[]> {
     this.#signal.throwIfAborted();
     const { writes, base } = this.#services;
+    // A field of a body may be undefined: it is not sent.
+    for (const [index, operation] of Object.entries(operations))
+      rejectUndefined({ ...Object(operation), body: null }, `operations[${index}]`);
     const bytes = this.#bytes({ operations });
     const read = orThrow(readOperations(bytes));
     const once = this.#once(options, "/-/batch", bytes);
@@ -166,13 +171,10 @@ class ActionClient implements ActionResources {
     return bytes;
   }
 
-  #once(
-    { idempotencyKey: key }: CreateOptions,
-    path: string,
-    body: Uint8Array,
-  ): IdempotencyKey | undefined {
+  #once(options: CreateOptions, path: string, body: Uint8Array): IdempotencyKey | undefined {
+    checkOptions(options, ["idempotencyKey"]);
+    const { idempotencyKey: key } = options;
     if (key === undefined) return undefined;
-    if (typeof key !== "string") throw new TypeError("an idempotencyKey must be a string");
     orThrow(readKeyField(JSON.stringify(key)));
     const request = { request: { method: "POST" }, path, query: "", principal: this.#principal };
     return idempotencyKeyOf({ ...request, services: this.#services }, key, body);
@@ -208,9 +210,8 @@ function orThrow<T>(value: T): Exclude<T, Problem> {
   return value as Exclude<T, Problem>;
 }
 
-function conditionOf({
-  ifMatch: match,
-  ifNoneMatch: noneMatch,
-}: Precondition = {}): WriteCondition | undefined {
+function conditionOf(options: Precondition = {}): WriteCondition | undefined {
+  checkOptions(options, ["ifMatch", "ifNoneMatch"]);
+  const { ifMatch: match, ifNoneMatch: noneMatch } = options;
   return allOf(orThrow(ifMatch(match ?? null)), orThrow(ifNoneMatch(noneMatch ?? null)));
 }

@@ -102,8 +102,10 @@ function locationResponse(base: string, { status, location }: LocationResult, he
 /** Throws for any other location, which is a bug of the action. */
 function addressOf(base: string, location: string): string {
   const url = URL.parse(location, placeholder.href);
-  const isPath = url?.origin === placeholder.origin && /^\/(?!\/)/.test(location);
-  if (url !== null && isPath) return `${base}${url.href.slice(placeholder.origin.length)}`;
+  // What is sent is resolved, so it is what is tested: `/a/..//host` resolves to `//host`.
+  const resolved = url?.href.slice(placeholder.origin.length) ?? "";
+  const isPath = url?.origin === placeholder.origin && location.startsWith("/");
+  if (isPath && !resolved.startsWith("//")) return `${base}${resolved}`;
   const isAbsolute = url !== null && /^https?:\/\//i.test(location) && url.username === "";
   if (isAbsolute && url.password === "") return url.href;
   throw new TypeError(

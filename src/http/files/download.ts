@@ -53,7 +53,7 @@ export async function getFile(context: RequestContext): Promise<Response | Probl
   return answer instanceof Problem ? answer : withDate(answer, updatedAt);
 }
 
-const redirectSeconds = 60;
+const maxRedirectSeconds = 60;
 
 function readRedirect(
   { collection, request }: RequestContext,
@@ -68,16 +68,21 @@ function readRedirect(
   return request.method === "GET";
 }
 
-/** Returns undefined where the storage has no URLs of its own, and for a rendered picture. */
+/**
+ * Returns undefined where the storage has no URLs of its own, for a rendered picture, and in the last second
+ * of the signed URL or token that it was asked for with, which it must not outlive.
+ */
 async function redirect(
-  { services, collection }: RequestContext,
+  { services, collection, signed, principal }: RequestContext,
   { part, bytes, headers }: FoundFile,
   download: string | undefined,
 ): Promise<Response | Problem | undefined> {
-  if (bytes !== undefined) return undefined;
+  const expiresAt = signed?.expiresAt ?? principal.token?.expiresAt ?? Number.POSITIVE_INFINITY;
+  const secondsLeft = Math.floor((expiresAt - Date.now()) / 1000);
+  if (bytes !== undefined || secondsLeft < 1) return undefined;
   // A presigned URL has no sandbox. What browsers could run is an attachment in any case.
   const url = await services.uploads.link(collection, part, {
-    expiresInSeconds: redirectSeconds,
+    expiresInSeconds: Math.min(maxRedirectSeconds, secondsLeft),
     type: servedType(part.type),
     disposition: dispositionOf(part, download),
     cacheControl: headers.get("Cache-Control") ?? "no-store",

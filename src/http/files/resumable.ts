@@ -91,8 +91,8 @@ async function begin(
   const upload = await services.resumableUploads.create(collection, permission, wanted);
   if (upload instanceof Problem) return upload;
   const location = `${services.base}/-/uploads/${upload.id}`;
-  announce(context, location, upload);
-  const received = await receive(context, upload);
+  const isAnnounced = announce(context, location, upload);
+  const received = await (isAnnounced ? receive(context, upload) : receiveAll(context, upload));
   if (received instanceof Problem) return received;
   if (fields.isComplete) return complete(context, received);
   const headers = uploadHeaders(context, received);
@@ -102,22 +102,44 @@ async function begin(
   return new Response(null, { status: 201, headers });
 }
 
+/** Removes the upload when it fails: its client does not know the address, and cannot go on or cancel it. */
+async function receiveAll(
+  context: RequestContext,
+  upload: ResumableUpload,
+): Promise<ResumableUpload | Problem> {
+  const { services } = context;
+  let received: ResumableUpload | Problem | undefined;
+  try {
+    received = await receive(context, upload);
+    return received;
+  } finally {
+    if (received === undefined || received instanceof Problem)
+      await services.resumableUploads
+        .discard(upload)
+        .catch((error) => services.logFailure(context, error));
+  }
+}
+
 const canAnnounce = ({ client, request }: RequestContext): boolean =>
   client.sendInterim !== undefined && interopVersionOf(request.headers) !== undefined;
 
-/** Tells a client that knows 104 the address while it sends. nginx takes a 104 for the response. */
+/**
+ * Tells a client that knows 104 the address while it sends. nginx takes a 104 for the response. Returns whether
+ * it was told.
+ */
 function announce(
   { client, request }: RequestContext,
   location: string,
   upload: ResumableUpload,
-): void {
+): boolean {
   const version = interopVersionOf(request.headers);
-  if (version === undefined) return;
-  client.sendInterim?.(104, {
+  if (version === undefined || client.sendInterim === undefined) return false;
+  client.sendInterim(104, {
     Location: location,
     "Upload-Limit": limitOf(upload),
     "Upload-Draft-Interop-Version": String(version),
   });
+  return true;
 }
 
 const isProblem = (value: unknown): value is Problem => value instanceof Problem;

@@ -48,6 +48,7 @@ export async function receive(
   if (digest instanceof Problem) return digest;
   if (hasNoBody(request.headers)) return digest?.verify() ?? upload;
   const room = await services.resumableUploads.room(upload);
+  if (room instanceof Problem) return room;
   const limit = { bytes: room.bytes, problem: overflow(context, upload, room) };
   if ((contentLengthOf(request.headers) ?? 0) > room.bytes) return limit.problem;
   let mismatch: Problem | undefined;
@@ -171,7 +172,7 @@ function overflow(
 
 /** Whether unfinished uploads leave no more room. */
 const isOfUploads = (room: UploadRoom): room is UploadsFree =>
-  room.reason === "budget" || room.reason === "share";
+  room.reason !== "length" && room.reason !== "maxBytes";
 
 export const tooLarge = (maxBytes: number): Problem =>
   new HttpProblem(

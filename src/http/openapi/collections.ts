@@ -16,7 +16,7 @@ import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
 import type { Routes } from "../request/route.ts";
 import { filterWords, listParameters, uniqueParameters } from "./filters.ts";
-import { formOf } from "./forms.ts";
+import { type FormFile, formOf } from "./forms.ts";
 import { type DescribedRoute, verbsOf } from "./operations.ts";
 import { parameters } from "./parameters.ts";
 import {
@@ -164,7 +164,7 @@ function componentsOf(
   const resource = { ...read, ...examples.resource };
   const patches = new MergePatchSchemas(schemas);
   const patch = withOwner(patches.patchOf(sent));
-  const form = formOf(sent, schemas);
+  const form = formOf(sent, schemas, filesOf(collection.definition, read));
   return {
     [typeName]: resource,
     [`${typeName}Draft`]: { ...sent, ...examples.draft },
@@ -174,6 +174,16 @@ function componentsOf(
     ...parts,
     ...patches.components,
   };
+}
+
+/** The members that are marked as files, and whether each is a list and required. */
+function filesOf(definition: Definition, read: ObjectSchema): readonly FormFile[] {
+  const { properties = {}, required = [] } = read;
+  return validatorOf(definition).fileMembers.map((name) => {
+    const member = own(properties as Readonly<Record<string, Schema>>, name);
+    const isList = isObjectSchema(member) && (member.type === "array" || "items" in member);
+    return { name, isList, isRequired: (required as readonly string[]).includes(name) };
+  });
 }
 
 /** An admin can set the owner with a patch. */
@@ -189,10 +199,16 @@ function examplesOf({ typeName, schemas, definition }: Omit<VisibleCollection, "
     own(schemas, reference.slice(componentPath.length));
   const given = definition.schema?.examples;
   const [first] = Array.isArray(given) ? given : [];
-  const draft = first ?? exampleOf(schemas[`${typeName}Draft`] ?? false, find);
-  if (!isObjectSchema(draft)) return {};
   const shape = validatorOf(definition);
-  const accepted = shape.accept(JSON.stringify(draft), undefined, false);
+  const isFile = ([name]: readonly [string, unknown]) => shape.fileMembers.includes(name);
+  const guess = first ?? exampleOf(schemas[`${typeName}Draft`] ?? false, find);
+  if (!isObjectSchema(guess)) return {};
+  // A file is in the resource and not in what is sent.
+  const read = shape.fileMembers.length > 0 ? exampleOf(schemas[typeName] ?? false, find) : {};
+  const files = Object.entries(isObjectSchema(read) ? read : {}).filter(isFile);
+  const draft = Object.fromEntries(Object.entries(guess).filter((member) => !isFile(member)));
+  const whole = { ...Object.fromEntries(files), ...guess };
+  const accepted = shape.accept(JSON.stringify(whole), undefined, false);
   if (typeof accepted !== "string") return {};
   const resource = {
     id: exampleId,

@@ -11,6 +11,13 @@ const fileMembers = new Set(["name", "type", "size", "sha256", "url"]);
 /** Other objects have names, types and addresses, too. */
 const distinctive = new Set(["size", "sha256"]);
 
+/** A member that the schema marks as a file. */
+export interface FormFile {
+  readonly name: string;
+  readonly isList: boolean;
+  readonly isRequired: boolean;
+}
+
 /** Whether the values that a schema lists are media types. */
 const isMediaType = (schema: unknown): boolean =>
   isObjectSchema(schema) &&
@@ -26,16 +33,25 @@ const isMediaType = (schema: unknown): boolean =>
 export function formOf(
   draft: ObjectSchema,
   components: Readonly<Record<string, Schema>>,
+  marked: readonly FormFile[],
 ): ObjectSchema | undefined {
-  const { properties } = draft;
+  const { properties = {}, required = [] } = draft;
   if (!isObjectSchema(properties)) return undefined;
   const members = Object.entries(properties as Readonly<Record<string, Schema>>);
   const files = members.flatMap(([name, member]) => {
     const described = fileOf(member, components);
     return described === undefined ? [] : [[name, described] as const];
   });
+  for (const { name, isList } of marked)
+    files.push([name, isList ? { type: "array", items: file } : file]);
   if (files.length === 0) return undefined;
-  return { ...draft, properties: { ...properties, ...Object.fromEntries(files) } };
+  const needed = marked.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+  const all = [...(required as readonly string[]), ...needed];
+  return {
+    ...draft,
+    ...(all.length > 0 && { required: all }),
+    properties: { ...properties, ...Object.fromEntries(files) },
+  };
 }
 
 /**

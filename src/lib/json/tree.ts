@@ -19,6 +19,9 @@ export interface ArrayTree {
   readonly items: Tree[];
 }
 
+export const isEmptyList = (tree: Tree): boolean =>
+  typeof tree === "object" && tree.kind === "array" && tree.items.length === 0;
+
 export const isObject = (tree: Tree | undefined): tree is ObjectTree =>
   typeof tree === "object" && tree.kind === "object";
 

@@ -7,6 +7,9 @@ import {
   type SchemaReferences,
 } from "./subschemas.ts";
 
+/** The format of a member that only an upload sets. */
+export const fileFormat = "file";
+
 /** What a schema declares about one value: its members by name, and its items if it is an array. */
 export class Fields {
   /** The schemas that always apply to the value. */
@@ -89,16 +92,22 @@ export class Fields {
     return {
       isReadOnly: hasFlag("readOnly"),
       isWriteOnly: hasFlag("writeOnly"),
+      isFile: [inner, inner.items].some(({ schemas }) => schemas.some(isFileSchema)),
       defaultText: withDefault && JSON.stringify(withDefault.default),
       inner,
     };
   }
 }
 
+/** Whether the value is an uploaded file, which only the server describes. */
+export const isFileSchema = ({ format }: ObjectSchema): boolean => format === fileFormat;
+
 export interface Field {
   readonly isReadOnly: boolean;
   /** Stored and never returned. */
   readonly isWriteOnly: boolean;
+  /** Whether it is a file, or a list of files. */
+  readonly isFile: boolean;
   /** The JSON text of its default. */
   readonly defaultText: string | undefined;
   readonly inner: Fields;

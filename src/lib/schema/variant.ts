@@ -1,5 +1,6 @@
 // Converts a schema into an OpenAPI component for one direction, request or response, without the members of the other.
 
+import { fieldsOf, fileFormat } from "./fields.ts";
 import { mapSchemas } from "./map-schema.ts";
 import {
   allSchemas,
@@ -80,16 +81,20 @@ export class SchemaVariant {
   #object(schema: ObjectSchema): ObjectSchema {
     const { $ref, $dynamicRef, ...rest } = this.#visible(schema);
     const keywords = Object.entries(rest).filter(
-      ([keyword]) => !standaloneKeywords.has(keyword) && !this.#isRedundant(keyword),
+      ([keyword, value]) => !standaloneKeywords.has(keyword) && !this.#isRedundant(keyword, value),
     );
     const inner = mapSchemas(Object.fromEntries(keywords), (one) => this.#convert(one));
     const target = this.#references.find($ref ?? $dynamicRef);
     return target === undefined ? inner : { $ref: this.#refer(target), ...inner };
   }
 
-  /** `writeOnly` is redundant in a request, and code generators would make a separate type for it. */
-  #isRedundant(keyword: string): boolean {
-    return keyword === "writeOnly" && this.#hidden === "readOnly";
+  /**
+   * `writeOnly` is redundant in a request, and code generators would make a separate type for it. They know no
+   * format of objects.
+   */
+  #isRedundant(keyword: string, value: unknown): boolean {
+    const isFileMark = keyword === "format" && value === fileFormat;
+    return isFileMark || (keyword === "writeOnly" && this.#hidden === "readOnly");
   }
 
   #refer({ schema, path }: SchemaLocation): string {
@@ -121,9 +126,12 @@ export class SchemaVariant {
 
   #isHidden(member: unknown): boolean {
     if (!isObjectSchema(member)) return false;
-    if (member[this.#hidden] === true) return true;
     const target = this.target(member.$ref);
-    return isObjectSchema(target) && target[this.#hidden] === true;
+    if ([member, target].some((each) => isObjectSchema(each) && each[this.#hidden] === true))
+      return true;
+    // Only the server describes a file.
+    const field = fieldsOf({ properties: { member } }, this.#references).members.get("member");
+    return this.#hidden === "readOnly" && field?.isFile === true;
   }
 }
 

@@ -1,7 +1,15 @@
 // Validates the fields of a resource with the definition of its collection, and returns what is stored.
 
 import { pointerTo } from "../../lib/json/error-report.ts";
-import { emptyObject, isObject, readTree, writeTree } from "../../lib/json/tree.ts";
+import {
+  emptyObject,
+  isEmptyList,
+  isObject,
+  readTree,
+  sameTree,
+  type Tree,
+  writeTree,
+} from "../../lib/json/tree.ts";
 import type { Rules } from "../collection.ts";
 import { type Definition, definitionOf } from "../definition.ts";
 import {
@@ -31,6 +39,8 @@ export interface WriteTarget {
   readonly files?: readonly StoredFile[];
   /** Whether the caller may not read the current state. */
   readonly isUnread?: boolean;
+  /** Whether descriptions of files are taken without their bytes, as those of an export are. */
+  readonly isImport?: boolean;
   /** The values that the server sets, also those of read-only fields. */
   readonly set?: Readonly<Record<string, unknown>>;
 }
@@ -43,7 +53,7 @@ export interface RejectedFields {
 }
 
 /** The properties of the caller that affect validation. */
-interface WriterRights extends Required<Pick<WriteTarget, "isUnread">> {
+interface WriterRights extends Required<Pick<WriteTarget, "isUnread" | "isImport">> {
   readonly isAdmin: boolean;
   readonly set: WriteTarget["set"] | undefined;
 }
@@ -55,8 +65,8 @@ export function acceptFields(
   isAdmin: boolean,
   target: WriteTarget,
 ): ResourceContent | RejectedFields {
-  const { current, files: sent = noFiles, isUnread = false, set } = target;
-  const writer = { isAdmin, isUnread, set };
+  const { current, files: sent = noFiles, isUnread = false, isImport = false, set } = target;
+  const writer = { isAdmin, isUnread, isImport, set };
   return sent.length === 0 && current?.files === undefined
     ? validate(writer, rules, fields, current?.fields)
     : acceptWithFiles(writer, rules, fields, target);
@@ -141,12 +151,13 @@ function validate(
   if (rules === undefined) return splitFiles(sent, files);
   const definition = definitionOf(rules);
   const { set } = writer;
-  const fields = set ? withValues(sent, set) : sent;
+  const { text: given, errors: forged } = checkFiles(writer, definition, sent, stored, files);
+  const fields = set ? withValues(given, set) : given;
   // An equal value of a read-only field is no change.
   const before = set ? withValues(stored ?? "{}", set) : stored;
   const whole = definition.schema && before ? withHidden(definition, fields, before) : fields;
   const text = definition.schema ? complete(writer, definition, whole, before) : whole;
-  if (typeof text !== "string") return { errors: text };
+  if (typeof text !== "string" || forged.length > 0) return { errors: joined(forged, text) };
   const accepted = splitFiles(withFilesOf(whole, text, files), files);
   const { maxBytes, indexed, unique } = definition;
   const isIndexed = indexed.length > 0 || unique.length > 0;
@@ -155,6 +166,55 @@ function validate(
   const isTooLarge = maxBytes !== undefined && Buffer.byteLength(accepted.fields) > maxBytes;
   return isTooLarge ? { errors, maxBytes } : accepted;
 }
+
+/**
+ * Finds members that the schema marks as files, and that are neither a file of the resource nor what is stored.
+ * An import keeps them without their URL, because there is nothing at it.
+ */
+function checkFiles(
+  { isImport }: WriterRights,
+  definition: Definition,
+  text: string,
+  stored: string | undefined,
+  files: readonly StoredFile[],
+): { readonly text: string; readonly errors: readonly FieldError[] } {
+  const { fileMembers } = validatorOf(definition);
+  const tree = fileMembers.length === 0 ? undefined : readTree(separateFiles(text, files).fields);
+  if (!isObject(tree)) return { text, errors: [] };
+  const before = stored === undefined ? undefined : readTree(stored);
+  const isNew = (member: string): boolean => {
+    const value = tree.members.get(member);
+    const isEmpty = value === undefined || value === "null" || isEmptyList(value);
+    const former = isObject(before) ? before.members.get(member) : undefined;
+    return !isEmpty && !(former !== undefined && sameTree(value, former));
+  };
+  const forged = fileMembers.filter(isNew);
+  if (!isImport || forged.length === 0) return { text, errors: forged.map(notUploaded) };
+  const whole = readTree(text);
+  const given = isObject(whole) ? whole.members : new Map<string, Tree>();
+  for (const value of forged.map((member) => given.get(member)))
+    for (const item of typeof value === "object" && value.kind === "array" ? value.items : [value])
+      if (isObject(item)) item.members.delete("url");
+  return { text: writeTree(whole), errors: [] };
+}
+
+const notUploaded = (member: string): FieldError => ({
+  pointer: pointerTo([member]),
+  detail:
+    "this is a file, which only an upload sets: send its bytes in a form or with PUT, or the member as the resource shows it",
+});
+
+/** What the schema says about such a member says nothing more. */
+const joined = (
+  forged: readonly FieldError[],
+  others: string | readonly FieldError[],
+): readonly FieldError[] => [
+  ...forged,
+  ...(typeof others === "string" ? [] : others).filter(
+    ({ pointer }) =>
+      !forged.some((each) => pointer === each.pointer || pointer.startsWith(`${each.pointer}/`)),
+  ),
+];
 
 /** A client that writes back what it read must not lose hidden fields. */
 function withHidden(definition: Definition, fields: string, before: string): string {

@@ -24,11 +24,6 @@ export interface ProductDraft {
   readonly price: number;
   readonly stock?: number;
   readonly description?: string;
-  readonly photo?: {
-    readonly sha256?: string;
-    readonly type?: "image/jpeg" | "image/png" | "image/webp";
-    readonly size?: number;
-  };
 }
 
 /** All collections, for `restante/client`. */

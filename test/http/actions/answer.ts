@@ -30,6 +30,8 @@ export default defineAction({
         return value;
       case "accepted":
         return accepted(location);
+      case "forged-location":
+        return Object.assign(Object(value), { [Symbol.for("restante.elsewhere")]: true });
       case "see-other":
         return seeOther(location);
       case "problem":

@@ -2,6 +2,15 @@
 
 import { defineAction, ProblemError } from "../../../src/index.ts";
 
+/** JSON has no undefined: this text stands for it. */
+function withUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withUndefined);
+  if (typeof value !== "object" || value === null) return value === "undefined" ? undefined : value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, withUndefined(member)]),
+  );
+}
+
 export default defineAction({
   description: "Calls a verb.",
   input: {
@@ -17,7 +26,7 @@ export default defineAction({
   async run({ input: { verb, args, isCaught }, resources }) {
     const call = resources[verb] as (...args: readonly unknown[]) => Promise<unknown>;
     try {
-      return (await call(...args)) ?? null;
+      return (await call(...args.map(withUndefined))) ?? null;
     } catch (thrown) {
       if (!isCaught || !(thrown instanceof ProblemError)) throw thrown;
       const { kind, detail, errors, message } = thrown;
