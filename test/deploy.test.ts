@@ -57,6 +57,13 @@ describe("deploy/", () => {
     }
   });
 
+  it("hands targets to the server as nginx got them, as the template does", () => {
+    const template = readFileSync(join(folder, "../templates/app/README.md"), "utf8");
+    for (const [file, text] of [...texts, ["the template", template] as const])
+      for (const [, path] of text.matchAll(/proxy_pass\s+\w+:\/\/[^\s;$/]+(\/?)/g))
+        assert.equal(path, "", `${file}: a path in proxy_pass decodes %2F`);
+  });
+
   it("has a file of settings that is valid", () => {
     const result = readConfig({ flags: {}, environment: {}, cwd: join(folder, "systemd") });
     assert.ok(!Array.isArray(result), JSON.stringify(result));

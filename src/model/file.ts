@@ -30,6 +30,15 @@ export const memberOf = ({ slot }: Pick<StoredFile, "slot">): string => slot.spl
 /** Whether the member is a list of files. */
 export const isNumbered = ({ slot }: StoredFile): boolean => slot.includes(".");
 
+/** Gives a file a name that came without one, as from a PUT by `fetch`: `photo.png`, by its member and type. */
+export function named(file: StoredFile): StoredFile {
+  if (file.name !== "") return file;
+  const { type } = file;
+  const [, ending] = /^\w+\/(\w{2,4})(?:;|$)/.exec(type) ?? [];
+  const suffix = type.startsWith("text/plain") ? "txt" : ending;
+  return { ...file, name: suffix ? `${memberOf(file)}.${suffix}` : memberOf(file) };
+}
+
 /** Parses the files of a resource. */
 export const readFiles = (text: string | undefined): readonly StoredFile[] =>
   text === undefined ? [] : JSON.parse(text);

@@ -4,7 +4,7 @@ import { pointerTo } from "../lib/json/error-report.ts";
 import { isEmptyList, isObject, readTree } from "../lib/json/tree.ts";
 import type { Rules } from "./collection.ts";
 import { definitionOf } from "./definition.ts";
-import { isNumbered, memberOf, type StoredFile } from "./file.ts";
+import { isNumbered, memberOf, named, type StoredFile } from "./file.ts";
 import { memberFor } from "./file-fields.ts";
 import { Problem } from "./problem.ts";
 import type { Resource } from "./resource.ts";
@@ -27,7 +27,7 @@ export function withFile(file: StoredFile, target: MemberFiles): readonly Stored
   const at = stored.findIndex(({ slot }) => slot === file.slot);
   const former = stored[at];
   if (former !== undefined) return stored.with(at, { ...file, name: file.name || former.name });
-  return refuseNew(file, target) ?? [...stored, file];
+  return refuseNew(file, target) ?? [...stored, named(file)];
 }
 
 function refuseNew(file: StoredFile, target: MemberFiles): Problem | undefined {

@@ -94,6 +94,31 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
         assert.deepEqual([after?.name, after?.url], ["a.txt", photo?.url]);
       });
 
+      it("names a new file after its member and type when no name is sent", async () => {
+        const { id } = await app.post("people", { name: "Bob" });
+        for (const [member, type, name] of [
+          ["photo", "image/png", "photo.png"],
+          ["notes", "text/plain; charset=utf-8", "notes.txt"],
+          ["docs.1", "application/pdf", "docs.pdf"],
+          ["data", "application/octet-stream", "data"],
+        ] as const) {
+          const { status, body } = await put(`/people/${id}/${member}`, "x", {
+            "content-type": type,
+          });
+          assert.equal(status, 201, body);
+          const shown = (
+            await client.json<Record<string, Shown | readonly Shown[]>>(`/people/${id}`)
+          )[member.split(".")[0] ?? ""];
+          assert.equal([shown].flat()[0]?.name, name);
+        }
+        const single = await app.request("/people", {
+          method: "POST",
+          headers: { "content-type": "image/webp" },
+          body: "x",
+        });
+        assert.equal(((await single.json()) as Made).file?.name, "file.webp");
+      });
+
       it("adds a file where there is none, at its Location", async () => {
         const { id } = await app.post("people", { name: "Bob", empty: null });
         const answer = await put(`/people/${id}/cv`, "words");

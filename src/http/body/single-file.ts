@@ -3,7 +3,7 @@
 import type { ArrivingFile } from "../../domain/file-limits.ts";
 import { mayChange } from "../../domain/write/allow.ts";
 import type { Rules } from "../../model/collection.ts";
-import { memberOf, readFiles, type StoredFile } from "../../model/file.ts";
+import { memberOf, named, readFiles, type StoredFile } from "../../model/file.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import { cleanFileName, fileNameOf, readDisposition } from "../headers/content-disposition.ts";
@@ -43,7 +43,7 @@ export async function readFile(
   const file = await saveBody(context, slot, undefined, (content) =>
     isText ? rejectJsonText(content, maxBodyBytes) : content,
   );
-  return file instanceof Problem ? file : receivedFile(file);
+  return file instanceof Problem ? file : receivedFile(named(file));
 }
 
 /** Whether the headers say where the body ends. */
