@@ -186,6 +186,15 @@ describe("CSV", () => {
     assert.deepEqual(rows[2]?.slice(1, 3), ["", ""]);
   });
 
+  it("has the columns of nested fields as they were imported, where they are asked for", async () => {
+    const rows = "name,customer.email,customer.city\r\nAnn,ann@example.org,Bern\r\nBob,,Rom\r\n";
+    const headers = { "content-type": csv };
+    await rawRequest(app, "/orders", { method: "POST", headers, body: rows });
+    const { body } = await get("/orders?fields=name,customer.email,customer.city&sort=name", csv);
+    const withoutId = (row: string): string => row.slice(row.indexOf(",") + 1);
+    assert.equal(body.split("\r\n").map(withoutId).join("\r\n"), rows);
+  });
+
   it("of a collection without a schema has the columns of its first resources", async () => {
     await fill("loose", [{ b: 1, a: "x\r\ny" }, { c: 'say "hi", he' }]);
     const { body } = await get("/loose", csv);
