@@ -32,7 +32,7 @@ export interface DefineResult {
   readonly isNew: boolean;
   /** Stored resources that do not match the definition. They stay, and are validated at their next write. */
   readonly violations: Violations;
-  /** Set while the indexes of existing resources are still built. */
+  /** Set while the indexes of existing resources are still built, or when values turned out not to be unique. */
   readonly build?: BuildProgress | undefined;
 }
 
@@ -130,9 +130,7 @@ export class Collections {
       this.#buildOf(name, end),
       this.#violationsOf(name, definition, end),
     ]);
-    const [clash] = build?.isRunning ? [] : (build?.clashes ?? []);
-    if (clash) return notUniqueProblem(clash.index, build?.clashes);
-    return { isNew, violations, ...(build?.isRunning && { build }) };
+    return { isNew, violations, ...(build && { build }) };
   }
 
   /** Returns whether the collection is new, or undefined when its definition has changed meanwhile. */

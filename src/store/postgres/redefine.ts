@@ -60,13 +60,14 @@ async function beginBuild(
   { part, definition, build }: CollectionWrite,
 ): Promise<readonly Clash[] | undefined> {
   if (build === undefined) return undefined;
-  let { state } = build;
+  let state = build;
   for (let fullSteps = 0; fullSteps < firstFullSteps && phaseOf(state) !== "none"; ) {
-    const before = { ...build, state };
+    const before = state;
     state = await connection.run((sql) => rebuildStep(sql, part, definition, before, firstRows));
-    if (isFullStep(before.state, state)) fullSteps++;
-    if (isFailed({ ...build, state })) return state.clashes;
+    if (isFullStep(before, state)) fullSteps++;
+    if (isFailed(state)) return state.clashes;
   }
-  await connection.run((sql) => rows(saveBuild(sql, part, { ...build, state })));
+  const left = state;
+  await connection.run((sql) => rows(saveBuild(sql, part, left)));
   return undefined;
 }

@@ -3,7 +3,7 @@
 import { Outage } from "../../model/outage.ts";
 import { applyChanges, stepsOf } from "../core/apply.ts";
 import type { FileQuotas } from "../core/file-use.ts";
-import { isFailed, returnDefinition } from "../core/index-build.ts";
+import { failureText, isFailed, withoutFailed } from "../core/index-build.ts";
 import { ErasedTraces, erasedOf, withoutTraces } from "../core/traces.ts";
 import { type EngineWrites, isEmpty } from "../core/writes.ts";
 import type { Erased, Erasure } from "../erasure.ts";
@@ -25,13 +25,16 @@ export class BatchWriter {
   readonly #rows: RowWriter;
   readonly #builds: BuildRunner;
   readonly #traces: TraceEraser;
+  readonly #report: (error: string) => void;
   #lastCommit = 0;
 
   constructor(
     connection: Connection,
     commitCounter: CommitCounterWriter,
     fileQuotas: FileQuotas | undefined,
+    report: (error: string) => void,
   ) {
+    this.#report = report;
     this.#connection = connection;
     this.#commitCounter = commitCounter;
     // Takes the write lock at once: a transaction that begins as a reader may not be able to write later.
@@ -96,15 +99,16 @@ export class BatchWriter {
 
   /**
    * Lets the index rows of one part follow its definition a bit further, in a transaction of its own.
-   * Returns whether more is to do. When values are not unique, the former definition comes back.
+   * Returns whether more is to do. The definition loses the unique indexes in which values clash.
    */
   build(): boolean {
     const next = this.#builds.next();
     if (next === undefined) return false;
     const { name, build } = next;
     if (isFailed(build)) {
-      const at = Date.now();
-      this.commit([{ kind: "define", collection: name, definition: returnDefinition(build), at }]);
+      const definition = withoutFailed(next.definition, build);
+      this.commit([{ kind: "define", collection: name, definition, at: Date.now() }]);
+      this.#report(failureText(name, build));
       return true;
     }
     const start = performance.now();
