@@ -121,7 +121,11 @@ export const seenResourcesSchema = {
   required: ["before", "after"],
   properties: {
     subject: { type: "string" },
-    before: { type: ["integer", "null"], minimum: 0 },
+    before: {
+      type: ["integer", "null"],
+      minimum: 0,
+      description: "With the present definition. Null when counting takes too long.",
+    },
     after: {
       type: ["integer", "null"],
       minimum: 0,
