@@ -1,7 +1,7 @@
 // Commits a batch of changes in one transaction; each change succeeds or fails on its own.
 
 import { Outage } from "../../model/outage.ts";
-import { applyChanges, stepsOf } from "../core/apply.ts";
+import { applyChanges, undoneOutcomes, unitsOf } from "../core/apply.ts";
 import type { FileQuotas } from "../core/file-use.ts";
 import { failureText, isFailed, withoutFailed } from "../core/index-build.ts";
 import { ErasedTraces, erasedOf, withoutTraces } from "../core/traces.ts";
@@ -60,7 +60,7 @@ export class BatchWriter {
     let areTokensChanged = false;
     // What an earlier writer could not publish is published with the first commit.
     let isCatalogChanged = isChanged || this.#lastCommit === 0;
-    const outcomes = stepsOf(changes).flatMap((step) => {
+    const applyStep = (step: readonly Change[]): readonly Outcome[] => {
       this.#state.reset();
       const { outcomes, writes } = applyChanges(step, this.#state);
       this.#state.directInsert.flush();
@@ -69,7 +69,10 @@ export class BatchWriter {
       areTokensChanged ||= hasTokens(writes);
       isCatalogChanged ||= hasCatalog(writes);
       return this.#write(writes) ?? outcomes;
-    });
+    };
+    const outcomes = unitsOf(changes).flatMap((unit) =>
+      unit.length === 1 ? unit.flatMap(applyStep) : this.#together(unit, applyStep),
+    );
     const number = before.commits + 1;
     if (isChanged) this.#saveCount.run(number, areTokensChanged ? number : before.tokens);
     this.#finish(isChanged ? number : undefined, isCatalogChanged);
@@ -119,6 +122,20 @@ export class BatchWriter {
     if (isNewPlan) this.commit([]);
     this.#builds.measured(performance.now() - start);
     return true;
+  }
+
+  /** Applies all steps or none. The epoch begins once, so it is not undone. */
+  #together(
+    steps: readonly (readonly Change[])[],
+    apply: (step: readonly Change[]) => readonly Outcome[],
+  ): readonly Outcome[] {
+    this.#state.writerEpoch();
+    this.#connection.run("SAVEPOINT together");
+    const outcomes = steps.flatMap(apply);
+    const undone = undoneOutcomes(outcomes);
+    if (undone) this.#connection.run("ROLLBACK TO together");
+    this.#connection.run("RELEASE together");
+    return undone ?? outcomes;
   }
 
   #erase(erasure: Erasure): Erased {
