@@ -113,6 +113,77 @@ describe("a folder of definitions", () => {
     });
   });
 
+  it("changes nothing when any of them is refused", async () => {
+    const grantTo = (role: string) => ({
+      access: { read: [{ name: "a", to: { role }, where: { owner: "$me" } }] },
+    });
+    const document = { roles: { editor: ["people:*"] }, sets: {} };
+    write("access.json", document);
+    write("people.json", grantTo("editor"));
+    const ask = await start();
+    for (const id of ["a", "b"]) {
+      const init = { method: "PUT", body: '{"n":1}' };
+      assert.equal((await ask(`/notes/${id}`, init)).status, 201);
+    }
+    await stop();
+    const refused = async (reason: RegExp) => {
+      await assert.rejects(start(), reason);
+      rmSync(join(folder, "access.json"));
+      for (const name of ["people.json", "notes.json", "zoo.json"])
+        rmSync(join(folder, name), { force: true });
+      const again = await start();
+      assert.deepEqual(await (await again("/-/access")).json(), document);
+      const view = (await (await again("/-/collections/people")).json()) as View;
+      assert.deepEqual(view.definition, grantTo("editor"));
+      assert.equal((await again("/-/collections/zoo")).status, 404);
+      await stop();
+    };
+    // A rule that names a missing role.
+    write("access.json", { roles: { author: [] } });
+    write("people.json", grantTo("author"));
+    write("zoo.json", grantTo("keeper"));
+    await refused(/zoo\.json .*keeper/);
+    // Values that are compared at the commit: what comes before it in the transaction is undone.
+    write("access.json", { roles: { author: [] } });
+    write("people.json", grantTo("author"));
+    write("notes.json", { unique: ["n"] });
+    write("zoo.json", {});
+    await refused(/notes\.json .*a and b have the same n/s);
+  });
+
+  it("may have new collections that refer to each other", async () => {
+    const to = (collection: string) => ({ references: { other: { collection } } });
+    write("cats.json", to("dogs"));
+    write("dogs.json", to("cats"));
+    write("ants.json", to("ants"));
+    const ask = await start();
+    for (const [name, other] of [
+      ["cats", "dogs"],
+      ["dogs", "cats"],
+      ["ants", "ants"],
+    ] as const) {
+      const view = (await (await ask(`/-/collections/${name}`)).json()) as View;
+      assert.deepEqual(view.definition, to(other));
+    }
+  });
+
+  it("can move a set to another name in the document and the rules at once", async () => {
+    const set = { collection: "people", where: { owner: "$me" }, field: "team" };
+    const grantOf = (name: string) => ({
+      access: { read: [{ name: "a", to: "token", where: { team: { in: `$my.${name}` } } }] },
+    });
+    write("access.json", { roles: {}, sets: { mine: set } });
+    write("people.json", {});
+    write("teams.json", grantOf("mine"));
+    await start();
+    await stop();
+    write("access.json", { roles: {}, sets: { ours: set } });
+    write("teams.json", grantOf("ours"));
+    const ask = await start();
+    const view = (await (await ask("/-/collections/teams")).json()) as View;
+    assert.deepEqual(view.definition, grantOf("ours"));
+  });
+
   it("leaves a collection named access alone, and says how to define one", async () => {
     const ask = await start();
     assert.equal((await ask("/access", { method: "POST", body: "{}" })).status, 201);

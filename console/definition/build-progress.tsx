@@ -28,7 +28,7 @@ export function BuildProgress({ collection }: { collection: string }) {
   if (build.status === "failed")
     return (
       <p role="alert" class="note danger">
-        The indexes were not built: {build.errors?.map(({ detail }) => detail).join("; ")}
+        Not unique any more: {build.errors?.map(({ detail }) => detail).join("; ")}
       </p>
     );
   return (

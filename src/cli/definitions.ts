@@ -2,7 +2,8 @@
 
 import { CliError } from "../lib/cli-error.ts";
 import { system } from "../model/principal.ts";
-import { Problem } from "../model/problem.ts";
+import type { Problem } from "../model/problem.ts";
+import { accessName } from "../model/schemas/access.ts";
 import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
 import { confirm } from "./confirm.ts";
@@ -119,29 +120,24 @@ async function requireConsent(
   await confirm({ text: "Apply this?", refusal: "Nothing was applied.", needs });
 }
 
-/** Each collection is one transaction; the same command goes on after it was stopped. */
+/** One transaction. Collections are deleted after it, each for itself. */
 async function apply(app: App, source: DefinitionsSource, diff: DefinitionsDiff): Promise<void> {
-  const { collections, accessDocuments } = app;
-  const replaceAccess = async (): Promise<Problem | undefined> => {
-    if (source.access === undefined || diff.access === "same") return undefined;
-    const replaced = await accessDocuments.replace(system, source.access);
-    return replaced instanceof Problem ? replaced : undefined;
-  };
-  // Rules name its roles and sets. What it no longer has must first leave the rules.
-  const early = await replaceAccess();
-  for (const { name, state } of diff.collections) {
-    const text = source.definitions.find((each) => each.name === name)?.text;
-    if (text === undefined || (state !== "new" && state !== "changed")) continue;
-    const defined = await collections.define(system, name, text);
-    if (defined instanceof Problem) throw failed(name, defined);
-    if (defined.build?.isRunning) process.stderr.write(`${name}: its indexes are being built\n`);
-  }
-  const late = early && (await replaceAccess());
-  if (late !== undefined) throw failed("the access document", late);
-  await remove(
-    app,
-    diff.collections.filter(isRemoval).map(({ name }) => name),
+  const removed = diff.collections.filter(isRemoval).map(({ name }) => name);
+  const changed = new Set(
+    diff.collections
+      .filter(({ state }) => state === "new" || state === "changed")
+      .map(({ name }) => name),
   );
+  const definitions = source.definitions.filter(({ name }) => changed.has(name));
+  const access = diff.access === "changed" ? source.access : undefined;
+  const applied = await app.collections.apply(system, { access, definitions, removed });
+  if ("problem" in applied) {
+    const name = applied.name === accessName ? "the access document" : applied.name;
+    throw failed(name, applied.problem, "Nothing was applied.");
+  }
+  for (const { name, build } of applied)
+    if (build?.isRunning) process.stderr.write(`${name}: its indexes are being built\n`);
+  await remove(app, removed);
 }
 
 const isRemoval = ({ state, destructive }: CollectionDiff): boolean =>
@@ -160,15 +156,12 @@ async function remove({ collections }: App, names: readonly string[]): Promise<v
       kept.push(name);
     }
     if (problem !== undefined && kept.length === left.length)
-      throw failed(kept.join(", "), problem);
+      throw failed(kept.join(", "), problem, "What was applied before it stays.");
     left = kept;
   }
 }
 
-function failed(name: string, { detail, errors = [] }: Problem): CliError {
+function failed(name: string, { detail, errors = [] }: Problem, result: string): CliError {
   const texts = errors.map((error) => error.detail);
-  return new CliError(
-    1,
-    `${name}: ${[detail, ...texts].join(" ")} What was applied before it stays.`,
-  );
+  return new CliError(1, `${name}: ${[detail, ...texts].join(" ")} ${result}`);
 }

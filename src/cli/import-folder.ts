@@ -89,9 +89,9 @@ async function define(
       `Nothing was imported: the store has other definitions: ${what}. To replace them, run ${command} first.`,
     );
   }
-  if (access !== undefined && isNewDocument)
-    accepted(await accessDocuments.replace(system, access));
-  for (const { name, text } of definitions) accepted(await collections.ensure(system, name, text));
+  const set = { access: isNewDocument ? access : undefined, definitions };
+  const applied = await collections.apply(system, set);
+  if ("problem" in applied) accepted(applied.problem);
 }
 
 function accepted<T>(result: T | Problem): T {

@@ -53,10 +53,9 @@ export class DerivedRows {
     this.#collection = collection;
     this.#plan = plansOf(definition, build).read;
     this.#indexes = new Set(this.#plan.indexes.map(({ name }) => name));
-    this.#isBuilding = build !== undefined && phaseOf(build.state) !== "none";
+    this.#isBuilding = build !== undefined && phaseOf(build) !== "none";
     this.#areWordsBuilding =
-      this.#isBuilding &&
-      (this.#plan.isSearchIncomplete === true || build?.state.areWordsStale === true);
+      this.#isBuilding && (this.#plan.isSearchIncomplete === true || build?.areWordsStale === true);
   }
 
   /** Throws SyntaxError when the fields are no JSON. */

@@ -2,6 +2,7 @@
 
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { setsOf } from "../model/access/rule-fields.ts";
+import type { Collection, Rules } from "../model/collection.ts";
 import type { Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 import {
@@ -12,10 +13,13 @@ import {
 } from "../model/schemas/access.ts";
 import type { Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
-import { checkSets } from "./check-rules.ts";
+import { checkSets, type RulesView } from "./check-rules.ts";
 import { preconditionFailed } from "./problems.ts";
 import { retryOnConflict } from "./retry.ts";
 import type { SetDefinitions } from "./sets.ts";
+
+/** A collection as it is, or as it will be. */
+export type NamedRules = Collection | (Rules & Pick<Collection, "name">);
 
 /** Whether the document may be replaced, as it is now. */
 export type DocumentCondition = (current: AccessDocument) => boolean;
@@ -39,15 +43,13 @@ export class AccessDocuments {
     text: string,
     condition?: DocumentCondition,
   ): Promise<AccessDocument | Problem> {
-    const forbidden = requireAdmin(principal);
-    if (forbidden !== undefined) return forbidden;
-    const document = readAccessDocument(text);
-    if (!("roles" in document)) return invalid(document);
-    const errors = [
-      ...(await checkSets(this.#store, document.sets)),
-      ...(await this.#missingSets(document.sets)),
-    ];
-    if (errors.length > 0) return invalid(errors);
+    const document = await checkedDocument(
+      this.#store,
+      principal,
+      text,
+      await this.#store.collections(),
+    );
+    if (document instanceof Problem) return document;
     const definition = JSON.stringify(document);
     return retryOnConflict(async () => {
       const stored = await this.#store.collection(accessName);
@@ -59,20 +61,39 @@ export class AccessDocuments {
       return outcome?.kind === "outdated" ? undefined : document;
     });
   }
-
-  /** Returns an error for each set that rules name and the document does not have. */
-  async #missingSets(sets: SetDefinitions): Promise<readonly FieldError[]> {
-    const collections = await this.#store.collections();
-    return collections.flatMap((collection) =>
-      setsOf(collection)
-        .filter((name) => !Object.hasOwn(sets, name))
-        .map((name) => ({
-          pointer: "/sets",
-          detail: `the rules of ${collection.name} name the set ${name}; change them first`,
-        })),
-    );
-  }
 }
+
+/** Reads an access document. Rules of these collections may name no other sets than it has. */
+export async function checkedDocument(
+  store: RulesView,
+  principal: Principal,
+  text: string,
+  collections: readonly NamedRules[],
+): Promise<AccessDocument | Problem> {
+  const forbidden = requireAdmin(principal);
+  if (forbidden !== undefined) return forbidden;
+  const document = readAccessDocument(text);
+  if (!("roles" in document)) return invalid(document);
+  const errors = [
+    ...(await checkSets(store, document.sets)),
+    ...missingSets(document.sets, collections),
+  ];
+  return errors.length > 0 ? invalid(errors) : document;
+}
+
+/** Returns an error for each set that rules name and the document does not have. */
+const missingSets = (
+  sets: SetDefinitions,
+  collections: readonly NamedRules[],
+): readonly FieldError[] =>
+  collections.flatMap((collection) =>
+    setsOf(collection)
+      .filter((name) => !Object.hasOwn(sets, name))
+      .map((name) => ({
+        pointer: "/sets",
+        detail: `the rules of ${collection.name} name the set ${name}; change them first`,
+      })),
+  );
 
 const invalid = (errors: readonly FieldError[]): Problem =>
   new Problem("invalid-body", "The access document is not valid; `errors` lists each error.", {

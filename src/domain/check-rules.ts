@@ -25,9 +25,12 @@ import { CollectionAccess } from "./collection-access.ts";
 import { RelatedCollections } from "./related-fields.ts";
 import { elsewhereIn, noOthers, type SetDefinitions } from "./sets.ts";
 
+/** The rules of collections as they are, or as they will be. */
+export type RulesView = Pick<Store, "rules">;
+
 /** Returns all errors in the rules of a definition that is valid otherwise. */
 export function checkRules(
-  store: Store,
+  store: RulesView,
   name: string,
   definition: Definition,
   names: RuleNames,
@@ -52,7 +55,7 @@ const plainText = ({ access: _, boundary: __, ...others }: Definition): string =
 
 /** Returns all errors of the sets in an access document. A collection that does not exist yet is open. */
 export async function checkSets(
-  store: Store,
+  store: RulesView,
   sets: SetDefinitions,
 ): Promise<readonly FieldError[]> {
   const errors: FieldError[] = [];

@@ -1,24 +1,20 @@
 // Lists, defines and deletes collections.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { pointerTo } from "../lib/json/error-report.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
-import type { RuleNames } from "../model/access/check-grants.ts";
 import { hasRules } from "../model/access/grant.ts";
 import type { Collection } from "../model/collection.ts";
 import { type Definition, definitionOf } from "../model/definition.ts";
-import { isCollectionName } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
-import { type FieldError, Problem } from "../model/problem.ts";
-import { readDefinition } from "../model/read-definition.ts";
-import { referencesOf } from "../model/reference.ts";
-import { type AccessDocument, accessDocumentOf, accessName } from "../model/schemas/access.ts";
+import { Problem } from "../model/problem.ts";
+import { type AccessDocument, accessName } from "../model/schemas/access.ts";
 import type { Violations } from "../model/schemas/collection.ts";
 import { isAdmin, type Verb, verbs } from "../model/token.ts";
 import type { BuildProgress, Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
-import { checkRules } from "./check-rules.ts";
+import { checkedDefinition, compact, requireName } from "./checked-definition.ts";
 import { CollectionAccess } from "./collection-access.ts";
+import { applyDefinitionSet, type DefinitionSet, type RefusedSet } from "./definition-set.ts";
 import { canApply } from "./grant-callers.ts";
 import { notUniqueProblem } from "./not-unique.ts";
 import { collectionNotFound, preconditionFailed } from "./problems.ts";
@@ -32,8 +28,12 @@ export interface DefineResult {
   readonly isNew: boolean;
   /** Stored resources that do not match the definition. They stay, and are validated at their next write. */
   readonly violations: Violations;
-  /** Set while the indexes of existing resources are still built. */
+  /** Set while the indexes of existing resources are still built, or when values turned out not to be unique. */
   readonly build?: BuildProgress | undefined;
+}
+
+export interface AppliedCollection extends DefineResult {
+  readonly name: string;
 }
 
 interface DryRunOptions {
@@ -99,7 +99,7 @@ export class Collections {
     text: string,
     { document, condition }: DryRunOptions = {},
   ): Promise<DefineResult | Problem> {
-    const definition = await this.#read(principal, name, text, document);
+    const definition = await checkedDefinition(this.#store, principal, name, text, document);
     if (definition instanceof Problem) return definition;
     const before = await this.#store.collection(name);
     if (condition && !(await condition(before))) return preconditionFailed;
@@ -121,18 +121,24 @@ export class Collections {
     condition?: CollectionCondition,
   ): Promise<DefineResult | Problem> {
     const end = performance.now() + this.#maxWaitMs;
-    const definition = await this.#read(principal, name, text);
+    const definition = await checkedDefinition(this.#store, principal, name, text);
     if (definition instanceof Problem) return definition;
     const isNew = await retryOnConflict(() => this.#replace(name, compact(text), condition));
     if (isNew instanceof Problem) return isNew;
+    return { isNew, ...(await this.#afterwards(name, definition, end)) };
+  }
+
+  async #afterwards(
+    name: string,
+    definition: Definition,
+    end: number,
+  ): Promise<Pick<DefineResult, "violations" | "build">> {
     // Both take until then, so they run beside each other.
     const [build, violations] = await Promise.all([
       this.#buildOf(name, end),
       this.#violationsOf(name, definition, end),
     ]);
-    const [clash] = build?.isRunning ? [] : (build?.clashes ?? []);
-    if (clash) return notUniqueProblem(clash.index, build?.clashes);
-    return { isNew, violations, ...(build?.isRunning && { build }) };
+    return { violations, ...(build && { build }) };
   }
 
   /** Returns whether the collection is new, or undefined when its definition has changed meanwhile. */
@@ -148,35 +154,6 @@ export class Collections {
     const [outcome] = await this.#store.commit([{ ...change, at: this.#clock() }]);
     if (outcome?.kind === "conflict") return notUniqueProblem(outcome.field, outcome.clashes);
     return outcome?.kind === "outdated" ? undefined : before === undefined;
-  }
-
-  /** Reads a definition. The collections that it refers to must exist, except for the server's own. */
-  async #read(
-    principal: Principal,
-    name: string,
-    text: string,
-    document?: AccessDocument,
-  ): Promise<Definition | Problem> {
-    const definition = requireAdmin(principal) ?? read(name, text);
-    if (definition instanceof Problem) return definition;
-    const errors: FieldError[] = [];
-    const references = principal.kind === "system" ? [] : referencesOf(definition.references);
-    for (const { field, collection } of references)
-      if (collection !== name && (await this.#store.rules(collection)) === undefined)
-        errors.push({
-          pointer: pointerTo(["references", field, "collection"]),
-          detail: `there is no collection ${collection}; create it first`,
-        });
-    errors.push(...(await checkRules(this.#store, name, definition, await this.#names(document))));
-    return errors.length === 0 ? definition : invalid(errors);
-  }
-
-  /** What rules can name: the access document defines it. */
-  #names(document: AccessDocument | undefined): MaybePromise<RuleNames> {
-    return then(document ? undefined : this.#store.rules(accessName), (stored) => {
-      const { roles, sets } = document ?? accessDocumentOf(stored);
-      return { roles: new Set(Object.keys(roles)), sets: new Set(Object.keys(sets)) };
-    });
   }
 
   /** Returns how far the indexes of a collection are; undefined when they are complete. */
@@ -200,16 +177,18 @@ export class Collections {
     }
   }
 
-  /** Defines the collection unless it already has this definition. */
-  async ensure(
+  /** Sets an access document and definitions, all or none, and returns what has changed. */
+  async apply(
     principal: Principal,
-    name: string,
-    text: string,
-  ): Promise<DefineResult | Problem | undefined> {
-    const forbidden = requireAdmin(principal);
-    if (forbidden !== undefined) return forbidden;
-    const rules = await this.#store.rules(name);
-    return rules?.definition === compact(text) ? undefined : this.define(principal, name, text);
+    set: DefinitionSet,
+  ): Promise<readonly AppliedCollection[] | RefusedSet> {
+    const end = performance.now() + this.#maxWaitMs;
+    const applied = await applyDefinitionSet(this.#store, principal, set, this.#clock);
+    if ("problem" in applied) return applied;
+    const results: AppliedCollection[] = [];
+    for (const { name, isNew, definition } of applied)
+      results.push({ name, isNew, ...(await this.#afterwards(name, definition, end)) });
+    return results;
   }
 
   /** Deletes a collection; one that has resources only when the caller confirmed it. */
@@ -245,23 +224,6 @@ function usableVerbs(principal: Principal, collection: Collection): readonly Ver
   const access = new CollectionAccess(principal, name, rules);
   return verbs.filter((verb) => access.require(verb) === undefined);
 }
-
-const requireName = (name: string): Problem | undefined =>
-  isCollectionName(name) ? undefined : collectionNotFound(name);
-
-function read(name: string, text: string): Definition | Problem {
-  const malformed = requireName(name);
-  if (malformed !== undefined) return malformed;
-  const definition = readDefinition(text);
-  return "access" in definition ? definition : invalid(definition);
-}
-
-const invalid = (errors: readonly FieldError[]): Problem =>
-  new Problem("invalid-body", "The definition is not valid; `errors` lists each error.", {
-    errors,
-  });
-
-const compact = (text: string): string => JSON.stringify(JSON.parse(text));
 
 const notEmpty = (name: string): Problem =>
   new Problem(

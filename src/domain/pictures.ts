@@ -3,7 +3,7 @@
 import { RecentMap } from "../lib/recent-map.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { StoredFile } from "../model/file.ts";
-import { Outage } from "../model/outage.ts";
+import { isLate, Outage } from "../model/outage.ts";
 import {
   formatOf,
   isSameSize,
@@ -164,9 +164,7 @@ function nameOf({ key }: StoredFile, task: PictureTask): string {
 
 function explain(error: unknown): Problem {
   if (error instanceof NoRenderer) return noRenderer;
-  const isCrowded =
-    error instanceof Outage && (error.reason === "crowded" || error.reason === "timeout");
-  if (isCrowded) return crowded;
+  if (isLate(error)) return crowded;
   throw error;
 }
 

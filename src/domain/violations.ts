@@ -2,6 +2,7 @@
 
 import { RestingTurns } from "../lib/turns.ts";
 import type { Definition } from "../model/definition.ts";
+import { isLate } from "../model/outage.ts";
 import type { FieldError } from "../model/problem.ts";
 import { entryErrors, listFields } from "../model/query/entry-limit.ts";
 import {
@@ -15,7 +16,7 @@ import { withFileMembers } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Violation, Violations } from "../model/schemas/collection.ts";
 import { validatorOf } from "../model/validator.ts";
-import type { Store } from "../store/store.ts";
+import type { Range, Store } from "../store/store.ts";
 import { duplicateErrors } from "./not-unique.ts";
 
 export const noViolations: Violations = { count: 0, first: [] };
@@ -45,7 +46,8 @@ export async function findViolations(
   for (let checked = 0, limit = page.limit; ; ) {
     const { maxBytes } = page;
     const range = { offset: checked, order: "created", limit, maxBytes } as const;
-    const slice = await store.slice(collection, range);
+    const slice = await sliceOrLate(store, collection, range);
+    if (slice === "late") return { ...finder.violations, checked };
     limit = slice?.fits ?? page.limit;
     if (slice?.fits !== undefined) continue;
     for (const resource of slice?.resources ?? []) {
@@ -58,6 +60,16 @@ export async function findViolations(
       return finder.violations;
     if (checked >= alwaysChecked && performance.now() >= end)
       return { ...finder.violations, checked };
+  }
+}
+
+/** At the deadline of queries what was checked until then is the answer. */
+async function sliceOrLate(store: Store, collection: string, range: Range) {
+  try {
+    return await store.slice(collection, range);
+  } catch (thrown) {
+    if (isLate(thrown)) return "late";
+    throw thrown;
   }
 }
 

@@ -20,5 +20,9 @@ export class Outage extends Error {
   }
 }
 
+/** Whether a query took or would have waited too long, so that nothing is wrong with the store. */
+export const isLate = (thrown: unknown): boolean =>
+  thrown instanceof Outage && (thrown.reason === "timeout" || thrown.reason === "crowded");
+
 /** The place of the files has the outage. Everything that needs no file goes on. */
 export class FileOutage extends Outage {}

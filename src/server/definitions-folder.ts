@@ -2,15 +2,14 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, extname, join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import { CliError, usageError } from "../lib/cli-error.ts";
 import { scanJson } from "../lib/json/scan.ts";
 import { reasonOf } from "../lib/system-error.ts";
 import { isCollectionName } from "../model/id.ts";
 import { system } from "../model/principal.ts";
-import { type FieldError, type ParameterError, Problem } from "../model/problem.ts";
+import type { FieldError, ParameterError, Problem } from "../model/problem.ts";
 import { readDefinition } from "../model/read-definition.ts";
-import { readAccessDocument } from "../model/schemas/access.ts";
+import { accessName, readAccessDocument } from "../model/schemas/access.ts";
 import type { App } from "./app.ts";
 import type { Config } from "./config.ts";
 import type { Log } from "./log.ts";
@@ -32,28 +31,30 @@ export const accessFile = "access";
 const accessHint =
   "is the access document; define a collection of this name with PUT /-/collections/access";
 
-/** Applies what differs from what is stored, and returns the names. Collections without a file are not changed. */
+/** Applies what differs from what is stored, all or nothing, and returns the names. Collections without a file are not changed. */
 export async function applyDefinitions(
   { collections: folder }: Config,
-  { collections, accessDocuments }: App,
+  { collections }: App,
   log: Log,
 ): Promise<readonly string[]> {
   if (folder === undefined) return [];
-  const names: string[] = [];
   const { definitions, access } = readDefinitionFiles(folder);
-  // Rules name the roles and sets of the document.
-  if (access !== undefined) await applyAccess(accessDocuments, access, log);
-  for (const { path, name, text } of definitions) {
-    const defined = await collections.ensure(system, name, text);
-    if (defined instanceof Problem) throw rejected(path, defined);
-    if (defined === undefined) continue;
+  const applied = await collections.apply(system, { access: access?.text, definitions });
+  if ("problem" in applied) {
+    const file = applied.name === accessName ? access : undefined;
+    const named = file ?? definitions.find(({ name }) => name === applied.name);
+    throw rejected(named?.path ?? folder, applied.problem);
+  }
+  const names: string[] = [];
+  for (const { name, isNew, violations } of applied) {
+    if (name === accessName) {
+      log.info("replaced the access document");
+      continue;
+    }
     names.push(name);
-    log.info({ collection: name, isNew: defined.isNew }, "defined");
-    if (defined.violations.count > 0)
-      log.warn(
-        { collection: name, ...defined.violations },
-        "some resources do not match the definition",
-      );
+    log.info({ collection: name, isNew }, "defined");
+    if (violations.count > 0)
+      log.warn({ collection: name, ...violations }, "some resources do not match the definition");
   }
   return names;
 }
@@ -61,17 +62,6 @@ export async function applyDefinitions(
 function rejected(path: string, { detail, errors = [] }: Problem): CliError {
   if (errors.length === 0) return new CliError(1, `${path}: ${detail}`);
   return usageError(errors.map((error) => ({ where: `${path} ${pointerOf(error)}`, ...error })));
-}
-
-async function applyAccess(
-  documents: App["accessDocuments"],
-  { path, text }: DefinitionFile,
-  log: Log,
-): Promise<void> {
-  const before = await documents.find(system);
-  const document = await documents.replace(system, text);
-  if (document instanceof Problem) throw rejected(path, document);
-  if (!isDeepStrictEqual(document, before)) log.info("replaced the access document");
 }
 
 /** Returns the content of all files. Throws a CliError with all errors. `where` is what names the folder. */

@@ -87,8 +87,9 @@ export async function openStore(
 /** A writer that waits for one collection does not hold up the others. */
 async function openGroupedPostgres(options: PostgresOptions, report?: Report): Promise<Store> {
   const onProgress = (message: string) => report?.("info", message);
+  const onError = (message: string) => report?.("error", message);
   const { metrics, committer } = options;
-  const store = await openPostgres({ ...options, onProgress });
+  const store = await openPostgres({ ...options, onProgress, onError });
   return withGroupCommit(store, { isByCollection: true, ...(committer ? inWorker : { metrics }) });
 }
 

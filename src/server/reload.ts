@@ -56,7 +56,8 @@ export class Reloader {
     } catch (thrown) {
       const isOutage = !(thrown instanceof CliError);
       const errors = messageOf(thrown).split("\n");
-      this.#log.error({ errors }, "settings cannot be reloaded; nothing was changed");
+      const result = isOutage ? "" : "; nothing was changed";
+      this.#log.error({ errors }, `settings cannot be reloaded${result}`);
       return { errors, isOutage };
     }
   }

@@ -87,13 +87,15 @@ export type Change =
    * Sets the definition of a collection (the text of a JSON object), and creates the collection when it
    * does not exist. The indexes of the definition are complete afterwards, also for existing resources.
    * With `replaces`, the outcome is `outdated` when the definition is another one; null: when the
-   * collection exists.
+   * collection exists. Of those in a row with the same `together` all are set or none: then the outcome of
+   * each is `none`, with the first that failed.
    */
   | {
       readonly kind: "define";
       readonly collection: string;
       readonly definition: string;
       readonly replaces?: string | null;
+      readonly together?: string;
       readonly at: number;
     }
   /**

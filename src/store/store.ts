@@ -102,12 +102,12 @@ export interface Store extends Erasing {
 }
 
 export interface BuildProgress {
-  /** False when the former definition stands again because of `clashes`. */
+  /** False when values are not unique and the definition has lost these unique indexes. */
   readonly isRunning: boolean;
   /** The number of rows that are indexed or compared, and of all. */
   readonly done: number;
   readonly total: number;
-  /** The first values that are not unique. */
+  /** The first values of each index that are not unique. */
   readonly clashes: readonly Clash[];
 }
 

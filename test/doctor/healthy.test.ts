@@ -39,7 +39,7 @@ async function problemsOf(config: Config): Promise<readonly Finding[]> {
 async function isBuilding(config: Config): Promise<boolean> {
   const snapshot = await openSource(config).source.snapshot();
   await snapshot.close();
-  return snapshot.collections.some(({ build }) => build && phaseOf(build.state) !== "none");
+  return snapshot.collections.some(({ build }) => build && phaseOf(build) !== "none");
 }
 
 for (const engine of ["sqlite", "postgres"] as const)

@@ -238,7 +238,11 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Collections.find": admin(({ collections }, who) => collections.find(who, "notes")),
   "Collections.dryRun": admin(({ collections }, who) => collections.dryRun(who, "notes", "{}")),
   "Collections.define": admin(({ collections }, who) => collections.define(who, "notes", "{}")),
-  "Collections.ensure": admin(({ collections }, who) => collections.ensure(who, "notes", "{}")),
+  "Collections.apply": admin(async ({ collections }, who) => {
+    const definitions = [{ name: "notes", text: "{}" }];
+    const applied = await collections.apply(who, { access: "{}", definitions });
+    return "problem" in applied ? applied.problem : applied;
+  }),
   "Collections.delete": admin(({ collections }, who) => collections.delete(who, "notes", true)),
   "AccessDocuments.find": admin(({ accessDocuments }, who) => accessDocuments.find(who)),
   "AccessDocuments.replace": admin(({ accessDocuments }, who) =>

@@ -275,6 +275,28 @@ for (const store of stores) {
   });
 }
 
+for (const store of stores)
+  describe(`a dry run that counts what subjects see (${store ?? "sqlite"})`, () => {
+    it("has null where counting takes longer than a query may", async () => {
+      const app = await startHeavyApp({ ...(store && { store }) });
+      app.reload({ queryDeadline: 0.001 });
+      const where = { ...heavyWhere(20), id: { gt: "0" } };
+      const access = { read: [{ name: "heavy", to: "everyone", where }] };
+      const path = "/-/collections/texts?dry-run=true&subjects=ann";
+      const { status, body } = await new Client(app).put(path, { schema, access });
+      assert.equal(status, 200, body);
+      assert.deepEqual(JSON.parse(body).seen, [
+        { before: 0, after: null },
+        { subject: "ann", before: 0, after: null },
+      ]);
+      const now = await new Client(app).put("/-/collections/texts", { schema, access });
+      assert.equal(now.status, 200, now.body);
+      const again = await new Client(app).put(path, { schema });
+      assert.deepEqual(JSON.parse(again.body).seen?.[0], { before: null, after: 0 });
+      await app.stop();
+    });
+  });
+
 /** Sends the heavy query many times, until it is aborted. */
 class ManyQueries {
   readonly #controller = new AbortController();

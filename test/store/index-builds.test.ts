@@ -11,6 +11,8 @@ import { Collections } from "../../src/domain/collections.ts";
 import { system } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
 import { withGroupCommit } from "../../src/store/group-commit.ts";
+import { Builder } from "../../src/store/postgres/builds.ts";
+import { Connection } from "../../src/store/postgres/connection.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { BuildProgress, Change, Store } from "../../src/store/store.ts";
 import { holdBuilds, holdOfPostgres, releaseBuilds } from "../held-builds.ts";
@@ -25,7 +27,10 @@ import { inDirectory, startChild } from "./sqlite/test-directory.ts";
 type Hold = (rows: number) => Promise<() => Promise<void>>;
 
 /** Runs a test with a function that opens a store, each time as a new process would. */
-type Engine = (test: (open: () => Promise<Store>, hold: Hold) => Promise<void>) => Promise<void>;
+type Engine = (
+  /** `errors` has what the stores have logged. */
+  test: (open: () => Promise<Store>, hold: Hold, errors: readonly string[]) => Promise<void>,
+) => Promise<void>;
 
 const holdOn =
   ({ admin }: TestDatabase): Hold =>
@@ -42,17 +47,20 @@ const engines: Readonly<Record<string, Engine>> = {
   async sqlite(test) {
     const path = await mkdtemp(join(tmpdir(), "restante-"));
     const stores: Store[] = [];
+    const errors: string[] = [];
+    const report = (_: string, message: string) => void errors.push(message);
     try {
       const open = async () => {
         await stores.at(-1)?.close();
-        const store = await openSqlite({ path });
+        const store = await openSqlite({ path, report });
         stores.push(store);
         return store;
       };
-      await test(open, async (rows) => {
+      const hold: Hold = async (rows) => {
         holdBuilds(path, rows);
         return async () => releaseBuilds(path);
-      });
+      };
+      await test(open, hold, errors);
     } finally {
       await stores.at(-1)?.close();
       await rm(path, { recursive: true });
@@ -61,13 +69,14 @@ const engines: Readonly<Record<string, Engine>> = {
   postgres: (test) =>
     databases.in(async (database) => {
       const stores: Store[] = [];
+      const errors: string[] = [];
       const open = async () => {
         await stores.at(-1)?.close();
-        const store = await database.open();
+        const store = await database.open({ onError: (message) => void errors.push(message) });
         stores.push(store);
         return store;
       };
-      await test(open, holdOn(database));
+      await test(open, holdOn(database), errors);
     }),
 };
 
@@ -173,9 +182,10 @@ for (const [name, engine] of Object.entries(engines))
         const patient = new Collections(store, Date.now, 3_600_000);
         await store.commit([define("{}")]);
         await store.commit([put("twice", { fields: '{"n":5}' })]);
-        const rejected = await patient.define(system, "things", typed({ unique: ["n"] }));
-        assert.ok(rejected instanceof Problem);
-        assert.equal(rejected.errors?.[1]?.detail, "id-5 and twice have the same n");
+        const failed = await patient.define(system, "things", typed({ unique: ["n"] }));
+        assert.ok(!(failed instanceof Problem));
+        const clashes = [{ index: "n", ids: ["id-5", "twice"] }];
+        assert.deepEqual([failed.build?.isRunning, failed.build?.clashes], [false, clashes]);
       }),
     );
 
@@ -217,50 +227,52 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
 
-    itHere("is undone when stored values are not unique", () =>
-      engine(async (open) => {
+    itHere("is not unique when stored values are not, and the rest of its definition stays", () =>
+      engine(async (open, _, errors) => {
         const store = await open();
         await fill(store);
-        const former = typed({ indexed: ["text"] });
-        await store.commit([define(former)]);
+        await store.commit([define(typed({ indexed: ["text"] }))]);
         assert.equal(await ended(store), undefined);
         const twice = Array.from({ length: 12 }, (_, n) =>
-          put(`twice-${n}`, { fields: JSON.stringify({ n }) }),
+          put(`twice-${n}`, { fields: JSON.stringify({ n, m: n }) }),
         );
         await store.commit(twice);
-        await store.commit([define(typed({ unique: ["n"] }))]);
+        const access = { read: "owner" };
+        await store.commit([define(typed({ access, unique: ["n", "m"], searchable: ["text"] }))]);
         const build = await ended(store);
         assert.deepEqual(
           build?.clashes,
           Array.from({ length: 10 }, (_, n) => ({ index: "n", ids: [`id-${n}`, `twice-${n}`] })),
         );
-        assert.equal((await store.rules("things"))?.definition, former);
-        assert.deepEqual(kinds(await store.commit([put("more", { fields: '{"n":1}' })])), [
-          "created",
-        ]);
-        const found = await idsOf(store, { conditions: [is("text", "any", "word1 other")] });
-        assert.ok(found.includes("id-1"));
+        const rest = typed({ access, searchable: ["text"], unique: ["m"], indexed: ["n"] });
+        assert.equal((await store.rules("things"))?.definition, rest);
+        const more = [put("more", { fields: '{"n":1}' }), put("most", { fields: '{"m":1}' })];
+        assert.deepEqual(kinds(await store.commit(more)), ["created", "conflict"]);
+        const found = await idsOf(store, { conditions: [is("n", "number", 1)] });
+        assert.deepEqual(found, ["id-1", "twice-1", "more"]);
+        const result = await store.query("things", ask({ words: wordsLike("word3"), limit: 1 }));
+        assert.equal(result?.total, withOneWord);
+        assert.equal(errors.length, 1);
+        assert.match(errors[0] ?? "", /^the values of n in things are not unique/);
         // Another definition replaces the report.
-        await store.commit([define(former)]);
+        await store.commit([define(rest)]);
         assert.equal(await ended(store), undefined);
       }),
     );
 
-    itHere("is undone without a definition before it that is not complete", () =>
+    itHere("does not undo a definition that comes while it is built", () =>
       engine(async (open, hold) => {
         const store = await open();
         await fill(store);
         await store.commit([put("twice", { fields: '{"n":5}' })]);
         const release = await hold(count / 2);
-        const before = typed({ indexed: ["text"] });
-        await store.commit([define(before)]);
-        await store.commit([define(typed({ indexed: ["text"], unique: ["n"] }))]);
+        await store.commit([define(typed({ access: { read: "public" }, unique: ["n"] }))]);
+        const later = { access: { read: "owner" }, searchable: ["text"] };
+        await store.commit([define(typed({ ...later, unique: ["n"] }))]);
         await release();
-        while ((await store.rules("things"))?.definition !== before) await sleep(5);
-        const clashes = [{ index: "n", ids: ["id-5", "twice"] }];
-        assert.deepEqual((await ended(store))?.clashes, clashes);
-        const found = await idsOf(store, { conditions: [is("text", "any", "word1 other")] });
-        assert.ok(found.includes("id-1"));
+        assert.deepEqual((await ended(store))?.clashes, [{ index: "n", ids: ["id-5", "twice"] }]);
+        const rest = typed({ ...later, indexed: ["n"] });
+        assert.equal((await store.rules("things"))?.definition, rest);
       }),
     );
 
@@ -302,6 +314,38 @@ for (const [name, engine] of Object.entries(engines))
       }),
     );
   });
+
+describe("a node that finds values that are not unique", () => {
+  it("leaves a definition that comes before it can replace the one that failed", () =>
+    databases.in(async (database) => {
+      const store = await database.open();
+      await fill(store);
+      await store.commit([put("twice", { fields: '{"n":5}' })]);
+      const release = await holdOn(database)(0);
+      await store.commit([define(typed({ unique: ["n"] }))]);
+      await store.close();
+      await release();
+      const { schema, url } = database;
+      const connection = await Connection.open({ url, schema, deadlineMs: 60_000 });
+      const later = typed({ access: { read: "owner" } });
+      const reports: string[] = [];
+      const builder = new Builder({
+        run: (work) => work(connection),
+        commit: async (changes) => {
+          const other = await database.open();
+          await other.commit([define(later)]);
+          return other.commit(changes);
+        },
+        notify: async () => undefined,
+        report: (error) => void reports.push(error),
+      });
+      await builder.work(() => false);
+      await connection.close();
+      const last = await database.open();
+      assert.equal((await last.rules("things"))?.definition, later);
+      assert.deepEqual(reports, []);
+    }));
+});
 
 describe("a node that stops while it builds", () => {
   it("leaves a build that another node completes", () =>

@@ -11,6 +11,7 @@ import { type Grant, grantsOf } from "../../model/access/grant.ts";
 import type { Rules } from "../../model/collection.ts";
 import { type Definition, definitionOf } from "../../model/definition.ts";
 import { draftOf } from "../../model/draft.ts";
+import { isLate } from "../../model/outage.ts";
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import { queryableFieldsOf } from "../../model/query/queryable.ts";
@@ -256,18 +257,31 @@ async function seenResources(
 ): Promise<readonly SeenResources[]> {
   const [before, after] = [await store.rules(name), { version: 0, definition }];
   const seen: SeenResources[] = [];
+  const end = performance.now() + maxCountMs;
+  const count = (caller: Principal, rules: Rules): Promise<number | null> =>
+    performance.now() < end
+      ? countSeen(store, access, caller, name, rules).catch(nullIfLate)
+      : Promise.resolve(null);
   for (const subject of [undefined, ...subjects]) {
     const caller = await principalOfSubject(store, now, { subject });
     seen.push({
       ...(subject !== undefined && { subject }),
-      before: before === undefined ? 0 : await countSeen(store, access, caller, name, before),
-      after: await countSeen(store, access, caller, name, after),
+      before: before === undefined ? 0 : await count(caller, before),
+      after: await count(caller, after),
     });
   }
   return seen;
 }
 
-/** Returns null when counting takes too long. */
+/** After this time nothing more is counted for a dry run. */
+const maxCountMs = 10_000;
+
+function nullIfLate(thrown: unknown): null {
+  if (isLate(thrown)) return null;
+  throw thrown;
+}
+
+/** Returns null when there are too many to count. Rejects with an Outage at the deadline of queries. */
 async function countSeen(
   store: Store,
   access: Access,

@@ -2,9 +2,13 @@
 
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import { problemSchema } from "../../model/schemas/problem.ts";
+import type { Permission } from "../request/permission.ts";
 import type { Route } from "../request/route.ts";
 import { problemBody, problemStatus } from "../response/problem.ts";
 import { commonHeaders, headers } from "./headers.ts";
+
+/** Routes that no rules of a collection decide. */
+const withoutRules: ReadonlySet<Permission> = new Set(["anyone", "admin", "metrics"]);
 
 /** The statuses of the problems that an operation may return. */
 export function problemStatuses({ method, permission, operation }: Route): readonly number[] {
@@ -23,6 +27,8 @@ export function problemStatuses({ method, permission, operation }: Route): reado
     ...(permission === "anyone" || permission === "optional-token" ? [] : [403]),
     ...(body === undefined ? [] : [413, 415]),
     ...(method === "GET" || method === "QUERY" ? [] : [507]),
+    // Sets of callers, and what refers to a resource that is deleted, are found by queries.
+    ...(withoutRules.has(permission) || problems.includes(504) ? [] : [504]),
     ...problems,
   ].sort();
 }

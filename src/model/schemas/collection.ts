@@ -56,7 +56,7 @@ const buildSchema = {
       type: "string",
       enum: ["running", "failed"],
       description:
-        "`failed`: values are not unique, and the previous definition is in effect again.",
+        "`failed`: values are not unique, and the definition is in effect without these unique indexes.",
     },
     done: { type: "integer", minimum: 0, description: "How many rows are done." },
     total: { type: "integer", minimum: 0 },
@@ -64,7 +64,7 @@ const buildSchema = {
     errors: {
       type: "array",
       items: errorDetailSchema,
-      description: "The first ten pairs of resources with the same values.",
+      description: "The first ten pairs of resources with the same values, for each index.",
     },
   },
   additionalProperties: false,
@@ -121,7 +121,11 @@ export const seenResourcesSchema = {
   required: ["before", "after"],
   properties: {
     subject: { type: "string" },
-    before: { type: ["integer", "null"], minimum: 0 },
+    before: {
+      type: ["integer", "null"],
+      minimum: 0,
+      description: "With the present definition. Null when counting takes too long.",
+    },
     after: {
       type: ["integer", "null"],
       minimum: 0,

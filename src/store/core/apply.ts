@@ -48,6 +48,28 @@ export function stepsOf(changes: readonly Change[]): readonly (readonly Change[]
   return steps;
 }
 
+/** Steps of which all are applied or none: definitions that are set together. Any other step stands alone. */
+export function unitsOf(changes: readonly Change[]): readonly (readonly (readonly Change[])[])[] {
+  const units: (readonly Change[])[][] = [];
+  for (const step of stepsOf(changes)) {
+    const last = units.at(-1);
+    if (last && togetherOf(step) !== undefined && togetherOf(step) === togetherOf(last[0] ?? []))
+      last.push(step);
+    else units.push([step]);
+  }
+  return units;
+}
+
+const togetherOf = ([change]: readonly Change[]): string | undefined =>
+  change?.kind === "define" ? change.together : undefined;
+
+/** Returns the outcomes of a unit that is undone because one of its changes failed; undefined if none did. */
+export function undoneOutcomes(outcomes: readonly Outcome[]): readonly Outcome[] | undefined {
+  const index = outcomes.findIndex(isFailure);
+  const outcome = outcomes[index];
+  return outcome && outcomes.map(() => ({ kind: "none", index, outcome }));
+}
+
 const isDefinition = ({ kind }: Change): boolean => kind === "define";
 
 class Batch {

@@ -11,8 +11,6 @@ import {
   type IndexBuild,
   indexed,
   phaseOf,
-  type StoredBuild,
-  withoutReturn,
 } from "./index-build.ts";
 
 /** What the engine does for a step, with as many rows as the step takes. */
@@ -44,11 +42,7 @@ function* act<K extends BuildAction["kind"]>(
 }
 
 /** Returns what is left to do. */
-export function* buildStep(definition: string, build: StoredBuild): StepActions<IndexBuild> {
-  return withoutReturn({ ...build, state: yield* step(definition, build.state) });
-}
-
-function* step(definition: string, build: IndexBuild): StepActions<IndexBuild> {
+export function* buildStep(definition: string, build: IndexBuild): StepActions<IndexBuild> {
   switch (phaseOf(build)) {
     case "clear": {
       const isCleared = yield* act<"delete">({ kind: "delete", index: build.stale[0] });

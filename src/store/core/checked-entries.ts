@@ -5,8 +5,15 @@ import type { Index } from "../../model/query/index-plan.ts";
 import { minKey } from "../../model/query/sort-key.ts";
 import type { Clash } from "../store.ts";
 
-/** So many clashes are shown. */
-export const maxClashes = 10;
+/** So many clashes of an index are shown. */
+const maxClashes = 10;
+
+/** Whether an index has so many clashes that the rest of its values is not compared. */
+export const isEnough = (clashes: readonly Clash[], index: string): boolean =>
+  countIn(clashes, index) >= maxClashes;
+
+const countIn = (clashes: readonly Clash[], name: string): number =>
+  clashes.filter(({ index }) => index === name).length;
 
 interface CheckState {
   /** The last entry that is compared. */
@@ -33,5 +40,5 @@ export function pairsIn(
     if (key === last[0] && !isMissingValue(index, key)) pairs.push([last[1], seq]);
     last = entry;
   }
-  return pairs.slice(0, maxClashes - clashes.length);
+  return pairs.slice(0, maxClashes - countIn(clashes, index.name));
 }

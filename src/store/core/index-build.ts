@@ -1,22 +1,18 @@
 // Plans how the index rows of a part follow a new definition, in steps between other writes.
 
+import { definitionLimits } from "../../model/definition-schema.ts";
+import { type ListedIndex, readIndex } from "../../model/listed-index.ts";
 import { Outage } from "../../model/outage.ts";
-import {
-  emptyIndexPlan,
-  type IndexPlan,
-  indexPlanOf,
-  isSameSearch,
-} from "../../model/query/index-plan.ts";
+import { type IndexPlan, indexPlanOf, isSameSearch } from "../../model/query/index-plan.ts";
 import { minKey } from "../../model/query/sort-key.ts";
 import type { BuildProgress, Clash } from "../store.ts";
-import { type CheckedEntry, maxClashes } from "./checked-entries.ts";
+import { type CheckedEntry, isEnough } from "./checked-entries.ts";
 import { indexChanges } from "./index-changes.ts";
 
 /**
  * What is left to do. The phases follow each other: rows that are in the way are deleted (`clear`), rows of
  * new indexes are written (`build`), values are compared (`check`), and then the rows of indexes that the
- * definition no longer has are deleted (`drop`). Until the last phase the former definition can come back,
- * so the indexes of both definitions are maintained.
+ * definition no longer has are deleted (`drop`). A unique index in which values clash remains an index.
  */
 export interface IndexBuild {
   /** Indexes with the name of a new one, whose entries are deleted first. */
@@ -29,9 +25,9 @@ export interface IndexBuild {
   readonly isBuilt: boolean;
   /** The names of the indexes whose values have to be compared. */
   readonly unique: readonly string[];
+  /** The names of those in which values clash. After the last comparison they are not unique any more. */
+  readonly failed: readonly string[];
   readonly dropped: readonly string[];
-  /** Indexes of the former definition whose entries are or will be deleted before it can come back. */
-  readonly gone?: readonly string[];
   /** The last resource that is indexed. */
   readonly seq: number;
   /** The last entry that is compared. */
@@ -39,18 +35,10 @@ export interface IndexBuild {
   /** The number of rows that are indexed or compared, and of all. */
   readonly done: number;
   readonly total: number;
-  /** The first values that are not unique. When they are found, an earlier definition comes back. */
+  /** The first values of each index that are not unique. */
   readonly clashes: readonly Clash[];
-  /** The definition that comes back, when it is a later one than the former. */
-  readonly back?: string;
   /** The node that builds, and when it took its last step. */
   readonly builder?: readonly [node: string, at: number];
-}
-
-export interface StoredBuild {
-  /** The last definition whose index rows were complete; empty when none can come back. */
-  readonly former: string;
-  readonly state: IndexBuild;
 }
 
 export type BuildPhase = "clear" | "build" | "check" | "drop" | "none";
@@ -58,41 +46,58 @@ export type BuildPhase = "clear" | "build" | "check" | "drop" | "none";
 export function phaseOf({ stale, areWordsStale, ...build }: IndexBuild): BuildPhase {
   if (stale.length > 0 || areWordsStale) return "clear";
   if (!build.isBuilt) return "build";
-  if (build.unique.length > 0) return "check";
+  if (build.unique.length + build.failed.length > 0) return "check";
   return build.dropped.length > 0 ? "drop" : "none";
 }
 
-/** Whether the former definition can still come back. */
+/** Whether a build is not kept: it is only to show its clashes. */
+export const isDone = (build: IndexBuild): boolean =>
+  phaseOf(build) === "none" && build.clashes.length === 0;
+
+/** Whether indexes are not complete, or values not compared. */
 const isOpen = (build: IndexBuild): boolean => !["drop", "none"].includes(phaseOf(build));
 
 /** Whether an index does not have the entries of all resources yet. */
-export const isIncomplete = ({ state }: StoredBuild, index: string): boolean =>
-  isOpen(state) && (state.stale.includes(index) || (!state.isBuilt && state.built.includes(index)));
+export const isIncomplete = (build: IndexBuild, index: string): boolean =>
+  isOpen(build) && (build.stale.includes(index) || (!build.isBuilt && build.built.includes(index)));
 
-/** Whether the definition that is being built has to be replaced by the former one. */
-export const isFailed = ({ former, state }: StoredBuild): boolean =>
-  former !== "" && phaseOf(state) === "check" && state.unique[0] === failedMark;
+/** Whether the definition has to be replaced by `withoutFailed`. */
+export const isFailed = (build: IndexBuild): boolean =>
+  phaseOf(build) === "check" && build.unique.length === 0;
 
-/** The definition that comes back when values are not unique: the last one that asked for no new unique index. */
-export const returnDefinition = ({ former, state }: StoredBuild): string => state.back ?? former;
+/** Returns the definition with the unique indexes in which values clash as indexes that are not unique. */
+export function withoutFailed(definition: string, { failed }: IndexBuild): string {
+  const { unique = [], indexed = [], ...others }: ListedIndexes = JSON.parse(definition);
+  const isClashing = (listed: ListedIndex) => failed.includes(readIndex(listed).name);
+  const names = new Set(indexed.map((listed) => readIndex(listed).name));
+  const added = unique.filter((each) => isClashing(each) && !names.has(readIndex(each).name));
+  const rest = unique.filter((listed) => !isClashing(listed));
+  return JSON.stringify({
+    ...others,
+    ...(rest.length > 0 && { unique: rest }),
+    indexed: [...indexed, ...added].slice(0, definitionLimits.maxFields),
+  });
+}
 
-/** Stands for the rest of the indexes when all are compared and clashes were found. */
-const failedMark = "\0";
+/** The words of the log about it. */
+export const failureText = (name: string, { failed }: IndexBuild): string =>
+  `the values of ${failed.join(", ")} in ${name} are not unique: the definition is in effect without these unique indexes; /-/collections/${name} shows resources with the same values`;
+
+interface ListedIndexes {
+  readonly unique?: readonly ListedIndex[];
+  readonly indexed?: readonly ListedIndex[];
+}
 
 /** Returns the build without the clashes of these resources; the same object when it has none. */
-export function withoutClashes(build: StoredBuild, ids: ReadonlySet<string>): StoredBuild {
-  const { clashes } = build.state;
-  const kept = clashes.filter((clash) => !clash.ids.some((id) => ids.has(id)));
-  return kept.length === clashes.length
-    ? build
-    : { ...build, state: { ...build.state, clashes: kept } };
+export function withoutClashes(build: IndexBuild, ids: ReadonlySet<string>): IndexBuild {
+  const kept = build.clashes.filter((clash) => !clash.ids.some((id) => ids.has(id)));
+  return kept.length === build.clashes.length ? build : { ...build, clashes: kept };
 }
 
 /** Undefined when the indexes are complete and only rows of former ones are left to delete. */
-export function progressOf({ former, state }: StoredBuild): BuildProgress | undefined {
-  const { done, total, clashes } = state;
-  const isUndone = former === "" && clashes.length > 0;
-  const isRunning = isOpen(state) && !isUndone;
+export function progressOf(build: IndexBuild): BuildProgress | undefined {
+  const { done, total, clashes } = build;
+  const isRunning = isOpen(build);
   if (!isRunning && clashes.length === 0) return undefined;
   return { isRunning, done: Math.min(done, total), total, clashes };
 }
@@ -125,30 +130,18 @@ export interface BuildPlans {
   readonly write: IndexPlan;
 }
 
-export function plansOf(definition: string, build: StoredBuild | undefined): BuildPlans {
+export function plansOf(definition: string, build: IndexBuild | undefined): BuildPlans {
   const plan = indexPlanOf(definition);
-  if (!build || !isOpen(build.state)) return { read: plan, write: plan };
-  const { stale, areWordsStale, built, isSearchBuilt } = build.state;
-  const { indexes, ...search } = plan;
-  const kept = keptIndexes(formerPlan(build), build.state);
-  const written = indexes
-    .filter(({ name }) => !stale.includes(name))
-    .map((index) => {
-      const isUnique = kept.some(({ name, isUnique }) => name === index.name && isUnique);
-      return isUnique ? { ...index, isUnique } : index;
-    });
-  const others = kept.filter(({ name }) => !indexes.some((index) => index.name === name));
+  if (!build || !isOpen(build)) return { read: plan, write: plan };
+  const { stale, areWordsStale, built, isSearchBuilt } = build;
+  const written = plan.indexes.filter(({ name }) => !stale.includes(name));
   return {
     read: {
-      ...search,
-      indexes: indexes.filter(({ name }) => !built.includes(name) && !stale.includes(name)),
+      ...plan,
+      indexes: written.filter(({ name }) => !built.includes(name)),
       ...(isSearchBuilt && { isSearchIncomplete: true as const }),
     },
-    write: {
-      ...search,
-      ...(areWordsStale && { searchable: [] }),
-      indexes: [...written, ...others],
-    },
+    write: { ...plan, ...(areWordsStale && { searchable: [] }), indexes: written },
   };
 }
 
@@ -158,16 +151,9 @@ export function requireIndex({ indexes }: IndexPlan, name: string): void {
     throw new Outage("busy", `the index of ${name} is not complete yet`);
 }
 
-/** The indexes of the former definition that are complete. */
-const keptIndexes = ({ indexes }: IndexPlan, { stale, built, gone = [] }: IndexBuild) =>
-  indexes.filter(({ name }) => ![stale, built, gone].some((names) => names.includes(name)));
-
-const formerPlan = ({ former }: StoredBuild): IndexPlan =>
-  former === "" ? emptyIndexPlan : indexPlanOf(former);
-
 interface StoredRules {
   readonly definition: string;
-  readonly build: StoredBuild | undefined;
+  readonly build: IndexBuild | undefined;
 }
 
 /** Returns what has to be done for a new definition; undefined for nothing. */
@@ -175,22 +161,25 @@ export function planBuild(
   { definition: before, build }: StoredRules,
   after: string,
   rows: number,
-): StoredBuild | undefined {
-  const open = build && isOpen(build.state) ? build : undefined;
-  const isReturn = open !== undefined && isFailed(open) && after === returnDefinition(open);
-  const base = open ? completePlan(before, open) : indexPlanOf(before);
+): IndexBuild | undefined {
   const next = indexPlanOf(after);
-  const changes = indexChanges(base, next);
   const names = new Set(next.indexes.map(({ name }) => name));
-  const partial = open ? open.state.built.filter((name) => !isContinued(before, next, name)) : [];
-  const replaced = changes.deletedIndexes.filter((name) => names.has(name));
-  const stale = unique([
-    ...(build?.state.stale ?? []),
-    ...(open && open.former !== "" ? [] : (build?.state.dropped ?? [])),
+  if (build && isFailed(build) && after === withoutFailed(before, build)) {
+    const gone = build.failed.filter((name) => !names.has(name));
+    return kept({ ...build, failed: [], dropped: [...build.dropped, ...gone] });
+  }
+  const open = build && isOpen(build) ? build : undefined;
+  const base = open ? completePlan(before, open) : indexPlanOf(before);
+  const changes = indexChanges(base, next);
+  const partial = open ? open.built.filter((name) => !isContinued(before, next, name)) : [];
+  const left = unique([
+    ...(build?.stale ?? []),
+    ...(build?.dropped ?? []),
     ...partial,
-    ...replaced,
+    ...changes.deletedIndexes,
   ]);
-  const hasPartialWords = open?.state.isSearchBuilt === true || open?.state.areWordsStale === true;
+  const stale = left.filter((name) => names.has(name));
+  const hasPartialWords = open?.isSearchBuilt === true || open?.areWordsStale === true;
   const isSearchChanged = hasPartialWords || !isSameSearch(base, next);
   const built = changes.built.indexes.map(({ name }) => name);
   const isSearchBuilt = isSearchChanged && next.searchable.length > 0;
@@ -203,38 +192,33 @@ export function planBuild(
     isSearchBuilt,
     isBuilt: built.length === 0 && !isSearchBuilt,
     unique: compared,
-    dropped: changes.deletedIndexes.filter((name) => !stale.includes(name)),
-    gone: unique([...(open && open.former !== "" ? (open.state.gone ?? []) : []), ...stale]),
+    failed: [],
+    dropped: left.filter((name) => !names.has(name)),
     ...startOfCheck,
     seq: 0,
     done: 0,
     total: passes * rows,
-    clashes: isReturn ? open.state.clashes : [],
-    ...(!isReturn && open && backAfter(open, before)),
+    clashes: [],
   };
-  const former = isReturn ? "" : open && open.former !== "" ? open.former : before;
-  return phaseOf(state) === "none" && state.clashes.length === 0 ? undefined : { former, state };
+  return kept(state);
 }
 
-/** While the values of another unique index are not compared, nobody knows whether its definition can stay. */
-function backAfter(open: StoredBuild, before: string): Pick<IndexBuild, "back"> {
-  if (open.former === "") return {};
-  if (open.state.unique.length === 0) return { back: before };
-  return open.state.back === undefined ? {} : { back: open.state.back };
-}
+const kept = (build: IndexBuild): IndexBuild | undefined => (isDone(build) ? undefined : build);
 
 const startOfCheck = { checked: [minKey, Number.MAX_SAFE_INTEGER] } as const;
 
-/**
- * The indexes whose rows are complete while others are built. Words of the former definition are not when
- * the definition has others or none: then they were deleted first.
- */
-function completePlan(definition: string, build: StoredBuild): IndexPlan {
-  const { isSearchBuilt, areWordsStale } = build.state;
-  const plan = build.former === "" ? plansOf(definition, build).read : formerPlan(build);
-  const indexes = keptIndexes(plan, build.state);
-  const hasWords = !isSearchBuilt && !areWordsStale && isSameSearch(plan, indexPlanOf(definition));
-  return { ...(hasWords ? plan : { searchable: [] }), indexes };
+/** The indexes whose rows are complete while others are built. Values that are not compared are not unique. */
+function completePlan(definition: string, build: IndexBuild): IndexPlan {
+  const { isSearchBuilt, areWordsStale, unique, failed } = build;
+  const { read } = plansOf(definition, build);
+  const isOpenValue = (name: string) => unique.includes(name) || failed.includes(name);
+  return {
+    ...read,
+    ...((isSearchBuilt || areWordsStale) && { searchable: [] }),
+    indexes: read.indexes.map((index) =>
+      isOpenValue(index.name) ? { ...index, isUnique: false } : index,
+    ),
+  };
 }
 
 /** Whether an index that is being built is the same in the next definition, so that its rows can stay. */
@@ -279,15 +263,13 @@ export function compared(
   found: readonly Clash[],
   isLast: boolean,
 ): IndexBuild {
-  const clashes = [...build.clashes, ...found];
-  const done = build.done + entries.length;
-  const checked = entries.at(-1) ?? build.checked;
-  if (!isLast && clashes.length < maxClashes) return { ...build, clashes, done, checked };
-  const rest = build.unique.slice(1);
-  const isFailing = clashes.length > 0 && (rest.length === 0 || clashes.length >= maxClashes);
-  return { ...build, ...startOfCheck, clashes, done, unique: isFailing ? [failedMark] : rest };
+  const [name = "", ...rest] = build.unique;
+  const next = {
+    ...build,
+    clashes: [...build.clashes, ...found],
+    failed: found.length > 0 ? unique([...build.failed, name]) : build.failed,
+    done: build.done + entries.length,
+  };
+  if (isLast || isEnough(next.clashes, name)) return { ...next, ...startOfCheck, unique: rest };
+  return { ...next, checked: entries.at(-1) ?? build.checked };
 }
-
-/** When there is no former definition, the clashes are only reported. */
-export const withoutReturn = ({ former, state }: StoredBuild): IndexBuild =>
-  former === "" && state.unique[0] === failedMark ? { ...state, unique: [] } : state;

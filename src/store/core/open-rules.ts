@@ -2,7 +2,7 @@
 
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Reference } from "../../model/reference.ts";
-import { isIncomplete, planBuild, plansOf, type StoredBuild } from "./index-build.ts";
+import { type IndexBuild, isIncomplete, planBuild, plansOf } from "./index-build.ts";
 import type { StoredCollection } from "./state.ts";
 import type { CollectionWrite } from "./writes.ts";
 
@@ -11,7 +11,7 @@ export class OpenRules {
   /** When the batch creates the collection. */
   readonly #createdAt: number | undefined;
   #plan: IndexPlan;
-  #build: StoredBuild | undefined;
+  #build: IndexBuild | undefined;
   #definition: string | undefined;
   #referrers: readonly string[];
 

@@ -3,7 +3,7 @@
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import type { StoredFileUse } from "./file-use.ts";
-import type { StoredBuild } from "./index-build.ts";
+import type { IndexBuild } from "./index-build.ts";
 import type { Head, ResourceRow } from "./rows.ts";
 
 export interface StoredCollection {
@@ -12,7 +12,7 @@ export interface StoredCollection {
   readonly head: Head;
   readonly definition: string;
   /** What is left to do for the definition. */
-  readonly build: StoredBuild | undefined;
+  readonly build: IndexBuild | undefined;
   /** The plan by which rows are written, for the version of the definition in the head. */
   readonly plan: IndexPlan;
   /** The names of the collections that refer to this one. */

@@ -1,7 +1,7 @@
 // Defines the rows that a batch writes. An engine sends them, all in the transaction of the batch.
 
 import type { Token } from "../../model/token.ts";
-import type { StoredBuild } from "./index-build.ts";
+import type { IndexBuild } from "./index-build.ts";
 import type {
   EntryRow,
   FileRow,
@@ -42,7 +42,7 @@ export interface CollectionWrite {
   /** Undefined when the collection exists. */
   readonly createdAt: number | undefined;
   /** How the index rows of existing resources follow the definition; undefined when nothing is to do. */
-  readonly build: StoredBuild | undefined;
+  readonly build: IndexBuild | undefined;
   /** Whether it has a new definition; otherwise only its referrers change. */
   readonly isDefined: boolean;
   /** The names of the collections that refer to this one. */

@@ -3,16 +3,16 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  failureText,
   type IndexBuild,
   isFailed,
   isNewPlan,
   phaseOf,
-  returnDefinition,
   rowsOf,
-  type StoredBuild,
+  withoutFailed,
 } from "../core/index-build.ts";
 import { StepSize } from "../core/step-size.ts";
-import type { Change } from "../store.ts";
+import type { Change, Outcome } from "../store.ts";
 import { allOrFirstError, type Connection, rows, type Sql } from "./connection.ts";
 import type { RunWriter } from "./deleted-parts.ts";
 import { rebuildStep } from "./rebuild.ts";
@@ -38,16 +38,18 @@ interface RunningBuild {
   readonly name: string;
   readonly definition: string;
   readonly version: number;
-  readonly build: StoredBuild;
+  readonly build: IndexBuild;
   /** The time of the database. */
   readonly now: number;
 }
 
 export interface BuilderOptions {
   readonly run: RunWriter;
-  readonly commit: (changes: readonly Change[]) => Promise<unknown>;
+  readonly commit: (changes: readonly Change[]) => Promise<readonly Outcome[]>;
   /** Sent with a step after which queries use other indexes. */
   readonly notify: (sql: Sql) => Promise<unknown>;
+  /** Logs an error that no request reports. */
+  readonly report: (error: string) => void;
 }
 
 export class Builder {
@@ -87,27 +89,34 @@ export class Builder {
       return result;
     });
     if (typeof failed === "boolean") return failed;
-    const { name, build } = failed;
-    const at = Date.now();
-    await this.#options.commit([
-      { kind: "define", collection: name, definition: returnDefinition(build), at },
-    ]);
+    const { name, build, definition: replaces } = failed;
+    const definition = withoutFailed(replaces, build);
+    const define = {
+      kind: "define",
+      collection: name,
+      definition,
+      replaces,
+      at: Date.now(),
+    } as const;
+    const [outcome] = await this.#options.commit([define]);
+    // Otherwise another definition has come meanwhile.
+    if (outcome?.kind === "done") this.#options.report(failureText(name, build));
     return true;
   }
 
   async #step(sql: Sql, running: RunningBuild): Promise<boolean | RunningBuild> {
     const { part, definition, version, build, now } = running;
-    if (phaseOf(build.state) === "none") return false;
-    const [node, at] = build.state.builder ?? [this.#node, 0];
+    if (phaseOf(build) === "none") return false;
+    const [node, at] = build.builder ?? [this.#node, 0];
     // A step in the future was taken before the clock was set back.
     if (node !== this.#node && Math.abs(now - at) < lostAfterMs) return false;
     if (isFailed(build)) return running;
-    const limit = this.#size.rowsFor(`${part} ${phaseOf(build.state)}`);
+    const limit = this.#size.rowsFor(`${part} ${phaseOf(build)}`);
     const next = await rebuildStep(sql, part, definition, build, limit);
-    this.#lastRows = rowsOf(build.state, next) || limit;
+    this.#lastRows = rowsOf(build, next) || limit;
     const state: IndexBuild = { ...next, builder: [this.#node, now] };
-    await rows(saveBuild(sql, part, { ...build, state }));
-    if (isNewPlan(build.state, state)) {
+    await rows(saveBuild(sql, part, state));
+    if (isNewPlan(build, state)) {
       const newVersion = Math.max(version + 1, now);
       await rows(sql`
         UPDATE heads SET version = ${newVersion}::bigint WHERE part = ${part}::bigint`);
@@ -134,14 +143,14 @@ const lockHead = (sql: Sql, part: number): Promise<unknown> =>
 
 /** Locks the build, so that another node does not take the same step. */
 async function findBuild(sql: Sql, part: number): Promise<RunningBuild | undefined> {
-  const [row] = await rows<readonly [string, string, number, string, string, number]>(sql`
-    SELECT name, definition, version, former, state,
+  const [row] = await rows<readonly [string, string, number, string, number]>(sql`
+    SELECT name, definition, version, state,
       floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint
     FROM collections JOIN builds USING (part) WHERE part = ${part}::bigint
     FOR UPDATE OF builds`);
   if (!row) return undefined;
-  const [name, definition, version, former, state, now] = row;
-  return { part, name, definition, version, build: { former, state: JSON.parse(state) }, now };
+  const [name, definition, version, state, now] = row;
+  return { part, name, definition, version, build: JSON.parse(state), now };
 }
 
 const inTransaction = <T>(connection: Connection, work: (sql: Sql) => Promise<T>): Promise<T> =>

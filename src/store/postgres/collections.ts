@@ -2,7 +2,7 @@
 
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { IndexPlan } from "../../model/query/index-plan.ts";
-import { plansOf, type StoredBuild } from "../core/index-build.ts";
+import { type IndexBuild, plansOf } from "../core/index-build.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 
 /** It can be outdated, which the head of its part shows: the head is missing, or has another version. */
@@ -11,7 +11,7 @@ export interface CollectionRow {
   readonly part: number;
   readonly createdAt: number;
   readonly rules: Rules;
-  readonly build: StoredBuild | undefined;
+  readonly build: IndexBuild | undefined;
   /** The plan by which queries are answered. */
   readonly plan: IndexPlan;
   /** The plan by which rows are written. */
@@ -32,7 +32,7 @@ export interface HeadState {
 
 type Columns = readonly [
   ...(readonly [name: string, part: number, string, version: number, createdAt: number]),
-  ...(readonly [former: string | null, state: string | null, referrers: string]),
+  ...(readonly [state: string | null, referrers: string]),
 ];
 
 /** Returns the rows of the collections with these names, in the same order. */
@@ -41,7 +41,7 @@ export async function findCollectionRows(
   names: readonly string[],
 ): Promise<readonly (CollectionRow | undefined)[]> {
   const found = await rows<Columns>(sql`
-    SELECT name, part, definition, version, created, former, state, referrers
+    SELECT name, part, definition, version, created, state, referrers
     FROM collections LEFT JOIN builds USING (part) WHERE name = ANY (${names}::text[])`);
   const byName = new Map(found.map((row) => [row[0], toRow(row)]));
   return names.map((name) => byName.get(name));
@@ -49,7 +49,7 @@ export async function findCollectionRows(
 
 export async function listCollectionRows(sql: Sql): Promise<readonly CollectionRow[]> {
   const found = await rows<Columns>(sql`
-    SELECT name, part, definition, version, created, former, state, referrers
+    SELECT name, part, definition, version, created, state, referrers
     FROM collections LEFT JOIN builds USING (part) ORDER BY name`);
   return found.map(toRow);
 }
@@ -96,9 +96,8 @@ export async function listCollections(sql: Sql): Promise<readonly ListedCollecti
 const noReferrers = "[]";
 
 function toRow([name, part, definition, version, createdAt, ...stored]: Columns): CollectionRow {
-  const [former, state, referrers] = stored;
-  const build =
-    former === null || state === null ? undefined : { former, state: JSON.parse(state) };
+  const [state, referrers] = stored;
+  const build = state === null ? undefined : JSON.parse(state);
   const { read: plan, write: writePlan } = plansOf(definition, build);
   const rules = {
     version,

@@ -34,6 +34,8 @@ export interface PostgresOptions extends QueryOptions {
   readonly queries?: number;
   /** Called about once a second while an old database is migrated. */
   readonly onProgress?: (message: string) => void;
+  /** Called with an error of the work in the background. */
+  readonly onError?: (message: string) => void;
 }
 
 const defaults = {
@@ -53,6 +55,7 @@ const defaults = {
   maxCounted,
   metrics: undefined,
   onProgress: () => undefined,
+  onError: () => undefined,
 };
 
 export type PostgresSettings = Required<PostgresOptions>;

@@ -110,6 +110,7 @@ class PostgresStore implements Store {
         run: (work) => this.#guard.write(() => writer.run(work)),
         commit: (changes) => this.commit(changes),
         notify: (sql) => this.#listener.notify(sql),
+        report: settings.onError,
       },
       settings,
     );

@@ -4,7 +4,7 @@ import type { IndexPlan } from "../../model/query/index-plan.ts";
 import type { Candidate } from "../../model/query/query.ts";
 import { type ActionResults, type BuildAction, buildStep } from "../core/build-step.ts";
 import type { CheckedEntry } from "../core/checked-entries.ts";
-import { bytesPerStep, type IndexBuild, type StoredBuild } from "../core/index-build.ts";
+import { bytesPerStep, type IndexBuild } from "../core/index-build.ts";
 import { collectIndexRows, type IndexWrites, noIndexWrites } from "../core/index-rows.ts";
 import { resourceIn, type StoredResource } from "../core/stored-resource.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
@@ -17,7 +17,7 @@ export async function rebuildStep(
   sql: Sql,
   part: number,
   definition: string,
-  build: StoredBuild,
+  build: IndexBuild,
   limit: number,
 ): Promise<IndexBuild> {
   const running = buildStep(definition, build);

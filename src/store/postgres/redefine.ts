@@ -1,6 +1,6 @@
 // Applies a batch that contains definitions, step by step: the index rows of existing resources follow each one.
 
-import { type AppliedChanges, applyChanges, stepsOf } from "../core/apply.ts";
+import { type AppliedChanges, applyChanges, undoneOutcomes, unitsOf } from "../core/apply.ts";
 import type { FileQuotas } from "../core/file-use.ts";
 import { firstFullSteps, isFailed, isFullStep, phaseOf } from "../core/index-build.ts";
 import { firstRows } from "../core/step-size.ts";
@@ -26,14 +26,29 @@ export async function applyInSteps(
   fileQuotas: FileQuotas | undefined,
 ): Promise<StepResult> {
   const cache: RowCache = new Map();
+  const apply = async (steps: readonly (readonly Change[])[]): Promise<StepResult> => {
+    const outcomes: Outcome[] = [];
+    let isWritten = false;
+    for (const step of steps) {
+      const state = await connection.run((sql) => loadState(sql, step, cache, epoch, fileQuotas));
+      const done = await writeStep(connection, applyChanges(step, state));
+      outcomes.push(...done.outcomes);
+      isWritten ||= done.isWritten;
+    }
+    return { outcomes, isWritten };
+  };
   const outcomes: Outcome[] = [];
   let isWritten = false;
-  for (const step of stepsOf(changes)) {
-    const state = await connection.run((sql) => loadState(sql, step, cache, epoch, fileQuotas));
-    const applied = applyChanges(step, state);
-    const done = await writeStep(connection, applied);
-    outcomes.push(...done.outcomes);
-    isWritten ||= done.isWritten;
+  for (const unit of unitsOf(changes)) {
+    if (unit.length > 1) await connection.run((sql) => rows(sql`SAVEPOINT together`));
+    const done = await apply(unit);
+    const undone = unit.length > 1 ? undoneOutcomes(done.outcomes) : undefined;
+    if (undone) {
+      await connection.run((sql) => rows(sql`ROLLBACK TO SAVEPOINT together`));
+      cache.clear();
+    }
+    outcomes.push(...(undone ?? done.outcomes));
+    isWritten ||= undone === undefined && done.isWritten;
   }
   return { outcomes, isWritten };
 }
@@ -60,13 +75,14 @@ async function beginBuild(
   { part, definition, build }: CollectionWrite,
 ): Promise<readonly Clash[] | undefined> {
   if (build === undefined) return undefined;
-  let { state } = build;
+  let state = build;
   for (let fullSteps = 0; fullSteps < firstFullSteps && phaseOf(state) !== "none"; ) {
-    const before = { ...build, state };
+    const before = state;
     state = await connection.run((sql) => rebuildStep(sql, part, definition, before, firstRows));
-    if (isFullStep(before.state, state)) fullSteps++;
-    if (isFailed({ ...build, state })) return state.clashes;
+    if (isFullStep(before, state)) fullSteps++;
+    if (isFailed(state)) return state.clashes;
   }
-  await connection.run((sql) => rows(saveBuild(sql, part, { ...build, state })));
+  const left = state;
+  await connection.run((sql) => rows(saveBuild(sql, part, left)));
   return undefined;
 }

@@ -14,7 +14,7 @@ import { createTables } from "./tables.ts";
  * migration: older databases are refused. From then on it also adds a step
  * (docs/decisions/0051-a-migration-changes-a-copy.md).
  */
-export const schemaVersion = 20;
+export const schemaVersion = 21;
 
 /** Where the progress of a long migration is reported. */
 export type ReportProgress = (message: string) => void;

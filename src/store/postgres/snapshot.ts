@@ -95,21 +95,20 @@ type CollectionColumns = readonly [
   ...(readonly [name: string, part: number, definition: string, version: number, number]),
   ...(readonly [referrers: string, revision: number, seq: number, total: number, number]),
   ...(readonly [sharesDate: number, headVersion: number, epoch: number, now: number, number]),
-  ...(readonly [bytes: number, purged: number, former: string | null, state: string | null]),
+  ...(readonly [bytes: number, purged: number, state: string | null]),
 ];
 
 export async function readCollections(sql: Sql): Promise<readonly SourceCollection[]> {
   const found = await rows<CollectionColumns>(sql`
     SELECT name, part, definition, collections.version, created, referrers,
       revision, seq, total, updated, shares_date, heads.version, epoch, key_now, key_seen,
-      bytes, purged, former, state
+      bytes, purged, state
     FROM collections JOIN heads USING (part) LEFT JOIN builds USING (part) ORDER BY name`);
   return found.map((row) => {
     const [name, part, definition, version, createdAt, referrers, ...columns] = row;
     const [revision, seq, total, updatedAt, sharesDate, headVersion, ...others] = columns;
-    const [epoch, now, seen, bytes, purged, former, state] = others;
+    const [epoch, now, seen, bytes, purged, state] = others;
     const counters = { revision, seq, total, bytes, updatedAt, sharesDate };
-    const isBuilding = former !== null && state !== null;
     return {
       name,
       part,
@@ -119,7 +118,7 @@ export async function readCollections(sql: Sql): Promise<readonly SourceCollecti
       purged,
       referrers: JSON.parse(referrers),
       head: { ...counters, version: headVersion, epoch, keyClock: { now, seen } },
-      build: isBuilding ? { former, state: JSON.parse(state) } : undefined,
+      build: state === null ? undefined : JSON.parse(state),
     };
   });
 }

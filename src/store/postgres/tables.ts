@@ -137,7 +137,6 @@ export const tables = {
   builds: `
     CREATE TABLE builds (
       part bigint PRIMARY KEY,
-      former text NOT NULL,
       state text NOT NULL
     );`,
   tokens: `

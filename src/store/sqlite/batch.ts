@@ -1,9 +1,9 @@
 // Commits a batch of changes in one transaction; each change succeeds or fails on its own.
 
 import { Outage } from "../../model/outage.ts";
-import { applyChanges, stepsOf } from "../core/apply.ts";
+import { applyChanges, undoneOutcomes, unitsOf } from "../core/apply.ts";
 import type { FileQuotas } from "../core/file-use.ts";
-import { isFailed, returnDefinition } from "../core/index-build.ts";
+import { failureText, isFailed, withoutFailed } from "../core/index-build.ts";
 import { ErasedTraces, erasedOf, withoutTraces } from "../core/traces.ts";
 import { type EngineWrites, isEmpty } from "../core/writes.ts";
 import type { Erased, Erasure } from "../erasure.ts";
@@ -25,13 +25,16 @@ export class BatchWriter {
   readonly #rows: RowWriter;
   readonly #builds: BuildRunner;
   readonly #traces: TraceEraser;
+  readonly #report: (error: string) => void;
   #lastCommit = 0;
 
   constructor(
     connection: Connection,
     commitCounter: CommitCounterWriter,
     fileQuotas: FileQuotas | undefined,
+    report: (error: string) => void,
   ) {
+    this.#report = report;
     this.#connection = connection;
     this.#commitCounter = commitCounter;
     // Takes the write lock at once: a transaction that begins as a reader may not be able to write later.
@@ -57,7 +60,7 @@ export class BatchWriter {
     let areTokensChanged = false;
     // What an earlier writer could not publish is published with the first commit.
     let isCatalogChanged = isChanged || this.#lastCommit === 0;
-    const outcomes = stepsOf(changes).flatMap((step) => {
+    const applyStep = (step: readonly Change[]): readonly Outcome[] => {
       this.#state.reset();
       const { outcomes, writes } = applyChanges(step, this.#state);
       this.#state.directInsert.flush();
@@ -66,7 +69,10 @@ export class BatchWriter {
       areTokensChanged ||= hasTokens(writes);
       isCatalogChanged ||= hasCatalog(writes);
       return this.#write(writes) ?? outcomes;
-    });
+    };
+    const outcomes = unitsOf(changes).flatMap((unit) =>
+      unit.length === 1 ? unit.flatMap(applyStep) : this.#together(unit, applyStep),
+    );
     const number = before.commits + 1;
     if (isChanged) this.#saveCount.run(number, areTokensChanged ? number : before.tokens);
     this.#finish(isChanged ? number : undefined, isCatalogChanged);
@@ -96,15 +102,16 @@ export class BatchWriter {
 
   /**
    * Lets the index rows of one part follow its definition a bit further, in a transaction of its own.
-   * Returns whether more is to do. When values are not unique, the former definition comes back.
+   * Returns whether more is to do. The definition loses the unique indexes in which values clash.
    */
   build(): boolean {
     const next = this.#builds.next();
     if (next === undefined) return false;
     const { name, build } = next;
     if (isFailed(build)) {
-      const at = Date.now();
-      this.commit([{ kind: "define", collection: name, definition: returnDefinition(build), at }]);
+      const definition = withoutFailed(next.definition, build);
+      this.commit([{ kind: "define", collection: name, definition, at: Date.now() }]);
+      this.#report(failureText(name, build));
       return true;
     }
     const start = performance.now();
@@ -115,6 +122,20 @@ export class BatchWriter {
     if (isNewPlan) this.commit([]);
     this.#builds.measured(performance.now() - start);
     return true;
+  }
+
+  /** Applies all steps or none. The epoch begins once, so it is not undone. */
+  #together(
+    steps: readonly (readonly Change[])[],
+    apply: (step: readonly Change[]) => readonly Outcome[],
+  ): readonly Outcome[] {
+    this.#state.writerEpoch();
+    this.#connection.run("SAVEPOINT together");
+    const outcomes = steps.flatMap(apply);
+    const undone = undoneOutcomes(outcomes);
+    if (undone) this.#connection.run("ROLLBACK TO together");
+    this.#connection.run("RELEASE together");
+    return undone ?? outcomes;
   }
 
   #erase(erasure: Erasure): Erased {

@@ -8,7 +8,6 @@ import {
   isNewPlan,
   phaseOf,
   rowsOf,
-  type StoredBuild,
 } from "../core/index-build.ts";
 import { firstRows, StepSize } from "../core/step-size.ts";
 import type { Clash } from "../store.ts";
@@ -26,7 +25,7 @@ export interface RunningBuild {
   readonly name: string;
   readonly definition: string;
   readonly version: number;
-  readonly build: StoredBuild;
+  readonly build: IndexBuild;
 }
 
 export class BuildRunner {
@@ -56,7 +55,7 @@ export class BuildRunner {
   next(): RunningBuild | undefined {
     for (const [part] of this.#parts.all()) {
       const running = this.#find(part);
-      if (running && phaseOf(running.build.state) !== "none") return running;
+      if (running && phaseOf(running.build) !== "none") return running;
     }
     return undefined;
   }
@@ -65,10 +64,10 @@ export class BuildRunner {
   begin(part: number): readonly Clash[] | undefined {
     for (let fullSteps = 0; fullSteps < firstFullSteps; ) {
       const running = this.#find(part);
-      if (!running || phaseOf(running.build.state) === "none") return undefined;
+      if (!running || phaseOf(running.build) === "none") return undefined;
       const state = this.#advance(running, firstRows);
-      if (isFullStep(running.build.state, state)) fullSteps++;
-      if (isFailed({ ...running.build, state })) return state.clashes;
+      if (isFullStep(running.build, state)) fullSteps++;
+      if (isFailed(state)) return state.clashes;
     }
     return undefined;
   }
@@ -76,10 +75,10 @@ export class BuildRunner {
   /** Runs one step. Returns whether readers and writers use other indexes from now on. */
   step(running: RunningBuild): boolean {
     const { part, version, build } = running;
-    const rows = this.#size.rowsFor(`${part} ${phaseOf(build.state)}`);
+    const rows = this.#size.rowsFor(`${part} ${phaseOf(build)}`);
     const state = this.#advance(running, rows);
-    this.#stepRows = rowsOf(build.state, state) || rows;
-    if (!isNewPlan(build.state, state)) return false;
+    this.#stepRows = rowsOf(build, state) || rows;
+    if (!isNewPlan(build, state)) return false;
     const next = Math.max(version + 1, Date.now());
     this.#updateHead.run(next, part);
     this.#updateCollection.run(next, part);
@@ -93,7 +92,7 @@ export class BuildRunner {
 
   #advance({ part, definition, build }: RunningBuild, rows: number): IndexBuild {
     const state = this.#indexes.step(part, definition, build, rows);
-    this.#rows.builds.save(part, { ...build, state });
+    this.#rows.builds.save(part, state);
     return state;
   }
 

@@ -2,7 +2,7 @@
 
 import type { Collection, Rules } from "../../model/collection.ts";
 import type { IndexPlan } from "../../model/query/index-plan.ts";
-import { plansOf, type StoredBuild } from "../core/index-build.ts";
+import { type IndexBuild, plansOf } from "../core/index-build.ts";
 import type { Head } from "../core/rows.ts";
 import { BuildReader } from "./builds.ts";
 import type { Connection, PreparedQuery } from "./connection.ts";
@@ -15,7 +15,7 @@ export interface CollectionRow {
   readonly createdAt: number;
   /** The names of the collections that refer to this one. */
   readonly referrers: readonly string[];
-  readonly build?: StoredBuild | undefined;
+  readonly build?: IndexBuild | undefined;
 }
 
 type CollectionCells = readonly [
@@ -92,7 +92,7 @@ export class CachedCollection {
   #head: Head;
   #rules: Rules;
   #collection: Collection;
-  #build: StoredBuild | undefined;
+  #build: IndexBuild | undefined;
   #plan: IndexPlan | undefined;
 
   constructor(row: CollectionRow, head: Head) {

@@ -50,6 +50,7 @@ export class Database {
   readonly #commitCounter: CommitCounterWriter;
   readonly #fileQuotas: FileQuotas | undefined;
   readonly #areWalFilesSame: () => boolean;
+  readonly #report: (error: string) => void;
   #batches: BatchWriter | undefined;
 
   constructor(
@@ -60,7 +61,9 @@ export class Database {
       checkpointCount,
       fileQuotas,
     }: DatabaseOptions = {},
+    report: (error: string) => void = () => undefined,
   ) {
+    this.#report = report;
     this.#fileQuotas = fileQuotas;
     this.#file = file;
     this.copyLock = new Connection(file.path, "copy");
@@ -212,7 +215,7 @@ export class Database {
     createTables(this.#connection);
     // A process that stopped earlier may have left work undone.
     this.#eraser.schedule();
-    return new BatchWriter(this.#connection, this.#commitCounter, this.#fileQuotas);
+    return new BatchWriter(this.#connection, this.#commitCounter, this.#fileQuotas, this.#report);
   }
 }
 

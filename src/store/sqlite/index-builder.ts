@@ -3,7 +3,7 @@
 import type { IndexPlan } from "../../model/query/index-plan.ts";
 import { type ActionResults, type BuildAction, buildStep } from "../core/build-step.ts";
 import type { CheckedEntry } from "../core/checked-entries.ts";
-import { bytesPerStep, type IndexBuild, type StoredBuild } from "../core/index-build.ts";
+import { bytesPerStep, type IndexBuild } from "../core/index-build.ts";
 import { collectIndexRows, noIndexWrites } from "../core/index-rows.ts";
 import type { Connection, PreparedQuery } from "./connection.ts";
 import {
@@ -45,7 +45,7 @@ export class IndexBuilder {
   }
 
   /** Runs one step with so many rows in the current transaction, and returns what is left to do. */
-  step(part: number, definition: string, build: StoredBuild, rows: number): IndexBuild {
+  step(part: number, definition: string, build: IndexBuild, rows: number): IndexBuild {
     const running = buildStep(definition, build);
     let step = running.next();
     while (!step.done) step = running.next(this.#act(part, step.value, rows));

@@ -7,7 +7,7 @@ import type { IndexEntry } from "../../model/query/index-plan.ts";
 import type { Query } from "../../model/query/query.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Token } from "../../model/token.ts";
-import type { StoredBuild } from "../core/index-build.ts";
+import type { IndexBuild } from "../core/index-build.ts";
 import { ResourceCache } from "../core/resource-cache.ts";
 import { maxCounted, type QueryResult, type Range, type Slice, type TokenRange } from "../store.ts";
 import { CachedCollection, CollectionRows, HeadReader, toCollection } from "./collections.ts";
@@ -146,7 +146,7 @@ export class Reader {
     return this.#inSnapshotOf(collection, (known) => this.#resources.since(known, position, range));
   }
 
-  indexBuild(collection: string): StoredBuild | undefined {
+  indexBuild(collection: string): IndexBuild | undefined {
     return this.#inSnapshot(() => this.#collectionRows.find(collection)?.build);
   }
 

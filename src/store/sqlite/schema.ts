@@ -20,7 +20,7 @@ const applicationId = 0x72657374;
  * migration: older databases are refused. From then on it also adds a step
  * (docs/decisions/0051-a-migration-changes-a-copy.md).
  */
-export const schemaVersion = 20;
+export const schemaVersion = 21;
 
 /**
  * Changes the tables of a copy of the database, which nobody else opens. Between pieces of its work it
@@ -173,7 +173,6 @@ const tables = `
   ) STRICT;
   CREATE TABLE builds (
     part INTEGER PRIMARY KEY,
-    former TEXT NOT NULL,
     state TEXT NOT NULL
   ) STRICT;
   CREATE TABLE tokens (

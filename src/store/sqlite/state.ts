@@ -4,7 +4,7 @@ import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
 import { nextEpoch } from "../core/epochs.ts";
 import type { FileQuotas, StoredFileUse } from "../core/file-use.ts";
-import { plansOf, type StoredBuild } from "../core/index-build.ts";
+import { type IndexBuild, plansOf } from "../core/index-build.ts";
 import type { ResourceRow } from "../core/rows.ts";
 import type {
   DirectInsert,
@@ -31,7 +31,7 @@ interface KnownCollection {
   readonly part: number;
   readonly version: number;
   readonly definition: string;
-  readonly build: StoredBuild | undefined;
+  readonly build: IndexBuild | undefined;
   readonly plan: IndexPlan;
   readonly referrers: readonly string[];
 }

@@ -136,8 +136,8 @@ export class WriterClient implements Committer {
   #startWorker(): Worker {
     const worker = writerThreads.start(this.#script);
     worker.on("message", (message: WriterReply | Notice) => {
-      if (!("kind" in message) || message.kind !== "suspect")
-        return this.#pending.shift()?.resolve(message);
+      if (!isNotice(message)) return this.#pending.shift()?.resolve(message);
+      if (message.kind === "error") return this.#report("error", message.message);
       this.#stopWrites(`${message.message}: copying the database to new files`);
       this.#repairLater();
     });
@@ -170,6 +170,9 @@ export class WriterClient implements Committer {
     for (const request of this.#pending.splice(0)) request.reject(outage);
   }
 }
+
+const isNotice = (message: WriterReply | Notice): message is Notice =>
+  "kind" in message && (message.kind === "suspect" || message.kind === "error");
 
 const messageOf = (reply: WriterReply): string =>
   "message" in reply ? reply.message : "an unexpected reply";

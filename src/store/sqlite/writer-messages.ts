@@ -30,8 +30,11 @@ export type WriterReply =
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string };
 
-/** Sent without a request: the disk has failed, and batches are rejected until the database is repaired. */
-export type Notice = { readonly kind: "suspect"; readonly message: string };
+/**
+ * Sent without a request. `suspect`: the disk has failed, and batches are rejected until the database is
+ * repaired. `error`: an error of the work in the background, for the log.
+ */
+export type Notice = { readonly kind: "suspect" | "error"; readonly message: string };
 
 /**
  * A put of fields is a row of strings and numbers, which costs a quarter of an object to clone. Any other

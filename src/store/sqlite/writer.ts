@@ -108,10 +108,16 @@ function open(): Database {
   }
   if (!database) {
     assertStillThere(file);
-    database = new Database(file, options);
+    database = new Database(file, options, report);
     isDropped = false;
   }
   return database;
+}
+
+/** Logs an error that no request reports. */
+function report(message: string): void {
+  const notice: Notice = { kind: "error", message };
+  parentPort?.postMessage(notice);
 }
 
 /** Reacts to an error, and returns the error to report. */
@@ -150,7 +156,7 @@ function becomeSuspect(seen: SuspectRecord): void {
 function repair(): WriterReply {
   if (suspectRecord) {
     if (!hasVerifiedCopy(file)) assertStillThere(file);
-    database ??= new Database(file, options);
+    database ??= new Database(file, options, report);
     if (!hasVerifiedCopy(file)) {
       replaceByCopy(file, database.copyLock, suspectRecord.batch);
     }

@@ -1,9 +1,9 @@
 // Computes the rows that are written when the rows of a part are loaded, index rows and positions included.
 
 import { Outage } from "../../model/outage.ts";
-import { type IndexPlan, indexPlanOf } from "../../model/query/index-plan.ts";
+import type { IndexPlan } from "../../model/query/index-plan.ts";
 import { collectResource } from "../core/collect-resource.ts";
-import { phaseOf, plansOf, type StoredBuild } from "../core/index-build.ts";
+import { type IndexBuild, isDone, plansOf } from "../core/index-build.ts";
 import type { TreeWrite } from "../core/position-tree.ts";
 import { PositionTreeBuilder } from "../core/position-tree-builder.ts";
 import { noPartWrites, type PartWrites } from "../core/writes.ts";
@@ -22,7 +22,7 @@ export interface LoadedRows {
 export class PartLoader {
   readonly collection: SourceCollection;
   /** What is left of the index build: only the comparison of values. */
-  readonly build: StoredBuild | undefined;
+  readonly build: IndexBuild | undefined;
   readonly #plan: IndexPlan;
   readonly #tree: PositionTreeBuilder;
   #treeRows: TreeWrite[] = [];
@@ -30,7 +30,7 @@ export class PartLoader {
 
   constructor(collection: SourceCollection) {
     this.collection = collection;
-    this.build = collection.build && withBuiltRows(collection.definition, collection.build);
+    this.build = collection.build && withBuiltRows(collection.build);
     this.#plan = plansOf(collection.definition, this.build).write;
     this.#tree = new PositionTreeBuilder((row) => this.#treeRows.push(row));
   }
@@ -105,19 +105,8 @@ type FormerStateColumns = readonly [
   ...(readonly [changedAt: number, state: string]),
 ];
 
-/**
- * The rows of all indexes are written with the resources. Values that must be unique are still compared:
- * until then the rows of the former indexes are written, too, and have to be deleted after it.
- */
-export function withBuiltRows(
-  definition: string,
-  { former, state }: StoredBuild,
-): StoredBuild | undefined {
-  const built = { ...state, stale: [], areWordsStale: false, isBuilt: true, dropped: [], seq: 0 };
-  const { write } = plansOf(definition, { former, state: built });
-  const names = new Set(indexPlanOf(definition).indexes.map(({ name }) => name));
-  const dropped = write.indexes.map(({ name }) => name).filter((name) => !names.has(name));
-  const build = { former, state: { ...built, dropped } };
-  const isDone = phaseOf(build.state) === "none" && state.clashes.length === 0;
-  return isDone ? undefined : build;
+/** The rows of all indexes are written with the resources. Values that must be unique are still compared. */
+export function withBuiltRows(build: IndexBuild): IndexBuild | undefined {
+  const built = { ...build, stale: [], areWordsStale: false, isBuilt: true, dropped: [], seq: 0 };
+  return isDone(built) ? undefined : built;
 }

@@ -13,21 +13,12 @@ import type { ReplicaWrites, SourceCollection } from "./transfer.ts";
 /** A collection as a replica has it: the rows of its indexes are complete. */
 export const asReplica = (collection: SourceCollection): SourceCollection => ({
   ...collection,
-  build: collection.build && withBuiltRows(collection.definition, collection.build),
+  build: collection.build && withBuiltRows(collection.build),
 });
 
 /** Whether the index rows of one can be those of the other. Both are as a replica has them. */
 export const hasSameIndexes = (one: SourceCollection, other: SourceCollection): boolean =>
-  indexesOf(one) === indexesOf(other);
-
-const indexesOf = ({ definition, build }: SourceCollection): string =>
-  JSON.stringify([
-    definition,
-    build?.former,
-    build?.state.unique.length,
-    build?.state.built,
-    build?.state.gone,
-  ]);
+  one.definition === other.definition;
 
 export class PartReplica {
   readonly #collection: SourceCollection;

@@ -1,7 +1,7 @@
 // Defines how all rows of a store are read at one point in time, and loaded into another store.
 
 import type { Token } from "../../model/token.ts";
-import type { StoredBuild } from "../core/index-build.ts";
+import type { IndexBuild } from "../core/index-build.ts";
 import type { TreeWrite } from "../core/position-tree.ts";
 import type { Head } from "../core/rows.ts";
 import type { PartWrites } from "../core/writes.ts";
@@ -21,7 +21,7 @@ export interface SourceCollection {
   /** Tombstones up to this revision may be deleted. */
   readonly purged: number;
   /** How the index rows follow a new definition, while they do. */
-  readonly build: StoredBuild | undefined;
+  readonly build: IndexBuild | undefined;
 }
 
 /** What identifies a store, and its newest epoch. */

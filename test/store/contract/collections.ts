@@ -151,6 +151,49 @@ export function collections(contractTest: ContractTest): void {
     assert.deepEqual(kinds(await store.commit([open, open])), ["done", "outdated"]);
   });
 
+  contractTest("definitions that are set together are set all or none", async (them) => {
+    const { store } = them;
+    const set = (name: string, definition: string, replaces?: string) => ({
+      ...define(definition, name),
+      ...(replaces !== undefined && { replaces }),
+      together: "set",
+    });
+    const fields = '{"n":1,"k":1}';
+    await store.commit([create(), put("a", { fields }), put("b", { fields })]);
+    const outcomes = await store.commit([
+      put("before"),
+      set("first", '{"indexed":["m"]}'),
+      set("things", '{"unique":["n"]}'),
+      set("last", "{}"),
+      define("{}", "alone"),
+    ]);
+    assert.deepEqual(kinds(outcomes), ["created", "none", "none", "none", "done"]);
+    for (const outcome of outcomes.slice(1, 4)) {
+      assert.ok(outcome.kind === "none" && outcome.outcome.kind === "conflict");
+      assert.deepEqual([outcome.index, outcome.outcome.field], [1, "n"]);
+    }
+    const namesIn = async (each: typeof store) =>
+      (await each.collections()).map(({ name, definition }) => `${name} ${definition}`);
+    assert.deepEqual(await namesIn(store), ["alone {}", "things {}"]);
+    // What was undone is forgotten, also where the next definition has the same time.
+    const refers = '{"references":{"r":{"collection":"things"}}}';
+    const next = await store.commit([
+      set("things", '{"indexed":["k"]}'),
+      set("first", refers),
+      set("alone", "{}", "other"),
+      { ...define('{"unique":["z"]}'), together: "another set" },
+      put("c", { fields: '{"z":1}' }),
+      put("d", { fields: '{"z":1}' }),
+      put("r", { collection: "first", fields: '{"r":"missing"}' }),
+    ]);
+    const undone = ["none", "none", "none"];
+    assert.deepEqual(kinds(next), [...undone, "done", "created", "conflict", "missing"]);
+    const last = await store.commit([set("things", "{}"), set("first", refers)]);
+    assert.deepEqual(kinds(last), ["done", "done"]);
+    const names = ["alone {}", `first ${refers}`, "things {}"];
+    assert.deepEqual(await namesIn(await them.second()), names);
+  });
+
   contractTest("one of two definitions that replace the same one is stored", async (them) => {
     const stores = [them.store, await them.second()];
     for (const replaces of [null, '{"a":1}']) {

@@ -10,12 +10,13 @@ import {
   buildStep,
 } from "../../../src/store/core/build-step.ts";
 import {
+  type IndexBuild,
+  isDone,
   isFailed,
   phaseOf,
   planBuild,
   plansOf,
-  returnDefinition,
-  type StoredBuild,
+  withoutFailed,
 } from "../../../src/store/core/index-build.ts";
 import {
   collectIndexRows,
@@ -31,7 +32,7 @@ type Random = () => number;
 /** A collection in memory: its resources, and the index rows that its definitions have left. */
 class Part {
   definition = "{}";
-  build: StoredBuild | undefined;
+  build: IndexBuild | undefined;
   readonly #random: Random;
   readonly #resources = new Map<number, Candidate>();
   /** `field key` by seq. */
@@ -63,23 +64,22 @@ class Part {
     const { build } = this;
     if (build === undefined) return;
     if (isFailed(build)) {
-      this.define(returnDefinition(build));
+      this.define(withoutFailed(this.definition, build));
       return;
     }
     const running = buildStep(this.definition, build);
     let step = running.next();
     while (!step.done) step = running.next(this.#act(step.value));
-    const isDone = phaseOf(step.value) === "none" && step.value.clashes.length === 0;
-    this.build = isDone ? undefined : { ...build, state: step.value };
+    this.build = isDone(step.value) ? undefined : step.value;
   }
 
   get isBuilding(): boolean {
-    return this.build !== undefined && phaseOf(this.build.state) !== "none";
+    return this.build !== undefined && phaseOf(this.build) !== "none";
   }
 
   /** As a restored backup or a copy has it. */
   restore(): void {
-    this.build = this.build && withBuiltRows(this.definition, this.build);
+    this.build = this.build && withBuiltRows(this.build);
     this.#entries.clear();
     this.#words.clear();
     const { write } = plansOf(this.definition, this.build);
