@@ -54,9 +54,13 @@ export const folderPlace = (
   },
 });
 
+/** Other programs leave files beside them, such as .DS_Store. */
+const objectDirectory = /^[0-9a-f]{2}$/;
+
 async function* objectsIn(path: string): AsyncGenerator<StoredObject> {
   const objects = join(path, "objects");
-  for (const directory of await readdir(objects))
+  const names = await readdir(objects);
+  for (const directory of names.filter((each) => objectDirectory.test(each)))
     for (const rest of await readdir(join(objects, directory)))
       yield { name: directory + rest, size: (await stat(join(objects, directory, rest))).size };
 }

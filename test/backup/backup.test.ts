@@ -111,6 +111,12 @@ for (const engine of engines) {
         const target = await place.config(engine);
         await place.restore(target, { at: Date.parse(times[1] ?? "") });
         await withApp(target, async (app) => assert.equal(await app.total("docs"), 2), admin);
+        // What other programs put there is not Restante's to delete.
+        const others = ["objects/.DS_Store", "objects/ab/notes.txt", "objects/more/a/b.txt"];
+        for (const name of others) {
+          await mkdir(dirname(join(folder, name)), { recursive: true });
+          await writeFile(join(folder, name), "mine");
+        }
         // As with a clock that is ahead. The oldest half goes each time, and the newest stays.
         for (const backups of [3, 2, 1]) {
           const { pruned } = await place.backUp(source, folder, 0);
@@ -119,6 +125,8 @@ for (const engine of engines) {
         }
         const { record } = await checkAt(folder);
         assert.equal(record.resources, 6);
+        for (const name of others)
+          assert.equal(await readFile(join(folder, name), "utf8"), "mine", name);
         await assert.rejects(
           place.restore(target, { at: 0, isOverwriting: true }),
           /the oldest backup is of/,

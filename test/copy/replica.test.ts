@@ -296,6 +296,33 @@ for (const [name, on] of Object.entries(engines))
         }),
       ));
 
+    itHere("keeps the files that a row still names, also when another one names them now", () =>
+      on((source) =>
+        on(async (target) => {
+          const attach = (id: string, ...keys: string[]) => ({
+            ...put(id),
+            files: JSON.stringify(keys.map((key) => ({ key }))),
+          });
+          await within(source.open(), async (store) => {
+            await store.commit([create(), attach("a", "1", "2"), attach("b", "3")]);
+            await copyRound(source.source, target);
+            // One stays, one goes, and one moves to a new resource.
+            await store.commit([attach("a", "1"), put("b"), attach("c", "3")]);
+          });
+          await within(source.source.snapshot(), (snapshot) =>
+            within(target.replica(snapshot.store.id), async (replica) => {
+              const removed: string[] = [];
+              const rows = new RowCopier(replica, noTrack, async (keys) => {
+                removed.push(...keys);
+              });
+              await rows.copy(snapshot, "rows");
+              assert.deepEqual(removed, ["2"]);
+            }),
+          );
+        }),
+      ),
+    );
+
     itHere("has complete indexes while the source builds them", () =>
       on((source) =>
         on(async (target) => {

@@ -30,23 +30,24 @@ before(async () => {
 });
 after(() => app.stop());
 
+const questions = [
+  "",
+  "sort=createdAt",
+  "sort=-createdAt",
+  "sort=n",
+  "sort=-mod",
+  "sort=word",
+  "sort=-word,mod",
+  "sort=word,-createdAt",
+  "sort=day,-word,n",
+  "mod=1",
+  "mod[in]=1,3&sort=-n",
+  "n[gte]=7&n[lt]=23&sort=word",
+  "word[exists]=false&sort=-mod,-createdAt",
+  "mod[ne]=2",
+];
+
 describe("reading by cursor", () => {
-  const questions = [
-    "",
-    "sort=createdAt",
-    "sort=-createdAt",
-    "sort=n",
-    "sort=-mod",
-    "sort=word",
-    "sort=-word,mod",
-    "sort=word,-createdAt",
-    "sort=day,-word,n",
-    "mod=1",
-    "mod[in]=1,3&sort=-n",
-    "n[gte]=7&n[lt]=23&sort=word",
-    "word[exists]=false&sort=-mod,-createdAt",
-    "mod[ne]=2",
-  ];
   for (const collection of ["open", "indexed"]) {
     for (const question of questions) {
       it(`of /${collection}?${question} returns each resource once, in the order of the pages`, async () => {
@@ -153,6 +154,32 @@ describe("reading by cursor", () => {
       assert.deepEqual(await asker.ids(`/${name}?cursor=${next}&sort=${sort}`), ["c"]);
     }
   });
+});
+
+describe("a cursor behind the last match", () => {
+  for (const collection of ["open", "indexed"])
+    it(`has no resources in /${collection}, whatever it was read by`, async () => {
+      const copy = `${collection}-before`;
+      await asker.define(
+        copy,
+        collection === "open" ? {} : { schema, indexed: Object.keys(schema.properties) },
+      );
+      await asker.fill(copy, rows);
+      for (const question of questions) {
+        const whole = await asker.ids(`/${copy}?limit=1000&${question}`);
+        const limit = whole.length - 1;
+        const { next } = await asker.list(`/${copy}?limit=${limit}&cursor=&${question}`);
+        await app.request(`/${copy}/${whole[limit]}`, { method: "DELETE" });
+        // A small page is read in its order, a large one from an index.
+        for (const size of [1, 1000])
+          assert.deepEqual(
+            await asker.ids(`/${copy}?limit=${size}&cursor=${next}&${question}`),
+            [],
+            question,
+          );
+        await asker.fill(copy, rows);
+      }
+    });
 });
 
 describe("an invalid cursor", () => {

@@ -14,7 +14,8 @@ type Random = () => number;
 const pick = <T>(random: Random, choices: readonly T[]): T =>
   choices[Math.floor(random() * choices.length)] as T;
 
-const maxCascade = 12;
+/** So small that some of the batches reach it. */
+const maxCascade = 4;
 const rules = ["restrict", "cascade", "cascade", "unset"] as const;
 const collections = ["firms", "goods", "sales"] as const;
 /** The collections of the references. */

@@ -178,6 +178,24 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
       assert.deepEqual(await ids("nodes"), []);
     });
 
+    it("change up to as many as they may delete, both together", async () => {
+      await define("crews", {});
+      await define("seats", { references: { crew: to("crews", "unset") } });
+      await define("bags", { references: { crew: to("crews", "cascade") } });
+      ok(await client.put("/crews/c", {}));
+      await concurrently(20, async (n) => ok(await client.put(`/seats/s${n}`, { crew: "c" })));
+      ok(await client.put("/bags/b", { crew: "c" }));
+      const problem = await client.rejects("seats", "conflict", () => client.remove("/crews/c"));
+      assert.match(problem.detail, /21 other resources.*at most 20/);
+      ok(await client.remove("/bags/b"));
+      ok(await client.put("/seats/s20", { crew: "c" }));
+      await client.rejects("seats", "conflict", () => client.remove("/crews/c"));
+      ok(await client.remove("/seats/s20"));
+      ok(await client.remove("/crews/c"));
+      const { total } = await client.json<{ total: number }>("/seats?crew[exists]=false");
+      assert.equal(total, 20);
+    });
+
     it("are checked in the definition", async () => {
       await define("hats", {});
       const rejected = [

@@ -42,6 +42,15 @@ describe("requests", () => {
         `${post("Transfer-Encoding: chunked")}0 \r\n\r\n`,
         [400],
       ],
+      // Larger numbers are not exact.
+      ...[1, 12, 13, 16, 17].map(
+        (digits) =>
+          [
+            `a size of a chunk with ${digits} digits`,
+            `${post("Transfer-Encoding: chunked")}${"1".padStart(digits, "0")}\r\nx\r\n0\r\n\r\n`,
+            [digits > 12 ? 400 : 200],
+          ] as const,
+      ),
     ];
   it("a section of the largest size may arrive in any packets", async () => {
     const line = `POST /${"x".repeat(maxHeaderBytes - 1)} HTTP/1.1\r\n`;

@@ -246,6 +246,9 @@ const nastyLines = [
   `X: ${"x".repeat(2_000)}`,
 ];
 
+/** Before the size of a chunk, some leave it a size and some do not. */
+const zeros = [10, 13, 16].map((count) => "0".repeat(count));
+
 /** Changes a stream in a few places. */
 export function mutated(choices: Choices, stream: Buffer): Buffer {
   let bytes = stream;
@@ -271,6 +274,6 @@ function mutatedOnce(choices: Choices, bytes: Buffer): Buffer {
   if (lineEnd < 0) return replace(at, 0, choices.of(nastyLines));
   if (kind === 5) return replace(lineEnd + choices.below(2), 1, "");
   if (kind === 6) return replace(lineEnd, 0, choices.of([" ", "\t", "\xa0", "\r", "\0"]));
-  if (kind === 7) return replace(lineEnd + 2, 0, choices.of([" ", "\t", "\n", "\r"]));
+  if (kind === 7) return replace(lineEnd + 2, 0, choices.of([" ", "\t", "\n", "\r", ...zeros]));
   return replace(lineEnd, 0, `\r\n${choices.of(nastyLines)}`);
 }
