@@ -55,7 +55,7 @@ describe("the frame of the console", { skip }, () => {
     const page = await test.open();
     await page.getByRole("row", { name: "people 2" }).waitFor();
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox").waitFor();
+    await page.getByRole("combobox").and(page.locator(":focus")).waitFor();
     await expectAccessible(page);
     await page.keyboard.type("peop");
     await page.keyboard.press("Enter");

@@ -109,6 +109,7 @@ const keys: InputDevice = {
   },
   async exportCsv(page) {
     await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").and(page.locator(":focus")).waitFor();
     await page.keyboard.type("export as csv");
     await page.keyboard.press("Enter");
   },

@@ -77,7 +77,7 @@ describe("tokens and the server in the console", { skip }, () => {
     await expectNoSidewaysScroll(page);
     await expectAccessible(page);
     await page.keyboard.press("n");
-    await page.getByLabel("Name").waitFor();
+    await page.getByLabel("Name").and(page.locator(":focus")).waitFor();
     await page.keyboard.type("walker");
     await press(page, "Tab", "Tab", "Space", "Enter");
     await page.getByLabel("Secret").waitFor();
@@ -210,6 +210,7 @@ describe("the first steps in the console", { skip }, () => {
   itLong("creates a collection by its name, with the keyboard", async () => {
     const page = await test.open();
     await page.getByRole("button", { name: "New collection" }).press("Enter");
+    await page.getByLabel("Name").and(page.locator(":focus")).waitFor();
     await page.keyboard.type("People");
     await page.keyboard.press("Enter");
     await page.getByText("There is a collection with this name.").waitFor();
