@@ -1,6 +1,7 @@
 // One HTTP/1.1 connection: requests are read one after another, and each is answered before the next is read.
 
 import { plainBody, responseOf } from "../../lib/plain-response.ts";
+import { afterReading } from "../../lib/turns.ts";
 import { ActiveRequest, type ConnectionControls, type Serving } from "./active-request.ts";
 import { endedEarly, type HttpError, isError, requestTimedOut } from "./http-errors.ts";
 import { beginLater } from "./later-requests.ts";
@@ -113,9 +114,10 @@ export class HttpConnection implements ConnectionControls {
 
   /** Closes the connection when it is idle. A request that is on its way is answered before, as the last one. */
   finish(): void {
-    setTimeout(() => {
+    const close = () => {
       if (this.#isIdle) this.#closeSocket();
-    }, lastRequestMs).unref();
+    };
+    setTimeout(() => afterReading(close), lastRequestMs).unref();
   }
 
   get #isIdle(): boolean {
