@@ -8,6 +8,7 @@ import { RecentMap } from "../lib/recent-map.ts";
 import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
 import type { Scope } from "../model/token.ts";
+import { checkHost } from "./request/check-host.ts";
 import type { RequestContext, RouteName, Services, SharedResponse } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
 import { sendShared } from "./response/shared-response.ts";
@@ -90,7 +91,8 @@ export class PreparedResponses {
     if (prepared === undefined) return undefined;
     context.path = prepared.path;
     context.route = prepared.route;
-    return countRequest(context) ?? sendShared(prepared, context);
+    const rejected = checkHost(context, prepared.requestFields.host) ?? countRequest(context);
+    return rejected ?? sendShared(prepared, context);
   }
 
   /** Returns the response that this caller would get now. Sets the principal. */
