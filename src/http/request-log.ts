@@ -1,7 +1,7 @@
 // Collects a log line per request and writes the lines in batches.
 
 import { withoutIpv4Prefix } from "../lib/ip-address.ts";
-import { redactSecrets, type Token } from "../model/token.ts";
+import { redactSecrets, secretPrefix, type Token } from "../model/token.ts";
 import { addressOf } from "./request/client-address.ts";
 import type { RequestContext } from "./request/context.ts";
 
@@ -104,4 +104,4 @@ export const loggedPath = (path: string): string =>
   path.startsWith("/-/") ? path.replace(uploadPath, "$1…") : path;
 
 const quoted = (text: string): string =>
-  plain.test(text) && !text.includes("rst_") ? `"${text}"` : JSON.stringify(redactSecrets(text));
+  plain.test(text) && !secretPrefix.test(text) ? `"${text}"` : JSON.stringify(redactSecrets(text));
