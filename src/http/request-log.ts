@@ -18,8 +18,9 @@ export class RequestLog {
     this.#write = write;
   }
 
-  /** `more` is further members of the line. */
+  /** Leaves out probes that find nothing wrong. `more` is further members of the line. */
   add(context: RequestContext, status: number, ms: number, more = ""): void {
+    if (status < 400 && isProbe(context.path)) return;
     this.#lines.push(lineOf(context, status, ms, more));
     if (this.#lines.length === maxBatchedLines) this.#send();
     else this.#timer ??= setTimeout(() => this.flush(), maxDelayMs);
@@ -37,6 +38,8 @@ export class RequestLog {
     this.#write(lines.join(""));
   }
 }
+
+const isProbe = (path: string): boolean => path === "/-/health" || path === "/-/ready";
 
 function lineOf(context: RequestContext, status: number, ms: number, more: string): string {
   const { method, requestId, path, principal, problem, trace } = context;
