@@ -198,7 +198,7 @@ const maxKnownBytes = 64;
 const knownNames = new Map<string, string>();
 
 /** Undefined for what is not a name. Clients send few different names. */
-export function lowerCased(name: string): string | undefined {
+function lowerCased(name: string): string | undefined {
   const known = knownNames.get(name);
   if (known !== undefined) return known;
   if (!token.test(name)) return undefined;
