@@ -48,7 +48,7 @@ function commandLength(lines: readonly string[]): number {
 
 /** What differs from run to run: ids, tags, times, request ids, secrets and positions. */
 const volatile =
-  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=")[0-9a-z]{1,2}-[0-9a-z]{6,}(?=\\?")|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT|(?<=(?:"requestId":"|x-request-id: ))[0-9a-f]{8}-[0-9a-z]+|rst_\w+|(?<="next":")[^"]+/gi;
+  /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?<=")[0-9a-z]{1,2}-[0-9a-z]{6,}(?=\\?")|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT|(?<=(?:"requestId":"|x-request-id: ))[0-9a-f]{16}|rst_\w+|(?<="next":")[^"]+/gi;
 
 const masked = (text: string) => text.replace(volatile, "*");
 

@@ -69,7 +69,7 @@ export class CollectionAccess {
     this.name = name;
     this.rules = rules;
     this.bound = bound;
-    this.#masks = masksOf(rules, key);
+    this.#masks = masksOf(rules, key, principal);
     this.#early = early;
   }
 
@@ -87,6 +87,11 @@ export class CollectionAccess {
   /** Whether it is an administrator, who sees more than the rules show to others. */
   get isForAdmin(): boolean {
     return this.#fixedMask.isForAdmin;
+  }
+
+  /** Whether shared caches may store what the principal is shown. */
+  get isOpen(): boolean {
+    return this.#fixedMask.isOpen;
   }
 
   /**

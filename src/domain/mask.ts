@@ -2,9 +2,10 @@
 
 import { createHmac } from "node:crypto";
 import { RecentMap } from "../lib/recent-map.ts";
-import { grantsOf, hasRules } from "../model/access/grant.ts";
+import { grantsOf, hasRules, isPublic, isPublicInPart } from "../model/access/grant.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
+import { type Principal, system } from "../model/principal.ts";
 import { projectionOf } from "../model/query/projection.ts";
 import { type Renderer, rendererOf, viewVersion, visibleOf } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
@@ -18,6 +19,8 @@ export class Mask {
   readonly render: Renderer;
   /** Whether the caller is an administrator in a collection with rules: only private caches store the response. */
   readonly isForAdmin: boolean;
+  /** Whether shared caches may store the response. */
+  readonly isOpen: boolean;
   /** The grants with these fields, as bits. Undefined where the validator may show the revision. */
   readonly #bits: number | undefined;
   /** Returns the fields that are shown; undefined when all are. */
@@ -28,6 +31,7 @@ export class Mask {
     this.fields = fields;
     this.#bits = bits;
     this.isForAdmin = isForAdmin;
+    this.isOpen = masks.isOpen && !isForAdmin;
     const whole = rendererOf(masks.rules);
     const project = fields && projectionOf(["createdAt", ...fields]);
     this.#shownFields = shownFieldsOf(visibleOf(masks.rules), fields);
@@ -89,9 +93,11 @@ const keyedValidator = /^v([0-9a-z]{1,4})_/;
 /** 132 bits. */
 const hashChars = 22;
 
-/** The masks of a collection. */
+/** The masks of a collection. Callers without a token have their own where only they share responses. */
 export class Masks {
   readonly rules: Rules | undefined;
+  /** Whether shared caches may store what these callers are shown. */
+  readonly isOpen: boolean;
   readonly #key: string | undefined;
   /** For callers who see all resources with all fields. */
   readonly whole: Mask;
@@ -103,8 +109,9 @@ export class Masks {
   readonly #byGrants = new Map<number, Mask>();
 
   /** `key` is the secret of the store; collections without rules need none. */
-  constructor(rules: Rules | undefined, key: string | undefined) {
+  constructor(rules: Rules | undefined, key: string | undefined, isOpen: boolean) {
     this.rules = rules;
+    this.isOpen = isOpen;
     this.#key = key;
     const definition = rules && definitionOf(rules);
     this.#listed = definition ? grantsOf(definition, "read").map(({ fields }) => fields) : [];
@@ -172,18 +179,26 @@ export class Masks {
 }
 
 const ofRules = new WeakMap<Rules, Masks>();
-const ofNoRules = new Masks(undefined, undefined);
+const ofRulesInPart = new WeakMap<Rules, Masks>();
+const ofNoRules = new Masks(undefined, undefined, false);
 const maxRecentChars = 4 * 1024 * 1024;
 /** By what the masks depend on, so that a definition with another index has the same ones. */
 const recent = new RecentMap<string, Masks>(maxRecentChars, (_, text) => text.length);
 
 /** Cached per object. */
-export function masksOf(rules: Rules | undefined, key?: string): Masks {
+export function masksOf(
+  rules: Rules | undefined,
+  key?: string,
+  principal: Principal = system,
+): Masks {
   if (rules === undefined) return ofNoRules;
-  const cached = ofRules.get(rules);
+  const isPart = principal.kind === "anonymous" && isPublicInPart(rules);
+  const known = isPart ? ofRulesInPart : ofRules;
+  const cached = known.get(rules);
   if (cached !== undefined && (key === undefined || cached.key === key)) return cached;
-  const masks = recent.getOrAdd(`${key}${shownBy(rules)}`, () => new Masks(rules, key));
-  ofRules.set(rules, masks);
+  const name = `${isPart}${key}${shownBy(rules)}`;
+  const masks = recent.getOrAdd(name, () => new Masks(rules, key, isPart || isPublic(rules)));
+  known.set(rules, masks);
   return masks;
 }
 

@@ -9,12 +9,12 @@ import { isChunked } from "./body/framing.ts";
 import { allowOrigin, options } from "./cors.ts";
 import { endTrace } from "./end-trace.ts";
 import { asksForUpload, runResumable } from "./files/resumable.ts";
-import { isHost } from "./headers/host.ts";
 import { HttpProblem } from "./headers/http-problem.ts";
 import { queryTypes } from "./headers/media-type.ts";
 import { checkWithoutValidators } from "./headers/without-validators.ts";
 import { PreparedResponses, readForwarded } from "./prepared-responses.ts";
 import { authorize, authorizeAgain, rejectCredentialInUrl } from "./request/authorize.ts";
+import { checkHost } from "./request/check-host.ts";
 import {
   type CurrentServices,
   type LineOptions,
@@ -88,10 +88,8 @@ function checkRequest(context: RequestContext): Problem | undefined {
   if (target instanceof Problem) return target;
   context.path = target.path;
   context.query = target.query;
-  if (host !== null && host !== services.allowedHosts.lastAllowed) {
-    const rejected = checkHost(context, host);
-    if (rejected !== undefined) return rejected;
-  }
+  const rejected = checkHost(context, host);
+  if (rejected !== undefined) return rejected;
   if (!services.proxies.isEmpty) readForwarded(context);
   return services.rateLimitPerAddress === 0 ? undefined : limitAddress(context);
 }
@@ -102,27 +100,6 @@ const wholeServer = { path: "*", query: "" };
 /** Its URL is `http://host*`: there is no path (RFC 9112 §3.2.4). */
 const isWholeServer = (url: string): boolean =>
   url.endsWith("*") && url.startsWith("http") && !url.includes("/", 8);
-
-/** Health checks often use the server's IP address as host. */
-const anyHostPaths = new Set(["/-/health", "/-/ready"]);
-
-function checkHost(context: RequestContext, host: string): Problem | undefined {
-  const { allowedHosts, proxies } = context.services;
-  if (!isHost(host)) return new Problem("malformed-request", "Send one valid Host field.");
-  if (allowedHosts.allows(host)) {
-    allowedHosts.lastAllowed = host;
-    return undefined;
-  }
-  const forwarded = context.request.headers.get("x-forwarded-host");
-  const isForwarded =
-    allowedHosts.allowsForwarded(forwarded) && proxies.trusts(context.client.peerAddress());
-  return isForwarded || anyHostPaths.has(context.path) ? undefined : wrongHost;
-}
-
-const wrongHost = new Problem(
-  "misdirected",
-  "This server does not serve the host of this request. Use its public address; the operator can allow more hosts with --allowed-hosts.",
-);
 
 const knownMethods = new Set(
   "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY".split(" "),

@@ -8,6 +8,7 @@ import { RecentMap } from "../lib/recent-map.ts";
 import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
 import type { Scope } from "../model/token.ts";
+import { checkHost } from "./request/check-host.ts";
 import type { RequestContext, RouteName, Services, SharedResponse } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
 import { sendShared } from "./response/shared-response.ts";
@@ -19,6 +20,8 @@ const overheadBytes = 2_048;
 /** One address has few variants: by Accept, by coding, with the ETag or without it, and by the fields that are shown. */
 const maxVariants = 4;
 const maxRecentFields = 8;
+/** Clients that repeat a request send little more than a tag. Longer fields would be kept for nothing. */
+const maxFieldBytes = 2_048;
 
 /** Every request header that the response to a GET can depend on, besides Authorization. */
 interface RequestFields {
@@ -90,7 +93,8 @@ export class PreparedResponses {
     if (prepared === undefined) return undefined;
     context.path = prepared.path;
     context.route = prepared.route;
-    return countRequest(context) ?? sendShared(prepared, context);
+    const rejected = checkHost(context, prepared.requestFields.host) ?? countRequest(context);
+    return rejected ?? sendShared(prepared, context);
   }
 
   /** Returns the response that this caller would get now. Sets the principal. */
@@ -116,9 +120,11 @@ export class PreparedResponses {
     const { collection } = context;
     const { headers, url } = request;
     if (hasOtherPreconditions(headers) || this.services.storeVersion() === undefined) return;
+    const requestFields = this.#sharedFields(headers);
+    if (requestFields.bytes > maxFieldBytes) return;
     // Without spreading, which would put most members outside of the object.
     const added: PreparedResponse = {
-      requestFields: this.#sharedFields(headers),
+      requestFields,
       // The first repetition checks the state, which may have changed since it was read.
       principal: undefined,
       version: -1,
@@ -148,6 +154,7 @@ export class PreparedResponses {
     const known = this.#recentFields.find((fields) => areIn(headers, fields));
     if (known !== undefined) return known;
     const fields = fieldsIn(headers);
+    if (fields.bytes > maxFieldBytes) return fields;
     this.#recentFields = [fields, ...this.#recentFields.slice(0, maxRecentFields - 1)];
     return fields;
   }

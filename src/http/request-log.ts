@@ -1,7 +1,7 @@
 // Collects a log line per request and writes the lines in batches.
 
 import { withoutIpv4Prefix } from "../lib/ip-address.ts";
-import { redactSecrets, type Token } from "../model/token.ts";
+import { redactSecrets, secretPrefix, type Token } from "../model/token.ts";
 import { addressOf } from "./request/client-address.ts";
 import type { RequestContext } from "./request/context.ts";
 
@@ -18,8 +18,9 @@ export class RequestLog {
     this.#write = write;
   }
 
-  /** `more` is further members of the line. */
+  /** Leaves out probes that find nothing wrong. `more` is further members of the line. */
   add(context: RequestContext, status: number, ms: number, more = ""): void {
+    if (status < 400 && isProbe(context.path)) return;
     this.#lines.push(lineOf(context, status, ms, more));
     if (this.#lines.length === maxBatchedLines) this.#send();
     else this.#timer ??= setTimeout(() => this.flush(), maxDelayMs);
@@ -37,6 +38,8 @@ export class RequestLog {
     this.#write(lines.join(""));
   }
 }
+
+const isProbe = (path: string): boolean => path === "/-/health" || path === "/-/ready";
 
 function lineOf(context: RequestContext, status: number, ms: number, more: string): string {
   const { method, requestId, path, principal, problem, trace } = context;
@@ -104,4 +107,4 @@ export const loggedPath = (path: string): string =>
   path.startsWith("/-/") ? path.replace(uploadPath, "$1…") : path;
 
 const quoted = (text: string): string =>
-  plain.test(text) && !text.includes("rst_") ? `"${text}"` : JSON.stringify(redactSecrets(text));
+  plain.test(text) && !secretPrefix.test(text) ? `"${text}"` : JSON.stringify(redactSecrets(text));

@@ -22,6 +22,14 @@ function startOne(): void {
   if (waiting.length > 0) setImmediate(startOne);
 }
 
+/**
+ * Acts after everything that has arrived was read, for what a timer decides about a client: a timer that comes
+ * late is called before the sockets are read. A turn may begin or end with reading, so there are two.
+ */
+export function afterReading(act: () => void): void {
+  setImmediate(() => setImmediate(act));
+}
+
 /** Counts the work of one task, and ends the turn when there was enough. */
 export class Turns {
   #left = turnBytes;

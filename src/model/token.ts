@@ -83,7 +83,9 @@ export const isAlive = (token: Token, now: number): boolean =>
 
 /** Documented for secret scanners: a prefix, 43 base62 characters and a checksum of 6. */
 export const secretPattern = /rst_[0-9A-Za-z]{49}/;
-const secrets = /rst_[0-9A-Za-z]{49}/g;
+/** In any letters, because what a client has changed is still secret. */
+export const secretPrefix = /rst_/i;
+const secrets = /rst_[0-9a-z]{49}/gi;
 /** A percent-encoded character that can be part of a secret. */
 const encodedCharacter = /%(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])/g;
 /** A percent sign that was encoded one or more times. */
@@ -92,7 +94,7 @@ const encodedPercent = /%(?:25)+/g;
 /** Replaces the secrets in a text with `rst_...`, also when they are percent-encoded. */
 export function redactSecrets(text: string): string {
   const decodedText = text.includes("%") ? decoded(text) : text;
-  const redacted = decodedText.includes("rst_")
+  const redacted = secretPrefix.test(decodedText)
     ? decodedText.replace(secrets, "rst_...")
     : decodedText;
   return redacted === decodedText ? text : redacted;

@@ -96,6 +96,8 @@ export interface App
   claimFiles(): Promise<void>;
   /** Removes files that no resource refers to and their pictures, and returns their number. The first process calls it at start. */
   sweep(): Promise<number>;
+  /** Whether it ends or has ended, so that what it has begun may fail. */
+  readonly isClosing: boolean;
   /** Removes unfinished uploads that have expired, and returns their number. */
   sweepUploads(): Promise<number>;
   /**
@@ -230,6 +232,7 @@ export function connect(parts: AppParts): App {
   const alsoReloaded: (() => void)[] = [];
   measureServices(metrics, { ...lasting, store });
   const stopMeasuring = measureProcess(metrics);
+  let isClosing = false;
   return {
     fetch: createFetch(current),
     systemFetch: createSystemFetch(current),
@@ -271,7 +274,11 @@ export function connect(parts: AppParts): App {
       store.announce(version, address).catch((error) => {
         log.warn({ err: error }, "commands such as token create cannot reach this process");
       }),
+    get isClosing() {
+      return isClosing;
+    },
     async close() {
+      isClosing = true;
       stopMeasuring();
       requests.flush();
       await pictures.close();

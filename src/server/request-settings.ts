@@ -6,6 +6,7 @@ import type { Services } from "../http/request/context.ts";
 import { loggedPath, type RequestLog } from "../http/request-log.ts";
 import { redactSecrets } from "../model/token.ts";
 import type { Config } from "./config.ts";
+import { FailureCounts } from "./failure-counts.ts";
 import type { Log } from "./log.ts";
 
 export function headersOf(config: Config) {
@@ -31,17 +32,19 @@ export function logging(
   requests: RequestLog,
   sample: number,
 ): Pick<Services, "logRequest" | "logRefusal" | "logFailure" | "logSlowQuery"> {
+  const failures = new FailureCounts();
   return {
     logRequest: log.isLevelEnabled("info") ? logRequestBy(requests, sample) : undefined,
     logRefusal: (requestId, status, detail, cause) =>
       cause === undefined
         ? log.info({ requestId, status, detail: redactSecrets(detail) }, "refused")
         : log.error({ requestId, status, detail: redactSecrets(detail), err: cause }, "failed"),
-    logFailure: ({ requestId, request, path }, thrown) =>
-      log.error(
-        { requestId, method: request.method, path: redactSecrets(loggedPath(path)), err: thrown },
-        "failed",
-      ),
+    logFailure: ({ requestId, request, path }, thrown) => {
+      const leftOut = failures.take(thrown);
+      if (leftOut === undefined) return;
+      const what = { requestId, method: request.method, path: redactSecrets(loggedPath(path)) };
+      log.error({ ...what, ...(leftOut > 0 && { leftOut }), err: thrown }, "failed");
+    },
     logSlowQuery: ({ requestId }, { collection, shape, plan, ...advice }, run) =>
       log.warn(
         {

@@ -18,7 +18,7 @@ async function sweepFiles(app: App, log: Log): Promise<void> {
     const count = await app.sweep();
     if (count > 0) log.info({ count }, "removed files that no resource refers to");
   } catch (error) {
-    log.warn({ err: error }, "cannot remove unused files");
+    if (!app.isClosing) log.warn({ err: error }, "cannot remove unused files");
   }
   setTimeout(() => void sweepFiles(app, log), dayMs).unref();
 }
@@ -30,7 +30,9 @@ function sweepUploads(app: App, log: Log): void {
     if (count > 0) log.info({ count }, "removed unfinished uploads that have expired");
   };
   const run = () =>
-    sweep().catch((error) => log.warn({ err: error }, "cannot remove expired uploads"));
+    sweep().catch((error) => {
+      if (!app.isClosing) log.warn({ err: error }, "cannot remove expired uploads");
+    });
   void run();
   setInterval(run, uploadsEveryMs).unref();
 }

@@ -79,6 +79,10 @@ for (const [place, path] of Object.entries(places)) {
       ["the tag as a part of another, before a comma", (tag) => `${tag.slice(0, -1)},x"`],
       ["a star among others", () => '"x", *'],
       ["a star in quotes", () => '"*"'],
+      ["the tag behind other text", (tag) => `garbage, ${tag}`],
+      ["the tag before other text", (tag) => `${tag} garbage`],
+      ["the tag without a comma", (tag) => `"x" ${tag}`],
+      ["a quote without an end", (tag) => `${tag}, "x`],
     ];
     for (const [title, field] of other) {
       it(`If-None-Match with ${title} is 200`, async () => {

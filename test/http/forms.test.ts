@@ -164,6 +164,36 @@ describe("a form", () => {
     await client.rejects("contact", "unsupported-media-type", () => post("contact", good, latin));
   });
 
+  it("has a Content-Type whose quotes end", async () => {
+    const bodies = {
+      "application/x-www-form-urlencoded": good,
+      "application/json": "{}",
+      "text/csv": "a\n1\n",
+      "application/x-ndjson": "{}\n",
+      "multipart/form-data; boundary=b":
+        '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n',
+    };
+    for (const [type, body] of Object.entries(bodies))
+      for (const charset of ['"utf-8', '"utf-8\\"', 'utf-8; x="a', 'utf-8"']) {
+        const headers = { "content-type": `${type}; charset=${charset}` };
+        await client.rejects("open", "malformed-request", () =>
+          answerOf(app.request("/open", { method: "POST", headers, body })),
+        );
+      }
+    const escaped = { "content-type": 'application/x-www-form-urlencoded; x="a\\",b"' };
+    assert.equal((await post("contact", good, escaped)).status, 201);
+  });
+
+  it("has parts of which the same is true", async () => {
+    const headers = { "content-type": "multipart/form-data; boundary=b" };
+    const fields =
+      'Content-Disposition: form-data; name="a"\r\nContent-Type: text/plain; charset="utf-8';
+    const body = `--b\r\n${fields}\r\n\r\n1\r\n--b--\r\n`;
+    await client.rejects("open", "invalid-body", () =>
+      answerOf(app.request("/open", { method: "POST", headers, body })),
+    );
+  });
+
   it("is not JSON without its type, as curl sends it", async () => {
     for (const body of ['{"a":1}', ' [{"a":1}]', "{"]) {
       const answer = await client.rejects("open", "unsupported-media-type", () =>

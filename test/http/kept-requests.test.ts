@@ -52,6 +52,11 @@ describe("a large header section is not kept", () => {
     ],
     "with the URL and Accept of a page": (n) => [`/things?page=${n + 1}`, `Accept: */*, a/b${n}`],
     "with the token of a caller": (n) => ["/things/a", `Authorization: Bearer ${secrets[n]}`],
+    "with a large If-None-Match": (n) => [
+      `/things/a?fields=f${n}`,
+      `If-None-Match: "${n}${"t".repeat(sectionBytes)}"`,
+      "X-Unused: none",
+    ],
     "with the address of a client": (n) => [
       "/things/a",
       `X-Forwarded-For: 10.0.${n >> 8}.${n & 255}`,
@@ -63,10 +68,8 @@ describe("a large header section is not kept", () => {
       const connection = await openConnection(app.port);
       const first = await heapBytes();
       for (let n = 0; n < count; n++) {
-        const [path, field] = partsOf(n);
-        connection.write(
-          `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${field}\r\n${unused}\r\n\r\n`,
-        );
+        const [path, field, rest = unused] = partsOf(n);
+        connection.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${field}\r\n${rest}\r\n\r\n`);
         assert.equal((await connection.response())?.status, 200);
       }
       const kept = ((await heapBytes()) - first) / count;

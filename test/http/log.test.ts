@@ -150,6 +150,17 @@ describe("the log", () => {
     for (const secret of [...secrets, "hunter2"]) assert.ok(!text.includes(secret), secret);
   });
 
+  it("has a line for a probe only when it fails", async () => {
+    const lines: unknown[] = [];
+    for (const path of ["/-/health", "/-/ready"])
+      for (const method of ["GET", "HEAD", "OPTIONS", "DELETE"]) {
+        const { headers } = await app.request(path, { method });
+        lines.push((await lineOf(headers.get("x-request-id")))?.status);
+      }
+    const each = [undefined, undefined, undefined, 405];
+    assert.deepEqual(lines, [...each, ...each]);
+  });
+
   it("has a request id of its own for each request, whatever the client sends", async () => {
     const ids = new Set<string>();
     const questions = Array.from({ length: 300 }, () =>

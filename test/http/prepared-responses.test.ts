@@ -380,4 +380,25 @@ describe("a prepared response", () => {
       assert.equal((await send("other.example")).status, 421);
     }
   });
+
+  it("is not sent to the host of a proxy when the proxy does not say which host it was", async () => {
+    const app = await startWith({ baseUrl: "http://shop.example", trustProxy: ["192.0.2.7"] });
+    const send = (forwarded: string | undefined, peer = "192.0.2.7") =>
+      app.direct(
+        new Request("http://backend/people/a", {
+          headers: {
+            host: "backend",
+            authorization: `Bearer ${app.admin}`,
+            ...(forwarded !== undefined && { "x-forwarded-host": forwarded }),
+          },
+        }),
+        peer,
+      );
+    for (let repeated = 0; repeated < 3; repeated++) {
+      assert.equal((await send("shop.example")).status, 200);
+      assert.equal((await send(undefined)).status, 421);
+      assert.equal((await send("other.example")).status, 421);
+      assert.equal((await send("shop.example", "192.0.2.8")).status, 421);
+    }
+  });
 });

@@ -90,6 +90,25 @@ describe("requests with different origins, codings and protocols", () => {
     assert.equal(ids.size, asked.length);
   });
 
+  it("get request ids that do not say how many requests others have sent", async () => {
+    const ids: string[] = [];
+    for (let count = 0; count < 600; count++)
+      ids.push((await send("GET", "/", {})).headers.get("x-request-id") ?? "");
+    assert.equal(new Set(ids).size, ids.length);
+    const digits = ids.map((id) => [...id]);
+    assert.ok(digits.every(({ length }) => length === 16));
+    // No digit stays the same or goes on by one.
+    for (let place = 0; place < 16; place++) {
+      const used = new Set(digits.map((digit) => digit[place]));
+      assert.equal(used.size, 16, `digit ${place}`);
+      const steps = digits.slice(1).map((digit, index) => {
+        const [one, next] = [digits[index]?.[place] ?? "", digit[place] ?? ""];
+        return Number.parseInt(next, 16) - Number.parseInt(one, 16);
+      });
+      assert.ok(new Set(steps).size > 20, `steps of digit ${place}`);
+    }
+  });
+
   it("get their own headers with a 304", async () => {
     for (const path of paths) {
       const plain = await send("GET", path, { "accept-encoding": "identity" });

@@ -2,7 +2,7 @@
 
 import { format, isTypeValid, parse } from "content-type";
 import { Problem } from "../../model/problem.ts";
-import { repeatedParameter, typeOf } from "../headers/media-type.ts";
+import { checkParameters, typeOf } from "../headers/media-type.ts";
 
 const unknownType = "application/octet-stream";
 const maxTypeLength = 255;
@@ -25,7 +25,7 @@ const boundaryShape = /^[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]$/;
 
 export function readBoundary(headers: Headers): string | Problem {
   const field = headers.get("content-type") ?? "";
-  const repeated = repeatedParameter(field);
+  const repeated = checkParameters(field);
   if (repeated !== undefined) return repeated;
   const { boundary = "" } = read(field).parameters;
   return boundaryShape.test(boundary) ? boundary : noBoundary;

@@ -25,6 +25,7 @@ import {
   readDisposition,
   unescapeName,
 } from "../headers/content-disposition.ts";
+import { withoutQuoted } from "../headers/field-list.ts";
 import {
   createTypes,
   isJsonType,
@@ -120,6 +121,8 @@ class FormContent {
   ): Promise<void> {
     const { maxBodyBytes } = this.#context.services;
     if (this.#pairs.length === formLimits.maxFields) throw new BodyError(manyFields);
+    if (withoutQuoted(type ?? "") === undefined)
+      throw new BodyError(invalid(field, "a quote in its Content-Type has no end"));
     const [, charset = "utf-8"] = /;\s*charset="?([^\s;"]+)/i.exec(type ?? "") ?? [];
     if (!isUtf8(charset) && charset.toLowerCase() !== "us-ascii")
       throw new BodyError(invalid(field, `the charset ${charset} is not UTF-8`));

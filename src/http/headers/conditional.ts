@@ -81,6 +81,7 @@ export function matchingTag(headers: Headers, etag: string): string | undefined 
   const field = headers.get("if-none-match");
   if (field === null || field === etag || field.trim() === "*")
     return field === null ? undefined : etag;
+  if (!isTagList(field)) return undefined;
   return field.match(tags)?.find((tag) => {
     const coding = codingOfTag(tag);
     return isTagOf(tag, etag) && (coding === undefined || acceptsCoding(headers, coding));

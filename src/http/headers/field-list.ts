@@ -25,6 +25,18 @@ export function splitField(field: string, separator: "," | ";"): readonly string
   return pieces;
 }
 
+/** Removes quoted strings; undefined when one does not end. */
+export function withoutQuoted(field: string): string | undefined {
+  let rest = "";
+  let start = 0;
+  for (let at = field.indexOf('"'); at >= 0; at = field.indexOf('"', start)) {
+    rest += field.slice(start, at);
+    start = quotedEnd(field, at);
+    if (start < 0) return undefined;
+  }
+  return rest + field.slice(start);
+}
+
 /** Returns the index after the closing quote; -1 when there is none. */
 function quotedEnd(field: string, start: number): number {
   for (let at = start + 1; at < field.length; at++) {

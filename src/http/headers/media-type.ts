@@ -7,7 +7,7 @@ import type { PatchKind } from "../../model/patch.ts";
 import { Problem } from "../../model/problem.ts";
 import { operationsType } from "../../model/schemas/operations.ts";
 import { readCoding } from "./content-coding.ts";
-import { checkFieldLength, splitField } from "./field-list.ts";
+import { checkFieldLength, splitField, withoutQuoted } from "./field-list.ts";
 import { HttpProblem } from "./http-problem.ts";
 
 export const jsonTypes = ["application/json"] as const;
@@ -222,14 +222,17 @@ export function readContentType(headers: Headers, accepted: AcceptedTypes): stri
 function checkContentType(headers: Headers, field: string): Problem | undefined {
   const coding = readCoding(headers);
   if (coding instanceof Problem) return coding;
-  if (field.replace(/"[^"]*"/g, "").includes(","))
+  if (withoutQuoted(field)?.includes(","))
     return new Problem("malformed-request", "Content-Type was sent more than once.");
-  return repeatedParameter(field);
+  return checkParameters(field);
 }
 
-/** Rejects a repeated parameter, because parsers differ on which one counts. */
-export function repeatedParameter(field: string): Problem | undefined {
-  const [, ...parameters] = field.replace(/"[^"]*"/g, "").split(";");
+/** Rejects a quote without an end, and a repeated parameter, because parsers differ on which one counts. */
+export function checkParameters(field: string): Problem | undefined {
+  const plain = withoutQuoted(field);
+  if (plain === undefined)
+    return new Problem("malformed-request", "A quote in Content-Type has no end.");
+  const [, ...parameters] = plain.split(";");
   const names = parameters.map((parameter) =>
     (parameter.split("=", 1)[0] ?? "").trim().toLowerCase(),
   );

@@ -1,5 +1,6 @@
 // Defines the context of one request, and the services that all requests share.
 
+import { randomBytes } from "node:crypto";
 import type { Access } from "../../domain/access.ts";
 import type { AccessDocuments } from "../../domain/access-documents.ts";
 import type { Actions } from "../../domain/actions.ts";
@@ -279,9 +280,19 @@ export class RequestContext {
 const noQuotas: readonly Quota[] = Object.freeze([]);
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
-/** Makes request ids from a random prefix and a counter: cheap, and unique across restarts. */
+const idDigits = 16;
+const idsAtOnce = 256;
+
+/** Makes random request ids, which tell nobody how many requests there are. Their digits are made for many at once. */
 export function requestIdGenerator(): () => string {
-  const start = crypto.randomUUID().slice(0, 8);
-  let count = 0;
-  return () => `${start}-${(++count).toString(36)}`;
+  let digits = "";
+  let start = 0;
+  return () => {
+    if (start === digits.length) {
+      digits = randomBytes((idsAtOnce * idDigits) / 2).toString("hex");
+      start = 0;
+    }
+    start += idDigits;
+    return digits.slice(start - idDigits, start);
+  };
 }

@@ -34,12 +34,13 @@ export function listChanges(
   return then(services.feeds.since(target, { ...feedRequest, signal }), (page) => {
     if (page instanceof Problem) return page;
     const rules = rulesOf(page.collection, target.rules);
-    const shown = { rules, isForAdmin: access.isForAdmin };
+    const { isForAdmin, principal } = access;
+    const { isOpen, whole } = masksOf(rules, undefined, principal);
+    const shown = { rules, isForAdmin, isOpen: isOpen && !isForAdmin };
     const state = page.isWhole
       ? collectionHead(context, page.collection, shown)
       : contentHead(context, [shown], undefined);
     if (page.isMore) state.headers.set("Link", `<${nextAddress(context, page)}>; rel="next"`);
-    const { whole } = masksOf(rules);
     const { maskOf = () => whole } = page;
     const render: Renderer = (resource, url) => rendererFor(maskOf(resource))(resource, url);
     const changes = page.entries.map((entry) => entryBody(entry, context, page, render));

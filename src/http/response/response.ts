@@ -11,7 +11,7 @@ import {
   sharedFields,
 } from "../../lib/plain-response.ts";
 import { nextTurn } from "../../lib/turns.ts";
-import { isByCaller, isPublic } from "../../model/access/grant.ts";
+import { isByCaller } from "../../model/access/grant.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -37,6 +37,8 @@ export interface Audience {
   readonly rules: Rules | undefined;
   /** Whether it is an administrator, who sees more than the rules show to others. */
   readonly isForAdmin: boolean;
+  /** Whether shared caches may store the response. */
+  readonly isOpen: boolean;
 }
 
 const publicCache = (maxAge: number): string =>
@@ -47,7 +49,7 @@ const publicCache = (maxAge: number): string =>
  * public in every collection that is shown, for as long as all of them allow.
  */
 export function setCaching(headers: Headers, ...shown: readonly Audience[]): void {
-  const isOpen = shown.every((one) => one.rules && isPublic(one.rules) && !one.isForAdmin);
+  const isOpen = shown.every((one) => one.isOpen);
   const maxAge = Math.min(
     ...shown.map(({ rules }) => (rules ? definitionOf(rules).cache.maxAge : 0)),
   );

@@ -35,17 +35,31 @@ export const hasRules = ({ access, boundary }: ListedRules): boolean =>
 export const hidesFields = (listed: ListedRules): boolean =>
   grantsOf(listed, "read").some(({ fields }) => fields !== undefined);
 
-const openToAll = new WeakMap<Definition, boolean>();
+/** Remembers what is found about a definition. */
+function ofDefinition(find: (definition: Definition) => boolean) {
+  const known = new WeakMap<Definition, boolean>();
+  return (rules: Rules | Collection): boolean => {
+    const definition = definitionOf(rules);
+    const cached = known.get(definition);
+    if (cached !== undefined) return cached;
+    const found = find(definition);
+    known.set(definition, found);
+    return found;
+  };
+}
 
 /** Whether everyone sees the same resources and fields, so that shared caches may store them. */
-export function isPublic(rules: Rules | Collection): boolean {
-  const definition = definitionOf(rules);
-  const cached = openToAll.get(definition);
-  if (cached !== undefined) return cached;
-  const found = isOpenToAll(definition);
-  openToAll.set(definition, found);
-  return found;
-}
+export const isPublic = ofDefinition(isOpenToAll);
+
+/**
+ * Whether others may see more than callers without a token, who all see the same: shared caches may store
+ * that. A rule that names something of the caller could mean something else for each.
+ */
+export const isPublicInPart = ofDefinition((definition) => {
+  const grants = grantsOf(definition, "read").filter(({ to }) => to === "everyone");
+  const conditions = [definition.boundary, ...grants.map(({ where }) => where)];
+  return grants.length > 0 && !conditions.some(dependsOnCaller) && !isOpenToAll(definition);
+});
 
 function isOpenToAll(definition: Definition): boolean {
   const { access, boundary } = definition;

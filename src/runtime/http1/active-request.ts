@@ -21,7 +21,7 @@ export interface Serving extends HeadOptions {
   readonly errorResponse: (status: number, detail: string, cause?: unknown) => Response;
   readonly releaseChunk?: (chunk: Uint8Array) => void;
   isStopping: boolean;
-  /** A time in milliseconds that is read once a second. */
+  /** Milliseconds that were for clients, counted once a second. */
   now: number;
 }
 

@@ -1,8 +1,10 @@
 // One HTTP/1.1 connection: requests are read one after another, and each is answered before the next is read.
 
 import { plainBody, responseOf } from "../../lib/plain-response.ts";
+import { afterReading } from "../../lib/turns.ts";
 import { ActiveRequest, type ConnectionControls, type Serving } from "./active-request.ts";
 import { endedEarly, type HttpError, isError, requestTimedOut } from "./http-errors.ts";
+import { beginLater } from "./later-requests.ts";
 import { findEarlyError, parseHead, type RequestHead } from "./request-head.ts";
 import { sendResponse } from "./response-sender.ts";
 import { Output, type Socket } from "./socket.ts";
@@ -31,7 +33,8 @@ export class HttpConnection implements ConnectionControls {
   #input: Buffer = nothing;
   #lastHead: RequestHead | undefined;
   #active: ActiveRequest | undefined;
-  #isParsing = false;
+  /** Whether what has arrived waits for a later turn of the event loop. */
+  #isLate = false;
   #isPaused = false;
   /** When the client has closed its sending side. */
   #endedAt: number | undefined;
@@ -71,7 +74,7 @@ export class HttpConnection implements ConnectionControls {
       // Empty lines do not begin a request.
       if (active === undefined && bytes[0] !== 13) this.#since = this.serving.now;
     }
-    if (active === undefined) this.#parse();
+    if (active === undefined && !this.#isLate) this.#begin();
     else if (this.#input.length > maxWaitingBytes) this.#pause();
   }
 
@@ -94,7 +97,7 @@ export class HttpConnection implements ConnectionControls {
    */
   #closeAfterLast(): void {
     const active = this.#active;
-    if (this.#state !== "open") return;
+    if (this.#state !== "open" || this.#isLate) return;
     if (active?.isReceiving) this.#rejectBody(active, endedEarly);
     else if (active !== undefined) return;
     else if (this.#input.length > 0) this.#reject(endedEarly);
@@ -111,9 +114,10 @@ export class HttpConnection implements ConnectionControls {
 
   /** Closes the connection when it is idle. A request that is on its way is answered before, as the last one. */
   finish(): void {
-    setTimeout(() => {
+    const close = () => {
       if (this.#isIdle) this.#closeSocket();
-    }, lastRequestMs).unref();
+    };
+    setTimeout(() => afterReading(close), lastRequestMs).unref();
   }
 
   get #isIdle(): boolean {
@@ -156,7 +160,7 @@ export class HttpConnection implements ConnectionControls {
       since: this.#since,
       activeAt: this.#activeAt,
       isClosing: this.#state !== "open",
-      isWaiting: active === undefined,
+      isWaiting: active === undefined && !this.#isLate,
       isReceiving: active?.isWaitingForClient === true && !this.#isPaused,
       isSending,
       endedAt: active?.mayTakeLong === true ? this.#endedAt : undefined,
@@ -169,22 +173,8 @@ export class HttpConnection implements ConnectionControls {
     else this.#closeSocket();
   }
 
-  /** Handles requests while they are answered immediately. */
-  #parse(): void {
-    if (this.#isParsing) return;
-    this.#isParsing = true;
-    try {
-      while (this.#active === undefined && this.#input.length > 0 && this.#state === "open") {
-        if (!this.#begin()) break;
-      }
-    } finally {
-      this.#isParsing = false;
-    }
-    if (this.#endedAt !== undefined) this.#closeAfterLast();
-  }
-
-  /** Begins the next request. Returns false when it is not complete or not valid. */
-  #begin(): boolean {
+  /** Begins the next request, if it is complete and valid. */
+  #begin(): void {
     const { maxHeaderBytes } = this.serving;
     const input = this.#input;
     let start = 0;
@@ -199,12 +189,13 @@ export class HttpConnection implements ConnectionControls {
     if (head === undefined) {
       this.#input = input.subarray(start);
       this.#unpause();
-      return false;
+      if (this.#endedAt !== undefined) this.#closeAfterLast();
+      return;
     }
     if (isError(head)) {
       this.#input = input.subarray(start);
       this.#reject(head);
-      return false;
+      return;
     }
     this.#lastHead = head;
     this.#since = this.serving.now;
@@ -214,7 +205,9 @@ export class HttpConnection implements ConnectionControls {
     this.#input = nothing;
     if (rest < input.length) this.#receiveBody(active, input.subarray(rest));
     if (this.#active === active) active.run();
-    return true;
+    const isWaiting = this.#isPaused && this.#active === active;
+    if (isWaiting && active.waitingBytes <= maxWaitingBytes) this.resume();
+    if (this.#endedAt !== undefined) this.#closeAfterLast();
   }
 
   /** What follows the body is kept for the next request. */
@@ -261,10 +254,24 @@ export class HttpConnection implements ConnectionControls {
     if (this.#active !== active) return;
     this.#active = undefined;
     this.#since = this.serving.now;
-    this.resume();
+    this.#activeAt = this.serving.now;
     if (active.isLast) this.#linger();
-    else if (this.serving.isStopping) this.finish();
-    this.#parse();
+    else if (this.#input.length > 0) this.#beginLater();
+    else {
+      this.#unpause();
+      if (this.#endedAt !== undefined) this.#closeAfterLast();
+      else if (this.serving.isStopping) this.finish();
+    }
+  }
+
+  /** Other clients are served before the next request of this one. */
+  #beginLater(): void {
+    this.#pause();
+    this.#isLate = true;
+    beginLater(() => {
+      this.#isLate = false;
+      if (this.#state === "open") this.#begin();
+    });
   }
 
   /** Closes the sending side, then drops what arrives for a while, so that the client gets the response (RFC 9112 §9.6). */
@@ -280,6 +287,7 @@ export class HttpConnection implements ConnectionControls {
   }
 
   #pause(): void {
+    if (this.#isPaused) return;
     this.#isPaused = true;
     this.#socket.pause();
   }

@@ -57,17 +57,36 @@ const maxReusedBytes = 2_048;
 const maxReusedLines = 32;
 const none: readonly FieldLine[] = [];
 
+interface FieldLines {
+  readonly lines: readonly FieldLine[];
+  readonly values: Map<string, string>;
+}
+
 /** Clients repeat most lines, so that those of the last request are compared first. */
 export function parseFields(
   text: string,
   maxBytes: number,
   last: FieldSection | undefined,
 ): FieldSection | HttpError {
-  const known = last?.lines ?? none;
+  const read = readLines(text, maxBytes, last?.lines ?? none);
+  if (isError(read)) return read;
+  const { lines, values } = read;
+  if (text.length + 2 > maxBytes) return sectionTooLarge(maxBytes);
+  const isReused = text.length <= maxReusedBytes && lines.length <= maxReusedLines;
+  return describe(text, isReused ? lines : none, values);
+}
+
+/** Returns the error of the first line that has one, whatever follows it. */
+export function readLines(
+  text: string,
+  maxBytes: number,
+  known: readonly FieldLine[] = none,
+): FieldLines | HttpError {
   const lines: FieldLine[] = [];
   const values = new Map<string, string>();
   for (let start = 0; start < text.length; ) {
     if (lines.length === maxFieldLines) return tooManyLines;
+    if (start > maxBytes) return sectionTooLarge(maxBytes);
     const line = lineAt(text, start, known[lines.length]) ?? parseLine(text, start, maxBytes);
     if (isError(line)) return line;
     const { name, value } = line;
@@ -79,9 +98,7 @@ export function parseFields(
     lines.push(line);
     start += line.text.length + 2;
   }
-  if (text.length + 2 > maxBytes) return sectionTooLarge(maxBytes);
-  const isReused = text.length <= maxReusedBytes && lines.length <= maxReusedLines;
-  return describe(text, isReused ? lines : none, values);
+  return { lines, values };
 }
 
 /** Returns the line if it is the next one in the text. */
@@ -101,13 +118,22 @@ const forbidden = /[\0-\x08\n-\x1f\x7f]/;
 function parseLine(section: string, start: number, maxBytes: number): FieldLine | HttpError {
   const end = section.indexOf("\r\n", start);
   const text = section.slice(start, end < 0 ? section.length : end);
-  if (forbidden.test(text)) return forbiddenCharacter;
+  // In what is too large, only the beginning counts.
+  if (forbidden.test(text.slice(0, maxBytes))) return forbiddenCharacter;
   const colon = text.indexOf(":");
   const name = colon < 0 ? undefined : lowerCased(text.slice(0, colon));
-  if (text.length + 2 > maxBytes) return fieldTooLarge(text.slice(0, Math.max(colon, 0)), maxBytes);
+  if (text.length + 2 > maxBytes) return lineTooLarge(text, maxBytes);
   if (name === undefined) return isSpace(text.charCodeAt(0)) ? foldedField : badFieldLine;
   return { text, name, value: trimmed(text, colon + 1) };
 }
+
+/** Names the field if it is one, whether the rest of its line has arrived or not. */
+function lineTooLarge(text: string, maxBytes: number): HttpError {
+  const [name = ""] = text.slice(0, maxShownBytes).split(":", 1);
+  return token.test(name) ? fieldTooLarge(name, maxBytes) : sectionTooLarge(maxBytes);
+}
+
+const maxShownBytes = 80;
 
 /** Undefined also where the field is repeated, because its values are joined. */
 function findCredentials(lines: readonly FieldLine[]): TextRange | undefined {
@@ -172,7 +198,7 @@ const maxKnownBytes = 64;
 const knownNames = new Map<string, string>();
 
 /** Undefined for what is not a name. Clients send few different names. */
-export function lowerCased(name: string): string | undefined {
+function lowerCased(name: string): string | undefined {
   const known = knownNames.get(name);
   if (known !== undefined) return known;
   if (!token.test(name)) return undefined;

@@ -70,7 +70,7 @@ export const tooManyLines: HttpError = {
 
 export const fieldTooLarge = (name: string, maxBytes: number): HttpError => ({
   status: 431,
-  detail: `The field ${name.slice(0, 80)} is over ${maxBytes} bytes.`,
+  detail: `The field ${name} is over ${maxBytes} bytes.`,
 });
 
 export const sectionTooLarge = (maxBytes: number): HttpError => ({

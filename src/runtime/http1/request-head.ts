@@ -1,15 +1,13 @@
 // Parses the header section of an HTTP/1.1 request strictly (RFC 9112): what is not in the grammar is an error.
 
 import { METHODS } from "node:http";
-import { type FieldSection, lowerCased, parseFields } from "./field-section.ts";
+import { type FieldSection, parseFields, readLines } from "./field-section.ts";
 import {
-  fieldTooLarge,
   type HttpError,
   isError,
   malformed,
   notHttp,
   proxyNotSupported,
-  sectionTooLarge,
   targetTooLong,
   unknownMethod,
   versionNotSupported,
@@ -52,9 +50,9 @@ export function parseHead(
   const known = last && withOtherCredentials(text, last);
   if (known !== undefined) return known;
   const end = text.indexOf("\r\n");
-  const line = readLine(end < 0 ? text : text.slice(0, end));
+  const line = readLine(end < 0 ? text : text.slice(0, end), maxBytes);
   if (isError(line)) return line;
-  const { method, target, minor } = line;
+  const { method, target, isPlain, minor } = line;
   const sent = end < 0 ? "" : text.slice(end + 2);
   const fields =
     last?.fields.text === sent ? last.fields : parseFields(sent, maxBytes, last?.fields);
@@ -62,11 +60,9 @@ export function parseHead(
   const coding = fields.bodyBytes < 0 ? fields.headers.get("transfer-encoding") : null;
   const codingError = coding === null ? undefined : findCodingError(coding, minor);
   if (codingError !== undefined) return codingError;
-  if (target.length > maxBytes) return targetTooLong;
   const hostError = fields.host === undefined ? findHostError(undefined, minor) : fields.hostError;
-  if (hostError === undefined && plainTarget.test(target))
+  if (hostError === undefined && isPlain)
     return { text, method, path: target, url: urlOf(scheme, fields.host, target), minor, fields };
-  if (!visible.test(target)) return badRequestLine;
   const read = readTarget(target, method);
   if ("status" in read) return read;
   if (hostError !== undefined) return hostError;
@@ -107,22 +103,39 @@ const plainTarget = /^\/[\w/?&=,:@!$'()*+;~[\]-]*$/;
 interface RequestLine {
   readonly method: string;
   readonly target: string;
+  /** Whether the target needs no further look. */
+  readonly isPlain: boolean;
   readonly minor: number;
 }
 
-function readLine(line: string): RequestLine | HttpError {
+function readLine(line: string, maxBytes: number): RequestLine | HttpError {
   const first = line.indexOf(" ");
   const second = line.indexOf(" ", first + 1);
   const method = first < 0 ? line : line.slice(0, first);
   const version = first < 0 || second < 0 ? undefined : line.slice(second + 1);
   const minor = version === "HTTP/1.1" ? 1 : version === "HTTP/1.0" ? 0 : undefined;
-  if (minor !== undefined && methods.has(method))
-    return method === "CONNECT"
-      ? proxyNotSupported
-      : { method, target: line.slice(first + 1, second), minor };
-  if (first < 0 || !token.test(method)) return notHttp;
-  if (minor !== undefined) return unknownMethod;
+  const target = line.slice(first + 1, second);
+  const isKnown = minor !== undefined && methods.has(method) && method !== "CONNECT";
+  const isPlain = plainTarget.test(target);
+  if (isKnown && target.length <= maxBytes && (isPlain || visible.test(target)))
+    return { method, target, isPlain, minor };
+  const early = findEarlyLineError(line, maxBytes);
+  if (early !== undefined) return early;
+  if (first < 0) return notHttp;
+  if (minor !== undefined && method === "CONNECT") return proxyNotSupported;
+  if (minor !== undefined) return methods.has(method) ? badRequestLine : unknownMethod;
   return version === undefined || versionForm.test(version) ? versionNotSupported : badRequestLine;
+}
+
+/** Finds an error in the beginning of a request line. Every longer beginning has the same. */
+function findEarlyLineError(line: string, maxBytes: number): HttpError | undefined {
+  const [method = "", target, ...version] = line.split(" ");
+  if (method.length > maxMethodBytes || !token.test(method)) return notHttp;
+  if (target === undefined) return undefined;
+  if (forbidden.test(line.slice(0, method.length + 1 + maxBytes))) return badRequestLine;
+  if (target.length > maxBytes) return targetTooLong;
+  const isTooLong = version.join(" ").length > maxVersionBytes;
+  return isTooLong || forbidden.test(line) ? badRequestLine : undefined;
 }
 
 const badRequestLine = malformed(
@@ -140,25 +153,21 @@ function withAuthority(fields: FieldSection, authority: string | undefined): Fie
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
 const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 
-/** Finds an error in the beginning of a section that has not arrived as a whole. */
+/** Finds an error in the beginning of a section that has not arrived as a whole: that of the whole section. */
 export function findEarlyError(text: string, maxBytes: number): HttpError | undefined {
   if (text === "" || text === "\r") return undefined;
-  const lineEnd = text.indexOf("\r\n");
-  const line = lineEnd < 0 ? text : text.slice(0, lineEnd);
-  const [method = "", target] = line.split(" ", 2);
-  if (!token.test(method) || (target === undefined && method.length > maxMethodBytes))
-    return notHttp;
   // The last CR may get its LF.
-  if (forbidden.test(text.endsWith("\r") ? text.slice(0, -1) : text)) return badRequestLine;
-  if (target !== undefined && target.length > maxBytes) return targetTooLong;
-  if (text.length <= 2 * maxBytes + maxRestBytes) return undefined;
-  const lastLine = text.slice(text.lastIndexOf("\r\n") + 2);
-  const [name = ""] = lastLine.split(":", 1);
-  return lastLine.length > maxBytes && lowerCased(name) !== undefined
-    ? fieldTooLarge(name, maxBytes)
-    : sectionTooLarge(maxBytes);
+  const known = text.endsWith("\r") ? text.slice(0, -1) : text;
+  const lineEnd = known.indexOf("\r\n");
+  if (lineEnd < 0) return findEarlyLineError(known, maxBytes);
+  const line = readLine(known.slice(0, lineEnd), maxBytes);
+  if (isError(line)) return line;
+  if (!forbidden.test(known) && text.length <= 2 * maxBytes + maxRestBytes) return undefined;
+  const read = readLines(known.slice(lineEnd + 2), maxBytes);
+  return isError(read) ? read : undefined;
 }
 
 const maxMethodBytes = 64;
+const maxVersionBytes = 16;
 /** What a section has beside the target and the fields: a method, a version, and the ends of lines. */
 const maxRestBytes = maxMethodBytes + 16;

@@ -1,5 +1,6 @@
 // The connections of one HTTP/1.1 server: their clock, and how they end.
 
+import { afterReading } from "../../lib/turns.ts";
 import type { Serving } from "./active-request.ts";
 import { HttpConnection } from "./connection.ts";
 import type { Socket } from "./socket.ts";
@@ -13,15 +14,19 @@ export class Http1Server {
   readonly #connections = new Set<HttpConnection>();
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #whenEmpty: (() => void)[] = [];
+  #tickedAt = performance.now();
 
   constructor(options: Http1Options) {
-    this.#serving = { ...options, isStopping: false, now: performance.now() };
-    this.#timer = setInterval(() => this.#tick(), tickMs);
+    this.#serving = { ...options, isStopping: false, now: 0 };
+    this.#timer = setInterval(() => afterReading(() => this.#tick()), tickMs);
     this.#timer.unref();
   }
 
+  /** The time in which this process was held up is not that of its clients. */
   #tick(): void {
-    this.#serving.now = performance.now();
+    const at = performance.now();
+    this.#serving.now += Math.min(at - this.#tickedAt, tickMs);
+    this.#tickedAt = at;
     for (const connection of this.#connections) connection.checkTime();
   }
 

@@ -1,0 +1,31 @@
+// Decides which failures of requests are logged: while the storage is in a state, every write fails alike.
+
+import { FileOutage, Outage } from "../model/outage.ts";
+
+const everyMs = 60_000;
+
+/** What lasts. Of the others, each says something of its own request. */
+const states: ReadonlySet<string> = new Set(["full", "busy", "unavailable", "suspect", "crowded"]);
+
+interface Logged {
+  readonly at: number;
+  leftOut: number;
+}
+
+export class FailureCounts {
+  readonly #logged = new Map<string, Logged>();
+
+  /** Returns how many of the same state were left out before this one; undefined to leave it out, too. */
+  take(thrown: unknown): number | undefined {
+    if (!(thrown instanceof Outage && states.has(thrown.reason))) return 0;
+    const state = `${thrown.reason} ${thrown instanceof FileOutage}`;
+    const now = performance.now();
+    const last = this.#logged.get(state);
+    if (last !== undefined && now - last.at < everyMs) {
+      last.leftOut++;
+      return undefined;
+    }
+    this.#logged.set(state, { at: now, leftOut: 0 });
+    return last?.leftOut ?? 0;
+  }
+}

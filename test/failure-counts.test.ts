@@ -1,0 +1,71 @@
+// What the log leaves out: failures of the same state within a minute, and what fails because the server stops.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { RequestContext } from "../src/http/request/context.ts";
+import { RequestLog } from "../src/http/request-log.ts";
+import { FileOutage, Outage } from "../src/model/outage.ts";
+import type { App } from "../src/server/app.ts";
+import { logging } from "../src/server/request-settings.ts";
+import { startSweeps } from "../src/server/sweeps.ts";
+import { captureLog } from "./http/captured-log.ts";
+import { passTurns } from "./turns-of.ts";
+
+const suspect = () => new Outage("suspect", "the disk has failed");
+
+describe("failures of requests", () => {
+  it("are logged once a minute for each state, and the others each time", () => {
+    const { log, lines } = captureLog();
+    const { logFailure } = logging(log, new RequestLog(() => undefined), 1);
+    const { now } = performance;
+    let time = 0;
+    performance.now = () => time;
+    try {
+      const request = new Request("http://a/people", { method: "POST" });
+      const fail = (error: unknown, count = 1) => {
+        const context = { requestId: "r", request, path: "/people" } as RequestContext;
+        for (let left = count; left > 0; left--) logFailure(context, error);
+      };
+      fail(suspect(), 500);
+      fail(new Outage("full", "no space"), 3);
+      fail(new FileOutage("full", "no space for files"), 2);
+      for (const reason of ["unknown", "damaged"] as const) fail(new Outage(reason, "one"), 2);
+      fail(new TypeError("a bug"), 2);
+      time = 59_999;
+      fail(suspect());
+      time = 60_000;
+      fail(suspect(), 2);
+    } finally {
+      performance.now = now;
+    }
+    const logged = lines().map(({ err, leftOut }) => {
+      const { message } = err as { readonly message: string };
+      return leftOut === undefined ? message : `${message} (${leftOut})`;
+    });
+    assert.deepEqual(logged, [
+      "the disk has failed",
+      "no space",
+      "no space for files",
+      ...["one", "one", "one", "one", "a bug", "a bug"],
+      "the disk has failed (500)",
+    ]);
+  });
+});
+
+describe("a sweep that fails", () => {
+  for (const isClosing of [false, true])
+    it(`is ${isClosing ? "not " : ""}logged when the server ${isClosing ? "stops" : "goes on"}`, async () => {
+      const { log, text, lines } = captureLog();
+      const sweep = () => Promise.reject(new Outage("unavailable", "the store is closed"));
+      startSweeps({ sweep, sweepUploads: sweep, isClosing } as unknown as App, log);
+      await passTurns();
+      if (isClosing) assert.equal(text(), "");
+      else
+        assert.deepEqual(
+          lines()
+            .map(({ msg }) => msg)
+            .toSorted(),
+          ["cannot remove expired uploads", "cannot remove unused files"],
+        );
+    });
+});
