@@ -61,13 +61,13 @@ for (const name of ["react-admin", "refine"]) {
   });
 
   describe(`the size of restante/${name}`, () => {
-    it("is at most 4.2 KB with brotli, without the client", () => {
+    it("is at most 4.3 KB with brotli, without the client", () => {
       const flags = ["--minify", "--target=browser", "--external", source("")];
       const { status, stdout, stderr } = spawnSync(tool("bun"), ["build", source(name), ...flags]);
       assert.equal(status, 0, String(stderr));
       assert.match(String(stdout), /from"\.\.\/index\.ts"/, "the client is left out");
       const bytes = brotliCompressSync(stdout).length;
-      assert.ok(bytes <= 4_200, `${bytes} bytes`);
+      assert.ok(bytes <= 4_300, `${bytes} bytes`);
     });
   });
 }

@@ -75,7 +75,7 @@ describe("a definition", () => {
       }
       assert.equal(view.build?.status, "failed");
       assert.equal(view.build?.errors.length, 5);
-      assert.deepEqual(view.definition, {});
+      assert.deepEqual(view.definition, { indexed: ["n"] });
       break;
     }
   });

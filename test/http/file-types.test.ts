@@ -49,20 +49,20 @@ async function rejects(kind: Parameters<typeof assertProblem>[1], ask: () => Pro
 }
 
 describe("a body of another type", () => {
-  const types: readonly [sent: string, kept: string][] = [
-    ["image/png", "image/png"],
-    ["application/pdf", "application/pdf"],
-    ["text/html; charset=iso-8859-1", "text/html; charset=iso-8859-1"],
-    ["TEXT/Plain", "text/plain"],
-    ["application/xml", "application/xml"],
-    ["application/octet-stream", "application/octet-stream"],
-    ["application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"],
+  const types: readonly [sent: string, kept: string, name: string][] = [
+    ["image/png", "image/png", "file.png"],
+    ["application/pdf", "application/pdf", "file.pdf"],
+    ["text/html; charset=iso-8859-1", "text/html; charset=iso-8859-1", "file.html"],
+    ["TEXT/Plain", "text/plain", "file.txt"],
+    ["application/xml", "application/xml", "file.xml"],
+    ["application/octet-stream", "application/octet-stream", "file"],
+    ["application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text", "file"],
   ];
-  for (const [sent, kept] of types) {
+  for (const [sent, kept, name] of types) {
     it(`becomes the file of a new resource: ${sent}`, async () => {
       const bytes = randomBytes(50_000);
       const file = await made(bytes, { "content-type": sent });
-      assert.deepEqual([file.name, file.type, file.size], ["", kept, 50_000]);
+      assert.deepEqual([file.name, file.type, file.size], [name, kept, 50_000]);
       assert.equal(file.sha256, hashOf(bytes));
       const response = await app.request(file.url);
       const served = kept === "text/plain" ? "text/plain; charset=utf-8" : kept;
@@ -82,7 +82,7 @@ describe("a body of another type", () => {
     ['attachment; filename="a; b\\"c.png" ; x=y;', 'a; b"c.png'],
     ["attachment ; filename = plain.png ", "plain.png"],
     [`attachment;${" ".repeat(4_000)}filename=a.png`, "a.png"],
-    ["attachment", ""],
+    ["attachment", "file.png"],
   ];
   for (const [field, name] of names) {
     it(`has the file name of the header: ${field.slice(0, 80)}`, async () => {

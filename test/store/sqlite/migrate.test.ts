@@ -346,8 +346,9 @@ describe("a database of another version", () => {
       (await readdir(path)).sort().map(async (name) => [name, await readFile(join(path, name))]),
     );
 
-  const refused =
-    /Cannot open .*restante\.db: the database has the schema version 17, and this is Restante .*, which needs \d+: start with a new folder or database, or export the data with the version that wrote it$/;
+  const refused = new RegExp(
+    `Cannot open .*restante\\.db: the database has the schema version ${olderVersion - 1}, and this is Restante .*, which needs ${schemaVersion}: start with a new folder or database, or export the data with the version that wrote it$`,
+  );
 
   it("with which no step begins is refused, and nothing in its folder changes", () =>
     inOlder(async (path) => {
