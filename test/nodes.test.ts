@@ -1,7 +1,7 @@
 // Many nodes on one database: they behave like one, and survive failures of each other and of the database.
 
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -17,7 +17,7 @@ import {
 } from "./acknowledged-writes.ts";
 import { assertProblem } from "./http/expect.ts";
 import { PostgresServer, type StopSignal } from "./postgres-server.ts";
-import { firstToken, type ServerProcess, start } from "./process.ts";
+import { firstToken, run, type ServerProcess, start } from "./process.ts";
 import { runs, within } from "./seeds.ts";
 
 /** Processes start and end in these tests, on machines that may be busy. */
@@ -59,6 +59,37 @@ describe("two nodes", () => {
       const { status, body } = await ask("/-/tokens");
       assert.deepEqual([status, JSON.parse(body).data?.length], [200, 1]);
     }
+  });
+
+  it("keep their roles and definitions when the start of another one is refused", async () => {
+    const grantTo = (role: string) => ({
+      access: { read: [{ name: "a", to: { role }, where: { owner: "$me" } }] },
+    });
+    const [ask] = asks;
+    const roles = { roles: { editor: ["people:read"] } };
+    assert.equal((await ask("/-/access", json("PUT", roles))).status, 200);
+    assert.equal((await ask("/-/collections/ruled", json("PUT", grantTo("editor")))).status, 201);
+    const paths = ["/-/access", "/-/collections/ruled/definition"];
+    const read = () => Promise.all(paths.map((path) => ask(path)));
+    const before = await read();
+    await mkdir(join(cwd, "rules"));
+    const save = (name: string, content: object) =>
+      writeFile(join(cwd, "rules", name), JSON.stringify(content));
+    await save("access.json", { roles: { author: [] } });
+    await save("ruled.json", grantTo("author"));
+    await save("zoo.json", grantTo("keeper"));
+    const args = ["serve", "--port", "0", "--collections", "rules"];
+    const refused = await run(args, { cwd, environment: { RESTANTE_STORE: url } });
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /zoo\.json .*keeper/);
+    for (const [at, { body, headers }] of before.entries()) {
+      const path = paths[at] ?? "";
+      assert.equal((await ask(path)).body, body);
+      // What a node has read may be a second old; a condition holds at the commit.
+      const init = json("PUT", JSON.parse(body), { "if-match": headers.get("etag") ?? "" });
+      assert.equal((await ask(path, init)).status, 200, path);
+    }
+    assert.equal((await ask("/-/collections/zoo")).status, 404);
   });
 
   it("return exact revisions, pages, totals and ETags", patience, async () => {

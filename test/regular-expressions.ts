@@ -63,7 +63,7 @@ export const provedBounded: ReadonlyMap<string, string> = new Map([
     "tests one character against one set of characters",
   ],
   [
-    "src/lib/regex/alphabet.ts new RegExp(`(?:{source})+`, `g{flags}`)",
+    "src/lib/regex/properties.ts new RegExp(`(?:{source})+`, `g{flags}`)",
     "finds the runs of one set of characters, which is linear",
   ],
   [

@@ -229,6 +229,47 @@ for (const workers of onLinux ? [1, 2] : [1]) {
       assert.deepEqual(new Set(await everywhere(ring)), new Set(["4"]));
     });
 
+    it("leaves the roles and definitions when one of the folder is refused", alone, async () => {
+      const grantTo = (role: string) =>
+        JSON.stringify({
+          access: { read: [{ name: "a", to: { role }, where: { owner: "$me" } }] },
+        });
+      await settle({ corsOrigins: "none" });
+      await write("rules/access.json", '{"roles":{"editor":["people:read"]}}');
+      await write("rules/people.json", grantTo("editor"));
+      await open(...flags);
+      const paths = ["/-/access", "/-/collections/people/definition", "/-/collections/zoo"];
+      const read = () =>
+        Promise.all(
+          paths.map(async (path) => {
+            const { status, headers, body } = await ask(path);
+            return [status, headers.get("etag"), status === 200 && body];
+          }),
+        );
+      const before = await read();
+      assert.deepEqual(
+        before.map(([status]) => status),
+        [200, 200, 404],
+      );
+      await settle({ corsOrigins: "*" });
+      await write("rules/access.json", '{"roles":{"author":[]}}');
+      await write("rules/people.json", grantTo("author"));
+      await write("rules/zoo.json", grantTo("keeper"));
+      const refused = await reload();
+      assert.equal(refused.status, 409);
+      assert.match(JSON.parse(refused.body).detail, /zoo\.json .*keeper/);
+      assert.deepEqual(await read(), before);
+      assert.deepEqual(new Set(await everywhere(allowedOrigin)), new Set([null]));
+      await write("rules/zoo.json", grantTo("author"));
+      assert.equal((await reload()).status, 200);
+      const after = await read();
+      assert.deepEqual(JSON.parse(String(after[0]?.[2])).roles, { author: [] });
+      assert.deepEqual(
+        after.map(([status]) => status),
+        [200, 200, 200],
+      );
+    });
+
     it("lets a request in progress end with the settings that it began with", alone, async () => {
       await settle({ maxBodyBytes: 1_000 });
       await open(...flags);

@@ -1,11 +1,12 @@
 // Reads and checks a definition: by itself, by the access document, and by the collections that it refers to.
 
 import { pointerTo } from "../lib/json/error-report.ts";
+import { runInTurns } from "../lib/turns.ts";
 import type { Definition } from "../model/definition.ts";
 import { isCollectionName } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
-import { readDefinition } from "../model/read-definition.ts";
+import { readSteps } from "../model/read-definition.ts";
 import { referencesOf } from "../model/reference.ts";
 import { type AccessDocument, accessDocumentOf, accessName } from "../model/schemas/access.ts";
 import { requireAdmin } from "./access.ts";
@@ -20,7 +21,7 @@ export async function checkedDefinition(
   text: string,
   document?: AccessDocument,
 ): Promise<Definition | Problem> {
-  const definition = requireAdmin(principal) ?? read(name, text);
+  const definition = requireAdmin(principal) ?? (await read(name, text));
   if (definition instanceof Problem) return definition;
   const errors: FieldError[] = [];
   const references = principal.kind === "system" ? [] : referencesOf(definition.references);
@@ -39,10 +40,10 @@ export async function checkedDefinition(
 export const requireName = (name: string): Problem | undefined =>
   isCollectionName(name) ? undefined : collectionNotFound(name);
 
-function read(name: string, text: string): Definition | Problem {
+async function read(name: string, text: string): Promise<Definition | Problem> {
   const malformed = requireName(name);
   if (malformed !== undefined) return malformed;
-  const definition = readDefinition(text);
+  const definition = await runInTurns(readSteps(text));
   return "access" in definition ? definition : invalid(definition);
 }
 

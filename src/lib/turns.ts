@@ -57,6 +57,27 @@ export class TimedTurns extends Turns {
   }
 }
 
+/** Work that may pause at each `yield`, which says how much was done since the last one, in bytes. */
+export type WorkSteps<T> = Generator<number, T>;
+
+export function runAtOnce<T>(steps: WorkSteps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** Other requests are answered between the steps. */
+export async function runInTurns<T>(steps: WorkSteps<T>): Promise<T> {
+  const turns = new TimedTurns();
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    const ended = turns.take(value);
+    if (ended !== undefined) await ended;
+  }
+}
+
 /** So much work is done without rests, so that what is short ends soon. */
 const promptMs = 20;
 const restMs = 4;

@@ -5,9 +5,10 @@ import { scanJson } from "../lib/json/scan.ts";
 import { checkValue } from "../lib/schema/check-value.ts";
 import { isObjectSchema, type ObjectSchema } from "../lib/schema/subschemas.ts";
 import { withDefaults } from "../lib/schema/with-defaults.ts";
+import { runAtOnce } from "../lib/turns.ts";
 import type { Action } from "./action.ts";
 import { actionDefinitionSchema, isActionName } from "./action-schema.ts";
-import { checkSchema, type Subject } from "./check-schema.ts";
+import { type Subject, schemaSteps } from "./check-schema.ts";
 import type { FieldError } from "./problem.ts";
 import { verbs } from "./token.ts";
 
@@ -68,7 +69,7 @@ function checkMemberSchema(
   if (text === undefined) return;
   const [error] = scanJson(text);
   if (error !== undefined) report.add(path, error.detail);
-  else checkSchema(JSON.parse(text), path, report, subject);
+  else runAtOnce(schemaSteps(JSON.parse(text), text.length, path, report, subject));
 }
 
 /** Returns undefined for a value that JSON cannot represent. */

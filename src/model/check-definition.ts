@@ -4,21 +4,26 @@ import { type ErrorReport, pointerTo } from "../lib/json/error-report.ts";
 import { checkValue } from "../lib/schema/check-value.ts";
 import type { Fields } from "../lib/schema/fields.ts";
 import { isObjectSchema } from "../lib/schema/subschemas.ts";
+import type { WorkSteps } from "../lib/turns.ts";
 import { checkCompoundIndexes } from "./check-compound-indexes.ts";
 import { fieldError, listable } from "./check-field.ts";
 import { checkReferences } from "./check-references.ts";
-import { checkSchema } from "./check-schema.ts";
+import { schemaSteps } from "./check-schema.ts";
 import { definitionSchema } from "./definition-schema.ts";
 import { reservedMembers } from "./resource.ts";
 
-/** Adds all errors of a definition that is an object. */
-export function checkDefinition(
+/** Adds all errors of a definition that is an object. `size` is the length of its text. */
+export function* definitionSteps(
   given: Readonly<Record<string, unknown>>,
+  size: number,
   report: ErrorReport,
-): void {
+): WorkSteps<void> {
   const { schema, redirect, honeypot } = given;
   checkValue(definitionSchema, given, report);
-  const fields = isObjectSchema(schema) ? checkSchema(schema, ["schema"], report) : undefined;
+  yield size;
+  const fields = isObjectSchema(schema)
+    ? yield* schemaSteps(schema, size, ["schema"], report)
+    : undefined;
   for (const list of ["unique", "indexed", "searchable"])
     if (Array.isArray(given[list])) checkFieldList(given[list], list, report, fields);
   checkCompoundIndexes(given, report, fields);

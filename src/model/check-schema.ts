@@ -2,7 +2,8 @@
 
 import type { ErrorReport, Path } from "../lib/json/error-report.ts";
 import { compilePattern } from "../lib/regex/pattern.ts";
-import { redosGrowth } from "../lib/regex/redos.ts";
+import { boundariesOfProperty, propertiesIn } from "../lib/regex/properties.ts";
+import { type Growth, redosGrowth } from "../lib/regex/redos.ts";
 import { checkCost } from "../lib/schema/cost.ts";
 import { explain, explainPart } from "../lib/schema/explain.ts";
 import { type Fields, fieldsOf, fileFormat } from "../lib/schema/fields.ts";
@@ -12,11 +13,13 @@ import {
   allSchemas,
   isObjectSchema,
   type ObjectSchema,
+  type Schema,
   type SchemaLocation,
   subschemasOf,
 } from "../lib/schema/subschemas.ts";
-import { addTrialErrors } from "../lib/schema/trial.ts";
+import { trialSteps } from "../lib/schema/trial.ts";
 import { CompiledSchema } from "../lib/schema/validator.ts";
+import { turnBytes, type WorkSteps } from "../lib/turns.ts";
 import { reservedMembers, serverMembers } from "./resource.ts";
 
 const schemaLimits = {
@@ -24,6 +27,10 @@ const schemaLimits = {
   maxSchemas: 1000,
   /** The limit for one pattern. */
   maxPatternChars: 1000,
+  /** The limit for all different patterns together. */
+  maxPatternsChars: 20_000,
+  /** How many different `\p{…}` the patterns may have. For each, all of Unicode is gone through once. */
+  maxProperties: 32,
   /** The maxLength that a pattern with quadratic time requires. */
   maxSlowLength: 256,
 } as const;
@@ -33,13 +40,17 @@ let compiledMetaschema: CompiledSchema | undefined;
 /** What a schema describes: the fields of a resource, the input of an action, or any value. */
 export type Subject = "resource" | "input" | "value";
 
-/** Adds all errors of a schema. Returns the declared fields when there are none. */
-export function checkSchema(
+/**
+ * Adds all errors of a schema. Returns the declared fields when there are none. `size` is the length of
+ * its text.
+ */
+export function* schemaSteps(
   given: unknown,
+  size: number,
   path: Path,
   report: ErrorReport,
   subject: Subject = "resource",
-): Fields | undefined {
+): WorkSteps<Fields | undefined> {
   const before = report.errors.length;
   if (!isObjectSchema(given)) {
     report.add(path, "must be a JSON Schema, as an object");
@@ -50,21 +61,73 @@ export function checkSchema(
     report.add(path, `must not have more than ${schemaLimits.maxSchemas} schemas`);
     return undefined;
   }
+  const patterns = new Set(locations.flatMap(({ schema }) => patternsOf(schema)));
+  const excess = patternsError(patterns);
+  if (excess !== undefined) {
+    report.add(path, excess);
+    return undefined;
+  }
   compiledMetaschema ??= new CompiledSchema(metaschema);
   if (!compiledMetaschema.isValid(given)) explain(compiledMetaschema, given, path, report);
+  yield size;
   const compiled = new CompiledSchema(given);
+  yield size;
+  const growths = new Map<string, PatternGrowth>();
+  for (const pattern of patterns) growths.set(pattern, yield* growthSteps(pattern));
   if (subject !== "value" && given.type !== undefined && given.type !== "object")
     report.add([...path, "type"], `must be "object", because ${article[subject]} is one`);
-  for (const location of locations) checkKeywords(location, path, compiled, report);
+  for (const location of locations) checkKeywords(location, path, compiled, growths, report);
+  yield size;
   // The checks below need a schema without errors.
   if (report.errors.length > before || !checkCost(given, path, compiled.references, report))
     return undefined;
+  yield size;
   const fields = fieldsOf(given, compiled.references);
   if (subject === "resource") checkNames(given, fields, path, report);
   checkFlags({ path, schema: given }, compiled, path, report);
-  for (const location of locations) checkDefaults(location, compiled, report);
-  if (report.errors.length === before) addTrialErrors(compiled, fields, path, report);
+  for (const location of locations) {
+    checkDefaults(location, compiled, report);
+    yield schemaWork;
+  }
+  if (report.errors.length === before) yield* trialSteps(compiled, fields, size, path, report);
   return report.errors.length > before ? undefined : fields;
+}
+
+/** In bytes of a turn. */
+const schemaWork = 64;
+const patternWork = 16_384;
+
+/** The patterns of a schema, without those of its subschemas. */
+function patternsOf(schema: Schema): readonly string[] {
+  if (!isObjectSchema(schema)) return [];
+  const { pattern, patternProperties } = schema;
+  const names = isObjectSchema(patternProperties) ? Object.keys(patternProperties) : [];
+  return typeof pattern === "string" ? [pattern, ...names] : names;
+}
+
+/** How the time of a pattern grows; undefined when it does not compile. */
+type PatternGrowth = Growth | undefined;
+
+function patternsError(patterns: ReadonlySet<string>): string | undefined {
+  const { maxPatternsChars, maxProperties } = schemaLimits;
+  const chars = [...patterns].reduce((sum, { length }) => sum + length, 0);
+  if (chars > maxPatternsChars)
+    return `the patterns of all its schemas must not have more than ${maxPatternsChars} characters together`;
+  const properties = new Set([...patterns].flatMap(propertiesIn));
+  return properties.size > maxProperties
+    ? `its patterns must not name more than ${maxProperties} different properties such as \\p{L}`
+    : undefined;
+}
+
+function* growthSteps(pattern: string): WorkSteps<PatternGrowth> {
+  if (pattern.length > schemaLimits.maxPatternChars || compilePattern(pattern) === undefined)
+    return undefined;
+  for (const property of propertiesIn(pattern)) {
+    boundariesOfProperty(property);
+    yield turnBytes;
+  }
+  yield patternWork;
+  return redosGrowth(pattern);
 }
 
 const article = { resource: "a resource", input: "an input" } as const;
@@ -73,6 +136,7 @@ function checkKeywords(
   { path, schema }: SchemaLocation,
   root: Path,
   compiled: CompiledSchema,
+  growths: ReadonlyMap<string, PatternGrowth>,
   report: ErrorReport,
 ): void {
   if (!isObjectSchema(schema)) return;
@@ -94,11 +158,11 @@ function checkKeywords(
     );
   if (typeof pattern === "string") {
     const isShort = typeof maxLength === "number" && maxLength <= schemaLimits.maxSlowLength;
-    const error = patternError(pattern, isShort, "pattern");
+    const error = patternError(pattern, growths.get(pattern), isShort, "pattern");
     if (error !== undefined) report.add([...path, "pattern"], error);
   }
   for (const name of Object.keys(isObjectSchema(patternProperties) ? patternProperties : {})) {
-    const error = patternError(name, false, "name");
+    const error = patternError(name, growths.get(name), false, "name");
     if (error !== undefined) report.add([...path, "patternProperties", name], error);
   }
 }
@@ -121,12 +185,15 @@ const unresolvedReference = (reference: string): string =>
     ? "there is no schema at this location; use a reference such as #/$defs/name"
     : "references must be within this document, such as #/$defs/name";
 
-function patternError(pattern: string, isShort: boolean, what: string): string | undefined {
+function patternError(
+  pattern: string,
+  growth: PatternGrowth,
+  isShort: boolean,
+  what: string,
+): string | undefined {
   const { maxPatternChars, maxSlowLength } = schemaLimits;
   if (pattern.length > maxPatternChars) return `must have at most ${maxPatternChars} characters`;
-  if (compilePattern(pattern) === undefined)
-    return "must be a regular expression (ECMA-262, flag u)";
-  const growth = redosGrowth(pattern);
+  if (growth === undefined) return "must be a regular expression (ECMA-262, flag u)";
   if (growth === "unsafe")
     return "this pattern is unsafe: some texts would take far too long to match, or the time cannot be determined; avoid nested repetitions, adjacent repetitions of the same characters, and backreferences";
   if (growth === "linear" || isShort) return undefined;

@@ -1,5 +1,7 @@
 // Reduces Unicode to the alphabet of a pattern: characters that are in the same character sets become one letter.
 
+import { boundariesOf, boundariesOfProperty, isSurrogate, propertiesIn } from "./properties.ts";
+
 /** Maps the source of a character set to its letters, one bit for each letter. */
 export type Alphabet = (source: string) => bigint;
 
@@ -17,7 +19,11 @@ export function alphabetOf(pattern: string, sources: readonly string[], flags: s
   // Only properties, and the case of letters beyond ASCII, have boundaries that are not written in the pattern.
   const isFolded = flags.includes("i") && !/^[ -~]*$/.test(pattern.replace(escapedCharacter, "é"));
   const opaque = isFolded ? sources : sources.filter((source) => /\\p/i.test(source));
-  const points = new Set([...writtenIn(pattern), ...boundariesOf(opaque, setFlags)]);
+  const hidden =
+    flags.includes("i") || !flags.includes("u")
+      ? boundariesOf(opaque, setFlags)
+      : propertiesIn(pattern).flatMap(boundariesOfProperty);
+  const points = new Set([...writtenIn(pattern), ...hidden]);
   const letters = new Map<string, readonly boolean[]>();
   for (const point of points) {
     if (point < 0 || point > 0x10ffff) continue;
@@ -37,8 +43,6 @@ export function alphabetOf(pattern: string, sources: readonly string[], flags: s
   return (source) => masks.get(source) ?? everyLetter;
 }
 
-const isSurrogate = (point: number): boolean => point >= 0xd800 && point <= 0xdfff;
-
 /** Whitespace above U+02FF, including the line breaks that `.` does not match, and the Kelvin sign, which folds to k. */
 const special = [0x1680, 0x2000, 0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x212a, 0x3000, 0xfeff];
 
@@ -50,22 +54,4 @@ function* writtenIn(pattern: string): Generator<number> {
   );
   for (const point of [...written, ...escaped, ...special]) yield* [point - 1, point, point + 1];
   for (let point = 0; point < 0x300; point++) yield point;
-}
-
-/** The number of characters that are tested at a time. */
-const blockSize = 0x1000;
-
-/** The first character of every run in one of the sets, and the first character after it. */
-function* boundariesOf(sources: readonly string[], flags: string): Generator<number> {
-  if (sources.length === 0) return;
-  const runs = sources.map((source) => new RegExp(`(?:${source})+`, `g${flags}`));
-  for (let start = 0; start <= 0x10ffff; start += blockSize) {
-    const points = Array.from({ length: blockSize }, (_, index) => start + index);
-    const block = String.fromCodePoint(...points.filter((point) => !isSurrogate(point)));
-    for (const expression of runs)
-      for (const { 0: run, index } of block.matchAll(expression)) {
-        yield block.codePointAt(index) ?? start;
-        yield block.codePointAt(index + run.length) ?? start + blockSize;
-      }
-  }
 }

@@ -34,8 +34,13 @@ const shortened = (text: string): string =>
   text.length > maxQuotedChars ? `${text.slice(0, maxQuotedChars)}…` : text;
 const quoted = (value: unknown): string => shortened(JSON.stringify(value));
 
-export const joinAtMost = (values: readonly unknown[], max: number): string =>
-  values.slice(0, max).join(", ") + (values.length > max ? ` and ${values.length - max} more` : "");
+export const joinAtMost = (
+  values: readonly unknown[],
+  max: number,
+  write: (value: unknown) => string = String,
+): string =>
+  values.slice(0, max).map(write).join(", ") +
+  (values.length > max ? ` and ${values.length - max} more` : "");
 
 const counted = (count: unknown, noun: string): string =>
   `${count} ${noun}${count === 1 ? "" : "s"}`;
@@ -48,7 +53,7 @@ export const keywordMessages: Readonly<Record<string, (limit: unknown, value: un
   {
     const: (only) => `must be ${quoted(only)}`,
     enum: (choices) =>
-      `must be one of: ${joinAtMost((choices as readonly unknown[]).map(quoted), maxChoices)}`,
+      `must be one of: ${joinAtMost(choices as readonly unknown[], maxChoices, quoted)}`,
     minimum: (limit) => `must be at least ${limit}`,
     maximum: (limit) => `must be at most ${limit}`,
     exclusiveMinimum: (limit) => `must be more than ${limit}`,

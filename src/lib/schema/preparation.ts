@@ -88,8 +88,17 @@ const hasAll =
   (value) =>
     !isObjectSchema(value) || names.every((name) => hasMember(value, name));
 
-/** Scalars are compared directly, arrays and objects by their canonical JSON text. */
+const amongChecks = new WeakMap<readonly unknown[], Refinement["check"]>();
+
+/** Made once for each list, because explaining errors prepares parts of a schema again and again. */
 function isAmong(choices: readonly unknown[]): Refinement["check"] {
+  const check = amongChecks.get(choices) ?? among(choices);
+  amongChecks.set(choices, check);
+  return check;
+}
+
+/** Scalars are compared directly, arrays and objects by their canonical JSON text. */
+function among(choices: readonly unknown[]): Refinement["check"] {
   const scalars = new Set(choices.filter((choice) => !isNested(choice)));
   const texts = new Set(choices.filter(isNested).map(canonical));
   return (value) => (isNested(value) ? texts.has(canonical(value)) : scalars.has(value));

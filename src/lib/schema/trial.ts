@@ -1,6 +1,7 @@
 // Adds errors for a schema that does not compile or fails on sample values, because every write depends on it later.
 
 import { ErrorReport, type Path } from "../json/error-report.ts";
+import type { WorkSteps } from "../turns.ts";
 import { exampleOf } from "./example.ts";
 import { explain } from "./explain.ts";
 import type { Fields } from "./fields.ts";
@@ -8,18 +9,22 @@ import type { CompiledSchema } from "./validator.ts";
 
 const wrongValues = [null, true, 0, "", [], [null], {}, { a: {} }];
 
-/** Adds an error when a schema without other errors cannot validate values. */
-export function addTrialErrors(
+/** Adds an error when a schema without other errors cannot validate values. `size` is the length of its text. */
+export function* trialSteps(
   compiled: CompiledSchema,
   fields: Fields,
+  size: number,
   path: Path,
   report: ErrorReport,
-): void {
+): WorkSteps<void> {
   try {
-    compiled.compileAll();
+    yield* compiled.compileSteps();
     for (const value of valuesFor(compiled, fields)) {
       const parsed = compiled.parse(JSON.stringify(value));
-      if (!compiled.isValid(parsed)) explain(compiled, parsed, [], new ErrorReport());
+      const isValid = compiled.isValid(parsed);
+      yield size;
+      if (!isValid) explain(compiled, parsed, [], new ErrorReport());
+      yield size;
     }
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);

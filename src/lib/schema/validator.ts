@@ -5,6 +5,7 @@ import { createRequire } from "node:module";
 import { devNull } from "node:os";
 import type { Format } from "typebox/format";
 import type * as Validator from "typebox/schema";
+import type { WorkSteps } from "../turns.ts";
 import { formats, maxFormatChars } from "./formats.ts";
 import { Preparation } from "./preparation.ts";
 import {
@@ -88,8 +89,11 @@ export class CompiledSchema {
   }
 
   /** Compiles all parts. Throws when one cannot be compiled. Compiling a part adds the parts that it needs. */
-  compileAll(): void {
-    for (const check of this.#compiled.values()) check.compile();
+  *compileSteps(): WorkSteps<void> {
+    for (const check of this.#compiled.values()) {
+      check.compile();
+      yield compileWork;
+    }
   }
 
   #checkOf(schema: Schema): LazyCheck {
@@ -130,6 +134,9 @@ class LazyCheck {
     return (this.#isValid ?? this.compile())(value);
   }
 }
+
+/** In bytes of a turn. */
+const compileWork = 4_096;
 
 const inherited = new Set(Object.getOwnPropertyNames(Object.prototype));
 
