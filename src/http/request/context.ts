@@ -280,10 +280,14 @@ export class RequestContext {
 const noQuotas: readonly Quota[] = Object.freeze([]);
 const noParams: Readonly<Record<string, string>> = Object.freeze({});
 
-const idDigits = 16;
+const ofProcess = randomBytes(4).toString("hex").slice(0, 5);
+const idDigits = 11;
 const idsAtOnce = 256;
 
-/** Makes random request ids, which tell nobody how many requests there are. Their digits are made for many at once. */
+/**
+ * Makes random request ids, which tell nobody how many requests there are; the first digits are those of the
+ * process. The others are made for many at once.
+ */
 export function requestIdGenerator(): () => string {
   let digits = "";
   let start = 0;
@@ -293,6 +297,6 @@ export function requestIdGenerator(): () => string {
       start = 0;
     }
     start += idDigits;
-    return digits.slice(start - idDigits, start);
+    return ofProcess + digits.slice(start - idDigits, start);
   };
 }
