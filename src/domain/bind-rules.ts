@@ -4,7 +4,7 @@ import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { CallerValues, RuleCondition } from "../model/access/caller-values.ts";
 import { absent, boundValue, isList } from "../model/access/caller-values.ts";
 import { type Grant, grantsOf } from "../model/access/grant.ts";
-import { namedFields, setsOf, usesNow } from "../model/access/rule-fields.ts";
+import { fixedFields, setsOf, usesNow } from "../model/access/rule-fields.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { type Principal, system } from "../model/principal.ts";
@@ -65,11 +65,10 @@ export class RuleBinder {
     const { loading } = related;
     if (loading !== undefined)
       return loading.then(() => this.#build(principal, name, rules, sets, related));
-    const { boundary } = definitionOf(rules);
     return new BoundRules(
       views,
       sets,
-      namedFields(boundary),
+      fixedFields(definitionOf(rules)),
       usesNow(rules) || sets.isTimed,
       () => new RuleFacts(this.#store),
     );

@@ -16,7 +16,7 @@ export class BoundRules {
   readonly id = ++count;
   readonly #views: Views;
   readonly #sets: { readonly reads: readonly ReadState[] };
-  /** The fields of the boundary, which cannot change after creation. */
+  /** What the boundary names, which cannot change after creation. */
   readonly boundaryFields: readonly string[];
   /** Whether they depend on the time: then they hold for one request. */
   readonly isTimed: boolean;

@@ -223,6 +223,21 @@ for (const store of storesHere(undefined, [undefined, "postgres"]))
       assert.equal(await app.total("posts"), Object.keys(values).length, "nothing is created");
     });
 
+    it("names no grant to create for an id that is taken", async () => {
+      const change = { title: "x" };
+      for (const [id, status] of [
+        ["mine", 412],
+        ["published", 403],
+        ["closed", 409],
+      ] as const) {
+        const report = await explain({ ...ann, verb: "create", id, change });
+        assert.deepEqual([report.allowed, report.status, report.grant], [false, status, undefined]);
+        assert.equal(grantIn(report, "author").allows, false, id);
+      }
+      const free = await explain({ ...ann, verb: "create", id: "free", change });
+      assert.deepEqual([free.status, free.grant], [201, "author"]);
+    });
+
     it("applies the boundary to every grant", async () => {
       const report = await explain({ ...ann, verb: "read", id: "closed" });
       assert.deepEqual([report.allowed, report.status], [false, 404]);
@@ -364,6 +379,33 @@ for (const store of storesHere(undefined, [undefined, "postgres"]))
       assert.deepEqual(await ownRights(writer, "projects/p"), {
         ...{ read: false, create: false, update: true, delete: false },
       });
+    });
+
+    it("offers nothing that the boundary fixes as an array, or as a reference", async () => {
+      const item = { type: "object", properties: { k: text } };
+      const fields = ["title", "project", "lines"];
+      const deals = {
+        schema: { properties: { title: text, project: text, lines: { items: item } } },
+        references: { project: { collection: "projects" } },
+        access: { update: [{ name: "any", to: "token", fields }] },
+        boundary: { "project.owner": "ann", "lines[].k": "x" },
+      };
+      assert.equal((await admin.put("/-/collections/deals", deals)).status, 201);
+      await admin.put("/deals/d", { title: "a", project: "p", lines: [{ k: "x" }] });
+      const client = await clientOf("ann", "deals:*", "projects:read");
+      const { update } = await ownRights(client, "deals/d");
+      assert.deepEqual(update, { fields: ["title"] });
+      for (const change of [{ lines: [{ k: "x" }, { k: "y" }] }, { project: "q" }]) {
+        const refused = assertProblem(await client.patch("/deals/d", change), "forbidden");
+        assert.deepEqual(pointersOf(refused), [`/${Object.keys(change)}`]);
+      }
+      const set = { name: "any", to: "token", set: { lines: [] } };
+      const wrong = await admin.put("/-/collections/deals", {
+        ...deals,
+        access: { update: [set] },
+      });
+      const problem = assertProblem(wrong, "invalid-body");
+      assert.deepEqual(pointersOf(problem), ["/access/update/0/set/lines"]);
     });
 
     it("counts in a dry run how many resources subjects see, before and after", async () => {

@@ -213,12 +213,12 @@ export class RulesModel {
   create(caller: Caller, id: string, sent: Fields): Decision {
     const grants = this.grants(caller, "create");
     if (grants.length === 0) return this.#refused(caller);
-    for (const { fields, set = {}, check } of grants) {
-      const after = { id, owner: caller.subject, fields: { ...sent, ...set } };
-      const isFit = Object.entries(sent).every(([name, value]) =>
-        name in set ? isSame(value, set[name]) : (fields?.includes(name) ?? true),
+    for (const { name: grant, fields, set = {}, check } of grants) {
+      const after = { id, owner: caller.subject, fields: withValues(sent, set) };
+      const isFit = leavesOf(sent).every(([path, value]) =>
+        path in set ? isSame(value, set[path]) : isIn(path, fields),
       );
-      if (isFit && this.holds(check, after)) return { status: 201, after };
+      if (isFit && this.holds(check, after)) return { status: 201, after, grant };
     }
     return { status: 403 };
   }
@@ -229,25 +229,46 @@ export class RulesModel {
     if (grants.length === 0) return this.#refused(caller);
     if (!this.#sees(caller, "update", stored)) return { status: 404 };
     const seen = this.isVisible(caller, stored) ? this.shown(caller, stored) : {};
-    const fixed = caller.isAdmin ? [] : Object.keys(this.#rules.boundary ?? {});
-    const changed = Object.entries(patch).filter(([name, value]) => !isSame(seen[name], value));
-    for (const { where, fields, set = {}, check } of grants) {
+    const fixed = caller.isAdmin ? [] : this.fixed();
+    const leaves = leavesOf(patch);
+    const changed = leaves.filter(([path, value]) => !isSame(valueAt(seen, path), value));
+    for (const { name: grant, where, fields, set = {}, check } of grants) {
       if (!this.holds(where, stored)) continue;
-      const isFit = changed.every(([name, value]) =>
-        name in set
-          ? isSame(value, set[name])
-          : !fixed.includes(name) && (fields?.includes(name) ?? true),
+      const isFit = changed.every(([path, value]) =>
+        path in set ? isSame(value, set[path]) : !isIn(path, fixed) && isIn(path, fields),
       );
-      const after = { ...stored, fields: { ...stored.fields, ...patch, ...set } };
-      if (isFit && this.holds(check, after)) return { status: 200, after };
+      const values = { ...Object.fromEntries(leaves), ...set };
+      const after = { ...stored, fields: withValues(stored.fields, values) };
+      if (isFit && this.holds(check, after)) return { status: 200, after, grant };
     }
     return { status: 403 };
+  }
+
+  /** The fields that cannot change: those that the boundary names, with all of an array, and a reference. */
+  fixed(): readonly string[] {
+    return namesIn(this.#rules.boundary ?? {}).map((name) => {
+      const [first = ""] = name.split(/[.[]/);
+      return this.#references.includes(first) || name.includes("[]") ? first : name;
+    });
+  }
+
+  /** The fields that a form may offer: those of the grants, without what is set and what cannot change. */
+  offered(grants: readonly BoundGrant[], fixed: readonly string[]): boolean | Offered {
+    if (grants.length === 0) return false;
+    const fields = new Set<string>();
+    for (const grant of grants) {
+      if (grant.fields === undefined) return true;
+      for (const field of grant.fields)
+        if (!isIn(field, fixed) && !isIn(field, Object.keys(grant.set ?? {}))) fields.add(field);
+    }
+    return { fields: [...fields] };
   }
 
   remove(caller: Caller, stored: Stored): Decision {
     if (this.grants(caller, "delete").length === 0) return this.#refused(caller);
     if (!this.#sees(caller, "delete", stored)) return { status: 404 };
-    return { status: this.holding(caller, "delete", stored).length > 0 ? 204 : 403 };
+    const [grant] = this.holding(caller, "delete", stored);
+    return grant === undefined ? { status: 403 } : { status: 204, grant: grant.name };
   }
 
   /** Operations say something about the value before, so the caller must see it. */
@@ -258,6 +279,16 @@ export class RulesModel {
     const shown = this.shown(caller, stored);
     const isUnseen = Object.keys(patch).some((name) => !(name in shown));
     return isUnseen ? { status: 403 } : this.update(caller, stored, patch);
+  }
+
+  /** A PUT to an id that is taken, with `If-None-Match: *`. */
+  createAt(caller: Caller, stored: Stored, sent: Fields): Decision {
+    const verb = this.#sees(caller, "update", stored) ? "update" : "create";
+    if (this.grants(caller, verb).length === 0) return this.#refused(caller);
+    if (verb === "update")
+      return { status: this.holding(caller, verb, stored).length > 0 ? 412 : 403 };
+    const { status } = this.create(caller, stored.id, sent);
+    return { status: status === 201 ? 409 : status };
   }
 
   /** A PUT to an id that is taken. */
@@ -273,7 +304,48 @@ export class RulesModel {
 export interface Decision {
   readonly status: number;
   readonly after?: Stored;
+  /** The grant that decided. */
+  readonly grant?: string;
 }
+
+/** What a caller may write, as an API tells it. */
+interface Offered {
+  readonly fields: readonly string[];
+}
+
+/** The values that are no objects, by their paths. */
+const leavesOf = (fields: Fields, outer = ""): readonly (readonly [string, unknown])[] =>
+  Object.entries(fields).flatMap(([name, value]) =>
+    isObject(value) ? leavesOf(value, `${outer}${name}.`) : [[`${outer}${name}`, value] as const],
+  );
+
+const valueAt = (fields: Fields, path: string): unknown =>
+  path.split(".").reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), fields);
+
+/** Whether some fields, or all when none are given, have this one or what it is in. */
+const isIn = (path: string, fields: readonly string[] | undefined): boolean =>
+  fields?.some((field) => path === field || path.startsWith(`${field}.`)) ?? true;
+
+/** The fields with values at some paths. */
+function withValues(fields: Fields, values: Fields): Fields {
+  const after: Record<string, unknown> = { ...fields };
+  for (const [path, value] of Object.entries(values)) {
+    const [name = "", ...inner] = path.split(".");
+    const own = after[name];
+    const next = { [inner.join(".")]: value };
+    after[name] = inner.length === 0 ? value : withValues(isObject(own) ? own : {}, next);
+  }
+  return after;
+}
+
+/** The paths that a condition names. */
+const namesIn = (where: Where): readonly string[] =>
+  Object.entries(where).flatMap(([name, test]) => {
+    if (name === "$not") return namesIn(test as Where);
+    if (["$or", "$and"].includes(name)) return (test as readonly Where[]).flatMap(namesIn);
+    if (name.startsWith("$")) return [];
+    return isObject(test) && "some" in test ? [`${name}[]`] : [name];
+  });
 
 const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other);

@@ -422,6 +422,21 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"])) {
         assert.equal((await admin.patch("/notes/a", { tenant: "bob" })).status, 200);
         await admin.rejects("notes", "not-found", () => ann.patch("/notes/a", { text: "d" }));
       });
+
+      it("fixes a field in an object, whatever the object becomes", async () => {
+        const any = { name: "any", to: "token", fields: ["place"] };
+        const boundary = { "place.state": { ne: "closed" } };
+        await define("notes", { access: { read: "token", update: [any] }, boundary });
+        await seed("/notes/b", { place: { state: "open", n: 1 } });
+        for (const place of ["none", null, [], { state: "ajar" }, { state: null }]) {
+          const refuse = () => ann.patch("/notes/b", { place });
+          await admin.rejects("notes", "forbidden", refuse);
+        }
+        assert.equal((await ann.patch("/notes/b", { place: { n: 2 } })).status, 200);
+        const whole = { place: { ne: "none" } };
+        await define("notes", { access: { read: "token", update: [any] }, boundary: whole });
+        await admin.rejects("notes", "forbidden", () => ann.patch("/notes/b", { place: { n: 3 } }));
+      });
     });
 
     describe("fields in objects", () => {

@@ -10,7 +10,7 @@ import type { Access } from "../access.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { collectionNotFound } from "../problems.ts";
 import { notFound } from "../resources.ts";
-import type { BoundGrant } from "../view.ts";
+import { type BoundGrant, isNamed } from "../view.ts";
 
 /** A caller without any right gets the same answer whether or not something exists. */
 export async function ownRights(
@@ -47,17 +47,14 @@ function allowedGrants(access: CollectionAccess, resource: Resource | undefined)
   const allowed: AllowedGrants = {};
   for (const verb of verbs) {
     if (access.require(verb) !== undefined) continue;
-    const { grants } = access.view(verb);
-    const holding =
-      resource === undefined || verb === "create"
-        ? grants
-        : access.view(verb).holding(resource, access.facts);
+    const view = access.view(verb);
+    const holding = resource === undefined ? view.grants : view.holding(resource, access.facts);
     if (holding.length > 0) allowed[verb] = holding;
   }
   return allowed;
 }
 
-/** Leaves out what is set for the caller and what cannot change. */
+/** Leaves out what is set for the caller and what cannot change, also as a part of something else. */
 function writeRight(
   grants: readonly BoundGrant[] | undefined,
   fixed: readonly string[],
@@ -66,8 +63,8 @@ function writeRight(
   const fields = new Set<string>();
   for (const grant of grants) {
     if (grant.fields === undefined) return true;
-    for (const field of grant.fields)
-      if (!fixed.includes(field) && !Object.hasOwn(grant.set ?? {}, field)) fields.add(field);
+    const others = [...fixed, ...Object.keys(grant.set ?? {})];
+    for (const field of grant.fields) if (!isNamed(field, others)) fields.add(field);
   }
   return { fields: [...fields] };
 }

@@ -33,7 +33,7 @@ import { collectionNotFound } from "../problems.ts";
 import type { Resources } from "../resources.ts";
 import type { BoundGrant } from "../view.ts";
 import { refuse } from "../write/allow.ts";
-import type { Operation, WriteCondition } from "../write/operation.ts";
+import { isNew, type Operation, type WriteCondition } from "../write/operation.ts";
 import type { Writes } from "../write/writes.ts";
 import { ConditionReporter } from "./condition-report.ts";
 import { ownRights } from "./own-rights.ts";
@@ -242,7 +242,10 @@ function operationOf({ verb, id, change }: AccessQuery): Operation | undefined {
       : { kind: "patch", id, patchKind: "merge", patch: text, condition };
   const draft = draftOf(text);
   if (!("fields" in draft)) throw new Error("a JSON object must be a draft");
-  return id === undefined ? { kind: "create", draft } : { kind: "put", id, draft, condition };
+  // What is there would be replaced by the grants of update.
+  return id === undefined
+    ? { kind: "create", draft }
+    : { kind: "put", id, draft, condition: isNew };
 }
 
 /** The first entry is about callers without a token. */

@@ -229,7 +229,7 @@ class RuledWrite {
     return (
       this.#before !== undefined &&
       this.#bound.boundaryFields.some((field) => {
-        const steps = field.replaceAll("[]", "").split(".");
+        const steps = field.split(".");
         return isWithin(path, steps) || isWithin(steps, path);
       })
     );

@@ -14,6 +14,12 @@ export interface WriteCondition {
   readonly isByTag: boolean;
 }
 
+/** Of what creates, and does not replace. */
+export const isNew: WriteCondition = Object.assign(
+  (current: Resource | undefined) => current === undefined,
+  { isByTag: true },
+);
+
 /** A precondition about the collection as the caller sees it. A problem says why it cannot be evaluated. */
 export type CollectionPrecondition = (access: CollectionAccess) => Promise<boolean | Problem>;
 

@@ -1,9 +1,8 @@
 // Reads the operations of an NDJSON or CSV request, and writes the lines of its response.
 
-import type { BulkOperation, WriteCondition, Written } from "../../domain/write/operation.ts";
+import { type BulkOperation, isNew, type Written } from "../../domain/write/operation.ts";
 import { isResourceId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
-import type { Resource } from "../../model/resource.ts";
 import type { Coding } from "../headers/content-coding.ts";
 import { replayedHeader } from "../headers/idempotency-key.ts";
 import type { RequestContext } from "../request/context.ts";
@@ -45,6 +44,7 @@ export function readLine({ context, key }: BulkRequest, line: BulkLine): BulkOpe
   const draft = line.read();
   if (draft instanceof Problem) return draft;
   const idOf = key === undefined ? context.lineOptions?.idOf : undefined;
+  // A line that was imported before creates nothing.
   if (idOf !== undefined && draft.id === undefined)
     return { kind: "put", id: idOf(line.number), draft, condition: isNew };
   if (key === undefined) return draft.id === undefined ? { kind: "create", draft } : idInLine;
@@ -52,14 +52,6 @@ export function readLine({ context, key }: BulkRequest, line: BulkLine): BulkOpe
   const { id } = draft;
   return typeof id === "string" && isResourceId(id) ? { kind: "put", id, draft } : idNeeded;
 }
-
-/** A line that was imported before creates nothing. */
-const isNew: WriteCondition = Object.assign(
-  (current: Resource | undefined) => current === undefined,
-  {
-    isByTag: true,
-  },
-);
 
 const idInLine = new Problem(
   "invalid-body",

@@ -10,7 +10,7 @@ import { reservedMembers, serverMembers } from "../resource.ts";
 import { type Verb, verbs } from "../token.ts";
 import { isListName, isValueName, valueError } from "./caller-values.ts";
 import { type Grant, grantsOf } from "./grant.ts";
-import { namedFields } from "./rule-fields.ts";
+import { fixedFields } from "./rule-fields.ts";
 
 /** Members of a grant that a verb does not have, and why. */
 const unsuitable: Readonly<Record<Verb, { readonly [Member in keyof Grant]?: string }>> = {
@@ -53,11 +53,12 @@ class GrantChecker {
   /** The names of the grants so far. */
   readonly #grants = new Set<string>();
 
-  constructor(verb: Verb, { schema, boundary }: Definition, names: RuleNames, report: ErrorReport) {
+  constructor(verb: Verb, definition: Definition, names: RuleNames, report: ErrorReport) {
+    const { schema } = definition;
     this.#verb = verb;
     this.#schema = schema;
     this.#declared = schema && fieldsOf(schema, new SchemaReferences(schema));
-    this.#boundary = namedFields(boundary);
+    this.#boundary = fixedFields(definition);
     this.#names = names;
     this.#report = report;
   }

@@ -2,7 +2,7 @@
 
 import type { Collection, Rules } from "../collection.ts";
 import { type Definition, definitionOf } from "../definition.ts";
-import { firstReference, type Reference } from "../reference.ts";
+import { firstReference, type Reference, referencesOf } from "../reference.ts";
 import { verbs } from "../token.ts";
 import { type RuleCondition, setsIn, textsIn } from "./caller-values.ts";
 import { grantsOf, type ListedRules } from "./grant.ts";
@@ -59,6 +59,15 @@ export function readsNow(rules: Rules | Collection): boolean {
     ...grantsOf(definition, "read").map(({ where }) => where),
   ];
   return conditions.some((condition) => textsIn(condition).includes("$now"));
+}
+
+/** The fields that a boundary fixes after creation: of an array all, and a reference with what it leads to. */
+export function fixedFields({ boundary, references }: Definition): readonly string[] {
+  const all = referencesOf(references);
+  return namedFields(boundary).map((path) => {
+    const [field = ""] = (firstReference(all, path)?.field ?? path).split("[]");
+    return field;
+  });
 }
 
 /** The paths of the fields that a condition names. Those across a reference begin with it. */
