@@ -141,6 +141,13 @@ class Trial {
       },
       `explain ${about}`,
     );
+    for (const { check, allows } of report.grants)
+      if (check !== undefined && (allows || report.boundary === undefined))
+        assert.equal(
+          check.every(({ holds }) => holds),
+          allows,
+          `explain check of ${about}`,
+        );
     return { decision, about };
   }
 
