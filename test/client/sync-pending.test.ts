@@ -143,28 +143,36 @@ class Model {
   }
 }
 
-const ids = ["a", "b", "c", "d"];
+const ids = ["a", "b", "c"];
 
-async function play(seed: number, steps: number): Promise<void> {
-  const random = randomNumbers(seed);
-  const model = new Model();
+/** A client that sends and reads only in `now`. */
+async function open() {
   let isOn = true;
-  const gate = async (input: string | URL | Request, init?: RequestInit) => {
+  const network = async (input: string | URL | Request, init?: RequestInit) => {
     if (!isOn) throw new TypeError("cut");
     return fetch(input, init);
   };
   const options = { token: app.admin };
   const items = new Client<Collections>(app.url, options).collection("items");
-  for (const id of ids) {
-    await items.replace(id, { n: 0 });
-    model.put(id, { kind: "replace", body: { n: 0 } });
-  }
-  const client = new Client<Collections>(app.url, { ...options, fetch: gate as typeof fetch });
-  // Rounds only when they are asked for.
+  for (const id of ids) await items.replace(id, { n: 0 });
+  const client = new Client<Collections>(app.url, { ...options, fetch: network as typeof fetch });
   const sync = await Sync.open(client, { everyMs: 3_600_000, waitMs: 3_600_000 });
   const all = await sync.copy("items").ready();
+  const now = async (): Promise<void> => {
+    isOn = true;
+    await sync.now();
+    isOn = false;
+  };
+  await now();
+  return { items, sync, all, now };
+}
+
+async function play(seed: number, steps: number): Promise<void> {
+  const random = randomNumbers(seed);
+  const model = new Model();
+  const { items, sync, all, ...client } = await open();
+  for (const id of ids) model.put(id, { kind: "replace", body: { n: 0 } });
   model.send();
-  isOn = false;
 
   let last = 0;
   /** No value comes twice, so that a lost change is seen. */
@@ -184,7 +192,7 @@ async function play(seed: number, steps: number): Promise<void> {
     const conflict = pick(random, sync.conflicts);
     if (!conflict) return;
     const at = sync.pending.findIndex(({ id }) => id === conflict.pending);
-    const choice = pick(random, ["mine", "theirs", "theirs", body()] as const);
+    const choice = pick(random, ["mine", "mine", "mine", "theirs", body()] as const);
     await sync.resolve(conflict, choice);
     if (choice === "theirs") return model.dropFrom(conflict.pending);
     const newId = sync.pending[at]?.id ?? "";
@@ -193,9 +201,7 @@ async function play(seed: number, steps: number): Promise<void> {
   }
 
   async function now(): Promise<void> {
-    isOn = true;
-    await sync.now();
-    isOn = false;
+    await client.now();
     model.send();
   }
 
@@ -210,7 +216,7 @@ async function play(seed: number, steps: number): Promise<void> {
 
   try {
     for (let step = 0; step < steps; step++) {
-      await pick(random, [write, write, write, other, now, decide, decide])();
+      await pick(random, [write, write, write, other, now, now, decide])();
       const words = `seed ${seed}, step ${step}`;
       assert.deepEqual(
         sync.pending.map(({ id, changes, refusal }) => ({
@@ -249,7 +255,34 @@ async function play(seed: number, steps: number): Promise<void> {
 describe("pending writes", () => {
   it("are sent, refused, decided and shown as a model says", async () => {
     const seed = newSeed("pending writes");
-    for (let run = 0; run < runs(6, 400); run++) await play(seed + run, 40);
+    for (let run = 0; run < runs(12, 400); run++) await play(seed + run, 40);
+  });
+
+  it("that were made from one that is sent are refused when others have written since", async () => {
+    const { items, sync, now } = await open();
+    try {
+      await items.update("b", { n: 1 });
+      await sync.update("items", "b", { m: 2 });
+      await sync.update("items", "a", { n: 3 });
+      await sync.together((write) => {
+        write.update("items", "a", { m: 4 });
+        write.update("items", "b", { m: 5 });
+      });
+      await now();
+      const [first] = sync.conflicts;
+      assert.equal(first?.write.id, "b");
+      await items.update("a", { n: 6 });
+      await now();
+      await sync.resolve(first, "mine");
+      await now();
+      const [second] = sync.conflicts;
+      assert.deepEqual(
+        [second?.write.id, second?.current?.n, second?.current?.m],
+        ["a", 6, undefined],
+      );
+    } finally {
+      await sync.close();
+    }
   });
 
   it("that were refused before stay when a later one is dropped", async () => {

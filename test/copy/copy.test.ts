@@ -1,6 +1,7 @@
 // Copies between engines: everything is there, clients go on at the copy, also when others write meanwhile.
 
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -263,6 +264,47 @@ for (const engine of ["sqlite", "postgres"] as const)
         );
       }));
   });
+
+describe("the files of a copy", () => {
+  it("are all there before writes go on, also those that were uploaded meanwhile", () =>
+    Place.run(server, async (place) => {
+      const source = await place.config("sqlite");
+      const target = place.path("copy");
+      await withApp(source, async (app) => {
+        const { source: opened, files } = openSource(source);
+        const contents = ["0"];
+        await upload(app, "0");
+        const uploading: TransferSource = {
+          holdWrites: () => opened.holdWrites(),
+          async snapshot() {
+            const snapshot = await opened.snapshot();
+            // The fourth one is taken while writes wait.
+            if (contents.length < 4) {
+              contents.push(`${contents.length}`);
+              await upload(app, contents.at(-1) ?? "");
+            }
+            return snapshot;
+          },
+        };
+        const { id } = (await opened.snapshot().then(closed)).store;
+        let there: readonly string[] = [];
+        await copyStore({
+          ...{ source: uploading, replica: openSqliteReplica(target, id), track: noTrack },
+          files: () => ({ from: files, to: openDisk(join(target, "files")) }),
+          onHold(state) {
+            if (state === "ends") there = readAllIn(join(target, "files"));
+          },
+        });
+        assert.deepEqual(there, contents);
+      });
+    }));
+});
+
+const readAllIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((each) => each.isFile())
+    .map((each) => readFileSync(join(each.parentPath, each.name), "utf8"))
+    .toSorted();
 
 async function change(app: TestApp, deleted: readonly string[]): Promise<void> {
   for (const path of deleted)

@@ -1,4 +1,4 @@
-// What explain says of random writes, and what callers are told of their own rights, is what then happens.
+// What explain says of random writes, and what callers hear of their own rights, is what then happens.
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
@@ -88,9 +88,9 @@ class Trial {
     const isSeen = reads ? read.length > 0 : update.length + remove.length > 0;
     if (thing !== undefined && mayAny && !isSeen) return assert.equal(status, 404, about);
     assert.equal(status, 200, about);
-    const told = JSON.parse(body) as OwnRights;
+    const rights = JSON.parse(body) as OwnRights;
     assert.deepEqual(
-      { ...told, create: sortedFields(told.create), update: sortedFields(told.update) },
+      { ...rights, create: sortedFields(rights.create), update: sortedFields(rights.update) },
       {
         read: read.length > 0,
         create: sortedFields(model.offered(grants("create"), [])),
@@ -141,6 +141,13 @@ class Trial {
       },
       `explain ${about}`,
     );
+    for (const { check, allows } of report.grants)
+      if (check !== undefined && (allows || report.boundary === undefined))
+        assert.equal(
+          check.every(({ holds }) => holds),
+          allows,
+          `explain check of ${about}`,
+        );
     return { decision, about };
   }
 
@@ -217,7 +224,7 @@ for (const store of storesHere(undefined, [undefined, "postgres"]))
     });
     after(() => app.stop());
 
-    it("are what is explained, told and done", async () => {
+    it("are what is explained, what callers hear, and what is done", async () => {
       const seed = newSeed(`random rights on ${store ?? "sqlite"}`);
       for (let run = 0; run < runs(2, store === undefined ? 600 : 100); run++) {
         const random = randomNumbers(seed + run);

@@ -130,6 +130,16 @@ for (const store of storesHere(undefined, [undefined, "postgres"]))
       });
     });
 
+    it("shows times as texts", async () => {
+      const old = { name: "old", to: "token", where: { createdAt: { lt: "2020-01-01T00:00:00Z" } } };
+      await admin.put("/-/collections/logs", { access: { read: [old] } });
+      await admin.put("/logs/a", {});
+      const { createdAt } = await admin.json<{ createdAt: string }>("/logs/a");
+      const report = await explain({ ...ann, collection: "logs", verb: "read", id: "a" });
+      const [condition] = grantIn(report, "old").where ?? [];
+      assert.deepEqual([condition?.found, condition?.holds], [createdAt, false]);
+    });
+
     it("says which condition fails on which value", async () => {
       const hidden = await explain({ ...bob, verb: "read", id: "mine" });
       assert.deepEqual([hidden.allowed, hidden.status, hidden.grant], [false, 404, undefined]);

@@ -116,10 +116,8 @@ export class RulesModel {
   /** The grants that can apply to the caller. */
   grants(caller: Caller, verb: Verb): readonly BoundGrant[] {
     if (caller.isAdmin) return [{ name: "admin", where: [], check: [] }];
-    const { access, boundary = {} } = this.#rules;
-    const given = access[verb] ?? "token";
-    const all = typeof given === "string" ? (shorthands[given] ?? []) : given;
-    return all.flatMap((grant) => {
+    const { boundary = {} } = this.#rules;
+    return this.#given(verb).flatMap((grant) => {
       if (!this.#isFor(caller, verb, grant)) return [];
       const owned = grant.to === "owner" ? { $owner: "$me" } : {};
       const where = [boundary, owned, grant.where ?? {}].map((each) => this.#bound(each, caller));
@@ -144,6 +142,11 @@ export class RulesModel {
     });
   }
 
+  #given(verb: Verb): readonly Grant[] {
+    const given = this.#rules.access[verb] ?? "token";
+    return typeof given === "string" ? (shorthands[given] ?? []) : given;
+  }
+
   #isFor(caller: Caller, verb: Verb, { to }: Grant): boolean {
     if (to === "everyone") return true;
     if (typeof to === "string") return hasScope(caller, `${this.#collection}:${verb}`);
@@ -161,6 +164,14 @@ export class RulesModel {
     ]);
     const content = { ...stored.fields, $owner: stored.owner, ...Object.fromEntries(targets) };
     return conditions.every((where) => matches(content, where));
+  }
+
+  /** Whether `where` of a grant holds, also where the grant is for others or the boundary does not hold. */
+  holdsBefore(caller: Caller, verb: Verb, name: string, stored: Stored): boolean {
+    const grant = this.#given(verb).find((each) => each.name === name);
+    const owned = grant?.to === "owner" ? { $owner: "$me" } : {};
+    const bounds = [owned, grant?.where ?? {}].map((each) => this.#bound(each, caller));
+    return bounds.every((each) => each !== undefined && this.holds([each], stored));
   }
 
   /** The grants that hold for a resource. */

@@ -67,6 +67,12 @@ class Questions {
         [status === 200, status, holding[0], holding],
         `explain: ${about}`,
       );
+      for (const { name, where = [] } of explained.grants)
+        assert.equal(
+          where.every(({ holds }) => holds),
+          this.#model.holdsBefore(caller, "read", name, thing),
+          `explain where of ${name}: ${about}`,
+        );
     }
     if (!isAllowed) {
       for (const query of ["", "?aggregate=count"])
