@@ -46,6 +46,7 @@ export interface SlowQuery {
   readonly checked: number;
   readonly plan: string;
   readonly missingIndexes: readonly Index[];
+  readonly relatedIndexes: Readonly<Record<string, readonly Index[]>>;
   readonly undeclaredFields: readonly string[];
 }
 

@@ -1,11 +1,15 @@
 // Records queries that were slow, checked many resources or were stopped, by shape and without their values.
 
-import type { Collection } from "../model/collection.ts";
+import type { Collection, Rules } from "../model/collection.ts";
 import type { ListedIndex } from "../model/listed-index.ts";
 import type { Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
 import { indexPlanOf } from "../model/query/index-plan.ts";
-import { missingIndexes, undeclaredFields } from "../model/query/missing-indexes.ts";
+import {
+  missingIndexes,
+  missingIndexesElsewhere,
+  undeclaredFields,
+} from "../model/query/missing-indexes.ts";
 import type { Query } from "../model/query/query.ts";
 import { type QueryShape, shapeOf } from "../model/query/query-shape.ts";
 import { redactSecrets } from "../model/token.ts";
@@ -24,6 +28,8 @@ const logIntervalMs = 60_000;
 /** How one query went. */
 export interface QueryRun {
   readonly collection: Pick<Collection, "name" | "definition">;
+  /** The collections that it refers to. */
+  readonly others: readonly { readonly name: string; readonly rules: Rules | undefined }[];
   readonly query: Query;
   readonly milliseconds: number;
   /** How many resources were checked one by one; undefined when it was stopped. */
@@ -39,6 +45,8 @@ export interface SlowQuery {
   readonly plan: string;
   /** What `indexed` in the definition lacks. */
   readonly missingIndexes: readonly ListedIndex[];
+  /** What the definitions of other collections lack, by their names. */
+  readonly relatedIndexes: Readonly<Record<string, readonly ListedIndex[]>>;
   /** The fields whose type the schema must declare before an index helps. */
   readonly undeclaredFields: readonly string[];
   readonly count: number;
@@ -67,7 +75,7 @@ export class SlowQueries {
 
   /** Returns undefined when the query was neither slow nor stopped, and checked few resources. */
   record(run: QueryRun): SlowQuery | undefined {
-    const { collection, query, milliseconds, checked = 0, isStopped } = run;
+    const { collection, others, query, milliseconds, checked = 0, isStopped } = run;
     if (!isStopped && milliseconds < slowMs && checked < manyChecked) return undefined;
     this.count++;
     const shape = shapeOf(query);
@@ -79,6 +87,10 @@ export class SlowQueries {
       shape,
       plan: redactSecrets(describePlan(plan, query)),
       missingIndexes: missingIndexes(query, plan),
+      relatedIndexes: missingIndexesElsewhere(query.conditions, (name) => {
+        const rules = others.find((other) => other.name === name)?.rules;
+        return rules && indexPlanOf(rules.definition);
+      }),
       undeclaredFields: undeclaredFields(query),
       count: (earlier?.count ?? 0) + 1,
       stopped: (earlier?.stopped ?? 0) + (isStopped ? 1 : 0),
@@ -94,8 +106,8 @@ export class SlowQueries {
   }
 
   /** Whether a line should be logged for it: not when one with the same advice was logged in the last minute. */
-  isToLog({ collection, missingIndexes, undeclaredFields }: SlowQuery): boolean {
-    const key = JSON.stringify([collection, missingIndexes, undeclaredFields]);
+  isToLog({ collection, missingIndexes, relatedIndexes, undeclaredFields }: SlowQuery): boolean {
+    const key = JSON.stringify([collection, missingIndexes, relatedIndexes, undeclaredFields]);
     const now = this.#clock();
     if (now - (this.#loggedAt.get(key) ?? Number.NEGATIVE_INFINITY) < logIntervalMs) return false;
     this.#loggedAt.delete(key);

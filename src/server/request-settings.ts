@@ -55,6 +55,7 @@ export function logging(
           search: shape.isSearch,
           plan,
           missingIndexes: advice.missingIndexes,
+          relatedIndexes: advice.relatedIndexes,
           undeclaredFields: advice.undeclaredFields,
           checked: run.checked,
           milliseconds: Math.round(run.milliseconds),

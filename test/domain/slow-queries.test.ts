@@ -21,7 +21,7 @@ const queryOn = (field: string): Query => ({
 });
 
 const run = (field: string, milliseconds: number, checked: number, isStopped = false) => ({
-  ...{ collection, query: queryOn(field), milliseconds, checked, isStopped },
+  ...{ collection, others: [], query: queryOn(field), milliseconds, checked, isStopped },
 });
 
 function listed(queries: SlowQueries) {
@@ -57,6 +57,7 @@ describe("slow queries", () => {
       shape: { where: "a eq", sort: [], isSearch: false },
       plan: "checks all",
       missingIndexes: ["a"],
+      relatedIndexes: {},
       undeclaredFields: [],
       count: 2,
       stopped: 1,

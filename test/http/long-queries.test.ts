@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
 import { storesHere } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { type CapturedLog, captureLog } from "./captured-log.ts";
@@ -159,6 +160,7 @@ for (const store of storesHere(undefined, stores))
           search: false,
           plan: "checks all",
           missingIndexes: [["name", "stock"]],
+          relatedIndexes: {},
           undeclaredFields: [],
           checked: count,
           milliseconds: 0,
@@ -203,6 +205,7 @@ for (const store of storesHere(undefined, stores))
         checked: count,
         plan: "checks all",
         missingIndexes: [["note", "-stock"]],
+        relatedIndexes: {},
         undeclaredFields: [],
       });
       assert.ok(Date.parse(`${lastAt}`) <= Date.now());
@@ -245,7 +248,7 @@ for (const store of stores) {
       );
       assert.equal(
         problem.detail,
-        'The query took longer than 0.001 s. Add "stock" to "indexed" in the definition, narrow it, or send total=none.',
+        'The query took longer than 0.001 s. Add "stock" to "indexed" in the definition, narrow it, or send total=none and add "name" to "indexed".',
       );
       // The light one is recorded, too, where it took long.
       const recorded = (await slowQueries(app)).find(({ stopped }) => stopped !== 0);
@@ -274,6 +277,63 @@ for (const store of stores) {
     });
   });
 }
+
+for (const store of stores)
+  describe(`the deadline of a query through a reference (${store ?? "sqlite"})`, () => {
+    it("names the index of the other collection to callers who see the whole of it", async () => {
+      const app = await startHeavyApp({ ...(store && { store }) });
+      const admin = new QueryClient(app);
+      const shop = { properties: { city: { type: "string" }, name: { type: "string" } } };
+      const near = [{ name: "near", to: "everyone", where: { city: "A" } }];
+      await admin.define("shops", { schema: shop, access: { read: near } });
+      const references = { shop: { collection: "shops", onDelete: "restrict" } };
+      const referring = { properties: { ...schema.properties, shop: { type: "string" } } };
+      await admin.define("texts", { schema: referring, references, access: { read: "public" } });
+      const { id } = await app.post("shops", { city: "A", name: "a" });
+      for (let count = 0; count < 4; count++)
+        await app.post("texts", { note: heavyText, shop: id });
+      app.reload({ queryDeadline: 0.001 });
+      const where = { ...heavyWhere(20), "shop.name": "a", "shop.city": { gt: "0" } };
+      const path = `/texts?total=none&where=${encodeURIComponent(JSON.stringify(where))}`;
+      const detailFor = async (client: Client) =>
+        assertProblem(await client.get(path), "query-timeout").detail;
+      const slow = "The query took longer than 0.001 s.";
+      const advice = `${slow} Add ["name","city"] to "indexed" in the definition of shops, or narrow it.`;
+      assert.equal(await detailFor(new Client(app)), advice);
+      const [recorded] = await slowQueries(app);
+      assert.deepEqual(
+        [recorded?.missingIndexes, recorded?.relatedIndexes],
+        [[], { shops: [["name", "city"]] }],
+      );
+      assert.equal(await detailFor(new Client(app, null)), `${slow} Narrow it.`);
+      await app.stop();
+    });
+  });
+
+for (const store of stores)
+  describe(`the deadline of a list in an action (${store ?? "sqlite"})`, () => {
+    it("names the index, too", async () => {
+      const actions = fileURLToPath(new URL("actions", import.meta.url));
+      const app = await startHeavyApp({ actions, ...(store && { store }) });
+      app.reload({ queryDeadline: 0.001 });
+      for (let count = 0; count < 4; count++)
+        await app.post("texts", { note: heavyText, stock: 1 });
+      const query = { where: { ...heavyWhere(20), stock: { lt: 5 } } };
+      const answer = await new Client(app).post("/-/actions/verbs", {
+        verb: "list",
+        args: ["texts", query],
+      });
+      assert.match(
+        assertProblem(answer, "query-timeout").detail,
+        /^The query took longer than 0\.001 s\. Add "stock" to "indexed" in the definition, /,
+      );
+      assert.equal(
+        (await slowQueries(app)).find(({ stopped }) => stopped === 1)?.plan,
+        "checks all",
+      );
+      await app.stop();
+    });
+  });
 
 for (const store of stores)
   describe(`a dry run that counts what subjects see (${store ?? "sqlite"})`, () => {

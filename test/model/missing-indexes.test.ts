@@ -5,7 +5,11 @@ import { describe, it } from "node:test";
 import { conditionOf } from "../../src/model/query/filter.ts";
 import { indexPlanOf, ownerField } from "../../src/model/query/index-plan.ts";
 import type { Operator } from "../../src/model/query/list-request.ts";
-import { missingIndexes, undeclaredFields } from "../../src/model/query/missing-indexes.ts";
+import {
+  missingIndexes,
+  missingIndexesElsewhere,
+  undeclaredFields,
+} from "../../src/model/query/missing-indexes.ts";
 import type { Condition, Predicate } from "../../src/model/query/predicate.ts";
 import type { Query, Sorting } from "../../src/model/query/query.ts";
 import { shapeOf } from "../../src/model/query/query-shape.ts";
@@ -104,6 +108,23 @@ describe("missing indexes", () => {
     assert.deepEqual(advice([{ anyOf: [status, where("name", "contains", "x")] }]), []);
     const recent = where("createdAt", "gt", "2026-01-01", "time");
     assert.deepEqual(advice([{ anyOf: [status, recent] }]), ["status"]);
+  });
+
+  it("are also those of collections that conditions reach through references", () => {
+    const inShop = (related: Predicate, reference = "shop"): Predicate => ({
+      ...{ field: reference, kind: "text", reference, collection: "shops", related },
+    });
+    const elsewhere = (conditions: readonly Predicate[], plan = noIndexes) =>
+      missingIndexesElsewhere(conditions, (name) => (name === "shops" ? plan : undefined));
+    const city = inShop(where("city", "eq", "A"));
+    assert.deepEqual(advice([city]), []);
+    assert.deepEqual(elsewhere([city]), { shops: ["city"] });
+    assert.deepEqual(elsewhere([city, inShop(total)]), { shops: [["city", "total"]] });
+    assert.deepEqual(elsewhere([city, inShop(total, "other")]), { shops: ["city", "total"] });
+    assert.deepEqual(elsewhere([inShop(inShop(status))]), { shops: ["status"] });
+    assert.deepEqual(elsewhere([city], indexed("city")), {});
+    assert.deepEqual(elsewhere([{ not: city }]), {});
+    assert.deepEqual(elsewhere([{ ...inShop(status), collection: "unknown" } as Predicate]), {});
   });
 
   it("are none for texts that match anywhere, and for fields that need none", () => {

@@ -56,7 +56,13 @@ const keyOf = ({ collection, where, sort, search }: SlowQuery): string =>
   JSON.stringify([collection, where, sort, search]);
 
 function QueryCard({ query }: { query: SlowQuery }) {
-  const { collection, where, sort, search, plan, missingIndexes, undeclaredFields } = query;
+  const { collection, where, sort, search, plan, undeclaredFields } = query;
+  const missing = [
+    ...query.missingIndexes.map((index) => [collection, index] as const),
+    ...Object.entries(query.relatedIndexes).flatMap(([name, indexes]) =>
+      indexes.map((index) => [name, index] as const),
+    ),
+  ];
   const parts = [where, sort.length > 0 && `sorted by ${sort.join(", ")}`, search && "search"];
   return (
     <li class="card query">
@@ -82,10 +88,13 @@ function QueryCard({ query }: { query: SlowQuery }) {
           values of any type is in no order.
         </p>
       )}
-      {missingIndexes.length === 0
+      {missing.length === 0
         ? undeclaredFields.length === 0 && <p class="faint">No index would help this query.</p>
-        : missingIndexes.map((index) => (
-            <AddIndex key={JSON.stringify(index)} collection={collection} index={index} />
+        : missing.map(([name, index]) => (
+            <div key={JSON.stringify([name, index])}>
+              {name !== collection && <p>In {name}, which it refers to:</p>}
+              <AddIndex collection={name} index={index} />
+            </div>
           ))}
     </li>
   );

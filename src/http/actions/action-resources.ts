@@ -1,6 +1,7 @@
 // Creates the resources object of an action: reads and writes with the permissions of its caller.
 
 import type { CollectionAccess, CollectionPermission } from "../../domain/collection-access.ts";
+import type { ListResult, PlannedList } from "../../domain/lists.ts";
 import type { Mask } from "../../domain/mask.ts";
 import { collectionNotFound } from "../../domain/problems.ts";
 import type { WriteCondition, Written } from "../../domain/write/operation.ts";
@@ -23,20 +24,20 @@ import type { Resource } from "../../model/resource.ts";
 import { idInPost, readFields, readText, tooLarge } from "../body/content.ts";
 import { allOf, etagOf, ifMatch, ifNoneMatch } from "../headers/conditional.ts";
 import { idempotencyKeyOf, readKeyField } from "../headers/idempotency-key.ts";
-import type { Services } from "../request/context.ts";
+import type { RequestContext, Services } from "../request/context.ts";
 import { problemAt, resultsOf } from "../resources/batch.ts";
 import { readOperations } from "../resources/batch-operations.ts";
 import { listBody } from "../resources/list-page.ts";
 import { readQueryBody } from "../resources/query-body.ts";
+import { stoppedProblem } from "../resources/read-list.ts";
 import { checkOptions, rejectUndefined } from "./options.ts";
 
 /** After the signal is aborted, every call throws. */
 export function createActionResources(
-  services: Services,
-  principal: Principal,
+  context: RequestContext,
   signal: AbortSignal,
 ): ActionResources {
-  const client = new ActionClient(services, principal, signal);
+  const client = new ActionClient(context, signal);
   // Bound, so that an action can destructure the object.
   return {
     create: client.create.bind(client),
@@ -50,13 +51,15 @@ export function createActionResources(
 }
 
 class ActionClient implements ActionResources {
+  readonly #context: RequestContext;
   readonly #services: Services;
   readonly #principal: Principal;
   readonly #signal: AbortSignal;
 
-  constructor(services: Services, principal: Principal, signal: AbortSignal) {
-    this.#services = services;
-    this.#principal = principal;
+  constructor(context: RequestContext, signal: AbortSignal) {
+    this.#context = context;
+    this.#services = context.services;
+    this.#principal = context.principal;
     this.#signal = signal;
   }
 
@@ -87,9 +90,19 @@ class ActionClient implements ActionResources {
     if ("where" in query) rejectUndefined(query.where, "where");
     const target = orThrow(await lists.target(access));
     const listRequest = orThrow(readQueryBody(orThrow(readText(this.#bytes(query)))));
-    const listed = orThrow(await lists.read(orThrow(await lists.plan(target, listRequest))));
+    const planned = orThrow(await lists.plan(target, listRequest));
+    const listed = orThrow(await this.#read(planned));
     const expanded = orThrow(await expander.expand(listed));
     return JSON.parse(listBody(listed, `${base}/${name}`, expanded));
+  }
+
+  async #read(planned: PlannedList): Promise<ListResult | Problem> {
+    const startedAt = performance.now();
+    try {
+      return await this.#services.lists.read(planned);
+    } catch (thrown) {
+      return stoppedProblem(this.#context, planned, thrown, performance.now() - startedAt);
+    }
   }
 
   async put(

@@ -81,9 +81,9 @@ async function readInput(context: RequestContext): Promise<string | Problem> {
 }
 
 function contextOf(context: RequestContext, input: unknown, signal: AbortSignal): ActionContext {
-  const { services, requestId, principal } = context;
+  const { requestId, principal } = context;
   const { token, subject = "", scopes } = principal;
-  const resources = createActionResources(services, principal, signal);
+  const resources = createActionResources(context, signal);
   // A copy, because the store returns the same token object to every request.
   const caller = { id: token?.id ?? "", name: token?.name ?? "", subject, scopes: [...scopes] };
   return { input, resources, caller, requestId, signal, accepted, seeOther, problem };

@@ -30,5 +30,6 @@ const viewOf = ({ shape, lastAt, longestMs, totalMs, ...query }: SlowQuery): Slo
   checked: query.checked,
   plan: query.plan,
   missingIndexes: query.missingIndexes,
+  relatedIndexes: query.relatedIndexes,
   undeclaredFields: [...query.undeclaredFields],
 });

@@ -4,9 +4,12 @@ import { isWhole, type ListResult, type PlannedList } from "../../domain/lists.t
 import { overloaded } from "../../domain/problems.ts";
 import { manyChecked, type SlowQuery } from "../../domain/slow-queries.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { ListedIndex } from "../../model/listed-index.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
+import { indexPlanOf } from "../../model/query/index-plan.ts";
 import { largePageBytes } from "../../model/query/list-request.ts";
+import { missingIndexes } from "../../model/query/missing-indexes.ts";
 import { hasAllResources } from "../../model/query/query.ts";
 import type { RequestContext } from "../request/context.ts";
 import { problemFromError, queryTimeout } from "../response/problem.ts";
@@ -65,7 +68,7 @@ function withTiming(
 }
 
 /** A full queue, a deadline and a client that has left are no failures of the server. */
-function stoppedProblem(
+export function stoppedProblem(
   context: RequestContext,
   planned: PlannedList,
   thrown: unknown,
@@ -75,23 +78,39 @@ function stoppedProblem(
   if (thrown.reason === "crowded" || thrown.reason === "cancelled") return problemFromError(thrown);
   if (thrown.reason !== "timeout") throw thrown;
   const slow = record(context, planned, { milliseconds, checked: undefined, isStopped: true });
-  const { target, query, listRequest } = planned;
+  const { target, query, listRequest, others } = planned;
   // Groups are counted anyway.
   const { isCounted } = query ?? listRequest;
   // The fields of rules are not named to callers who see a part.
   const isPart = target.access.bound !== undefined && !isWhole(target);
-  const { missingIndexes: indexes, undeclaredFields: undeclared } =
-    (isPart ? undefined : slow) ?? {};
-  return queryTimeout(thrown, { indexes, undeclared, isCounted });
+  if (isPart || slow === undefined || query === undefined)
+    return queryTimeout(thrown, { isCounted });
+  const { missingIndexes: indexes, relatedIndexes, undeclaredFields: undeclared } = slow;
+  const plan = indexPlanOf(target.collection.definition);
+  const uncounted = missingIndexes({ ...query, isCounted: false }, plan);
+  return queryTimeout(thrown, {
+    indexes,
+    // The rules of one can name fields of another.
+    related: others.every((other) => other.view("read").isWhole)
+      ? Object.entries(relatedIndexes)
+      : [],
+    undeclared,
+    isCounted,
+    uncounted: uncounted.filter((index) => !indexes.some((one) => isSame(one, index))),
+  });
 }
+
+const isSame = (one: ListedIndex, other: ListedIndex): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
 
 function record(
   context: RequestContext,
-  { target, query }: PlannedList,
+  { target, query, others }: PlannedList,
   run: { milliseconds: number; checked: number | undefined; isStopped: boolean },
 ): SlowQuery | undefined {
   const { slowQueries, logSlowQuery } = context.services;
-  const slow = query && slowQueries.record({ collection: target.collection, query, ...run });
+  const slow =
+    query && slowQueries.record({ collection: target.collection, others, query, ...run });
   if (slow && slowQueries.isToLog(slow)) logSlowQuery(context, slow, run);
   return slow;
 }

@@ -132,6 +132,10 @@ function setOwnFields(headers: Pick<Headers, "set">, problem: Problem): void {
 
 interface QueryAdvice {
   readonly indexes?: readonly ListedIndex[] | undefined;
+  /** Those of other collections, by their names. */
+  readonly related?: readonly (readonly [collection: string, indexes: readonly ListedIndex[]])[];
+  /** Those that help only without a total. */
+  readonly uncounted?: readonly ListedIndex[];
   /** Fields without a declared type. */
   readonly undeclared?: readonly string[] | undefined;
   readonly isCounted?: boolean;
@@ -140,16 +144,29 @@ interface QueryAdvice {
 /** Says what would help. */
 export function queryTimeout(
   { message }: Outage,
-  { indexes = [], undeclared = [], isCounted = false }: QueryAdvice = {},
+  {
+    indexes = [],
+    related = [],
+    uncounted = [],
+    undeclared = [],
+    isCounted = false,
+  }: QueryAdvice = {},
 ): Problem {
   const quoted = (items: readonly ListedIndex[]) =>
     items.map((item) => JSON.stringify(item)).join(" and ");
   const names = quoted(indexes);
+  const withoutTotal =
+    uncounted.length === 0
+      ? "send total=none"
+      : `send total=none and add ${quoted(uncounted)} to "indexed"`;
   const advice = [
     ...(names === "" ? [] : [`add ${names} to "indexed" in the definition`]),
+    ...related.map(
+      ([name, some]) => `add ${quoted(some)} to "indexed" in the definition of ${name}`,
+    ),
     ...(undeclared.length === 0 ? [] : [`declare the type of ${quoted(undeclared)} in the schema`]),
     "narrow it",
-    ...(isCounted ? ["send total=none"] : []),
+    ...(isCounted ? [withoutTotal] : []),
   ];
   const last = advice.pop();
   const text = advice.length === 0 ? `${last}` : `${advice.join(", ")}, or ${last}`;

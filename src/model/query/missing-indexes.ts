@@ -7,6 +7,8 @@ import { holdsSecret } from "../token.ts";
 import { type IndexPlan, ownerField } from "./index-plan.ts";
 import { type Condition, isCondition, type Predicate } from "./predicate.ts";
 import type { Query, Sorting } from "./query.ts";
+import { indexable, joined } from "./related.ts";
+import { simplified } from "./simplify.ts";
 import { beginningWith, noValue, type ValueKind } from "./sort-key.ts";
 import { isPoint } from "./spans.ts";
 
@@ -37,7 +39,32 @@ export function missingIndexes(
   const isMissing = (index: ListedIndex) =>
     !existing.has(keyOfParts(readIndex(index).fields, equal.length));
   const missing = wanted.filter((index) => isMissing(index) && [index].flat().every(isListable));
-  return [...new Map(missing.map((index) => [JSON.stringify(index), index])).values()];
+  return unique(missing);
+}
+
+const unique = (indexes: readonly ListedIndex[]): readonly ListedIndex[] => [
+  ...new Map(indexes.map((index) => [JSON.stringify(index), index])).values(),
+];
+
+/** Returns the same for the conditions on other collections, by their names. `planOf` knows those that exist. */
+export function missingIndexesElsewhere(
+  conditions: readonly Predicate[],
+  planOf: (collection: string) => IndexPlan | undefined,
+): Readonly<Record<string, readonly ListedIndex[]>> {
+  const missing: Record<string, readonly ListedIndex[]> = {};
+  const visit = (some: readonly Predicate[]): void => {
+    for (const { collection, related } of joined(some).flatMap(indexable)) {
+      const plan = planOf(collection);
+      const inside = simplified([related]);
+      const query = { conditions: inside, sortings: [], isCounted: false };
+      const found = plan === undefined ? [] : missingIndexes(query, plan);
+      if (found.length > 0)
+        missing[collection] = unique([...(missing[collection] ?? []), ...found]);
+      visit(inside);
+    }
+  };
+  visit(conditions);
+  return missing;
 }
 
 /**
@@ -115,7 +142,7 @@ function conditionsIn(predicate: Predicate): readonly Condition[] {
   if ("allOf" in predicate) return predicate.allOf.flatMap(conditionsIn);
   // An index of elements does not tell which resources have none.
   if ("not" in predicate) return [];
-  // Every reference is indexed.
+  // Every reference is indexed; `missingIndexesElsewhere` has what is asked of the others.
   if ("related" in predicate) return [];
   const inside = conditionsIn(predicate.some);
   return inside.map((each) => ({

@@ -1,5 +1,6 @@
 // Finds and replaces the conditions of a query on resources in other collections.
 
+import { isOfElements } from "../field-kind.ts";
 import type { Predicate, Related } from "./predicate.ts";
 import type { Query } from "./query.ts";
 
@@ -28,3 +29,32 @@ export function replaceRelated(
   if ("not" in predicate) return { not: inside(predicate.not) };
   return "some" in predicate ? { ...predicate, some: inside(predicate.some) } : predicate;
 }
+
+/** Returns the conditions for which the index of a reference narrows a query down. */
+export function indexable(predicate: Predicate): readonly Related[] {
+  if ("related" in predicate) return [predicate];
+  if ("allOf" in predicate) return predicate.allOf.flatMap(indexable);
+  if ("some" in predicate) return indexable(predicate.some);
+  return "anyOf" in predicate ? predicate.anyOf.flatMap(indexable) : [];
+}
+
+/** Joins the conditions on one reference, so that fewer resources match them. */
+export function joined(predicates: readonly Predicate[]): readonly Predicate[] {
+  const results: Predicate[] = [];
+  for (const predicate of predicates) {
+    const index = results.findIndex((other) => isSameResource(other, predicate));
+    const other = results[index];
+    if (other && "related" in other && "related" in predicate)
+      results[index] = { ...other, related: { allOf: [other.related, predicate.related] } };
+    else results.push(predicate);
+  }
+  return results;
+}
+
+/** Several elements of an array can refer to different resources. */
+const isSameResource = (one: Predicate, other: Predicate): boolean =>
+  "related" in one &&
+  "related" in other &&
+  one.reference === other.reference &&
+  one.kind !== "any" &&
+  !isOfElements(one.reference);

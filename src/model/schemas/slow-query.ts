@@ -27,6 +27,7 @@ export const slowQuerySchema = {
     "checked",
     "plan",
     "missingIndexes",
+    "relatedIndexes",
     "undeclaredFields",
   ],
   properties: {
@@ -52,6 +53,12 @@ export const slowQuerySchema = {
       type: "array",
       items: listedIndex,
       description: "What to add to `indexed` in the definition of the collection.",
+    },
+    relatedIndexes: {
+      type: "object",
+      additionalProperties: { type: "array", items: listedIndex },
+      description:
+        "What to add to `indexed` in the definitions of collections that the query refers to, by their names.",
     },
     undeclaredFields: {
       type: "array",
@@ -84,6 +91,7 @@ export const slowQueryListSchema = {
           checked: 20015,
           plan: "checks all",
           missingIndexes: [["status", "-total"]],
+          relatedIndexes: {},
           undeclaredFields: [],
         },
       ],

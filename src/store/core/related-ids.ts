@@ -1,9 +1,8 @@
 // Turns conditions on other collections into conditions on the ids of their resources, where these are few.
 
-import { isOfElements } from "../../model/field-kind.ts";
 import type { Condition, Predicate, Related } from "../../model/query/predicate.ts";
 import type { Query } from "../../model/query/query.ts";
-import { replaceRelated } from "../../model/query/related.ts";
+import { indexable, joined, replaceRelated } from "../../model/query/related.ts";
 import { simplified } from "../../model/query/simplify.ts";
 import { equalTo, keyOf } from "../../model/query/sort-key.ts";
 import { unionOf } from "../../model/query/spans.ts";
@@ -50,37 +49,8 @@ export function* withRelatedIds(query: Query): Running<Query> {
   return { ...query, conditions: simplified(replaced) };
 }
 
-/** Returns the conditions for which the index of a reference narrows a query down. */
-function indexable(predicate: Predicate): readonly Related[] {
-  if ("related" in predicate) return [predicate];
-  if ("allOf" in predicate) return predicate.allOf.flatMap(indexable);
-  if ("some" in predicate) return indexable(predicate.some);
-  return "anyOf" in predicate ? predicate.anyOf.flatMap(indexable) : [];
-}
-
 const referringTo = ({ field, kind }: Related, ids: readonly string[]): Condition => ({
   field,
   kind,
   spans: unionOf(ids.map((id) => equalTo(keyOf(kind, id)))),
 });
-
-/** Joins the conditions on one reference, so that fewer resources match them. */
-function joined(predicates: readonly Predicate[]): readonly Predicate[] {
-  const results: Predicate[] = [];
-  for (const predicate of predicates) {
-    const index = results.findIndex((other) => isSameResource(other, predicate));
-    const other = results[index];
-    if (other && "related" in other && "related" in predicate)
-      results[index] = { ...other, related: { allOf: [other.related, predicate.related] } };
-    else results.push(predicate);
-  }
-  return results;
-}
-
-/** Several elements of an array can refer to different resources. */
-const isSameResource = (one: Predicate, other: Predicate): boolean =>
-  "related" in one &&
-  "related" in other &&
-  one.reference === other.reference &&
-  one.kind !== "any" &&
-  !isOfElements(one.reference);
