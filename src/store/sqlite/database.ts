@@ -11,11 +11,10 @@ import type { Change, Outcome } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
 import { Checkpoints } from "./checkpoint.ts";
 import { CommitCounterWriter } from "./commit-counter.ts";
-import { Connection, isMissingTable } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { Eraser } from "./erase.ts";
 import { assertStillThere, type DatabaseFile, removeOtherCopies, watchWalFiles } from "./file.ts";
 import { assertFreeSpace, unusedBytes } from "./free-space.ts";
-import { movedCommit } from "./moved.ts";
 import { Purger } from "./purge.ts";
 import { createTables } from "./schema.ts";
 
@@ -163,18 +162,6 @@ export class Database {
     assertStillThere(this.#file);
     if (!this.#areWalFilesSame())
       throw new Outage("suspect", `${path}-wal or ${path}-shm was deleted or replaced`);
-  }
-
-  /** Tells every reader of this file, in all processes, that the database is in another file now. */
-  markMoved(): void {
-    this.#connection.rollback();
-    try {
-      this.#connection.run(`UPDATE store SET commits = ${movedCommit}`);
-    } catch (error) {
-      // A database without tables has no readers.
-      if (!isMissingTable(error)) throw error;
-    }
-    this.#commitCounter.publish(movedCommit, true);
   }
 
   /** Empties the WAL and closes all files; an error is thrown after that. */
