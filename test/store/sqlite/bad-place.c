@@ -5,13 +5,15 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static ino_t bad;
+/** A number of an inode is used again, its birth is not. */
+static struct statx bad;
 
 static int fails(int fd, off_t at, size_t length) {
   const char *name = getenv("BAD_NAME");
@@ -27,10 +29,11 @@ static int fails(int fd, off_t at, size_t length) {
   if (deleted) *deleted = 0;
   size_t whole = strlen(path), end = strlen(name);
   if (whole < end || strcmp(path + whole - end, name) != 0) return 0;
-  struct stat stats;
-  if (fstat(fd, &stats) != 0) return 0;
-  if (!bad) bad = stats.st_ino;
-  if (stats.st_ino != bad) return 0;
+  struct statx found;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &found) != 0) return 0;
+  if (!bad.stx_ino) bad = found;
+  if (found.stx_ino != bad.stx_ino) return 0;
+  if (memcmp(&found.stx_btime, &bad.stx_btime, sizeof bad.stx_btime) != 0) return 0;
   errno = EIO;
   return 1;
 }
