@@ -83,11 +83,19 @@ async function acknowledge(server: ServerProcess, secret: string, data: string):
   };
   for (let n = 0; n < 3; n++) await send(201, "POST", "/things", { n });
   await send(201, "POST", "/-/tokens", { name: "ann", scopes: ["*:read"] });
+  // More than what is indexed with the definition itself.
+  const lines = await request("/things", {
+    method: "POST",
+    headers: { "content-type": "application/x-ndjson" },
+    body: '{"n":1}\n'.repeat(1_000),
+  });
+  assert.equal(lines.status, 200, await lines.text());
   // Its index is built from what is there; a new plan begins in a commit of its own.
   await send(200, "PUT", "/-/collections/things", {
     schema: { type: "object", properties: { n: { type: "integer" } } },
     indexed: ["n"],
   });
+  assert.equal((await request("/-/collections/things")).ok, true);
   await send(201, "POST", "/things", { n: 3 });
   const form = new FormData();
   form.set("image", new Blob(["bytes of a file"], { type: "text/plain" }), "a.txt");

@@ -20,7 +20,7 @@ const answers = /^(?:write|writev|sendto|sendmsg)\(\d+<(?:socket|TCP)[^>]*>.*"HT
 /**
  * Returns for each successful answer the paths below the folder that were not on the disk: files that were
  * written, folders in which something was made or renamed. `isIgnored` says which files need no sync. A file
- * that is renamed before it was synced is in all that follow.
+ * that is renamed before it was synced, and a WAL that is deleted before a rename was, are in all that follow.
  */
 export function unsyncedAtAnswers(
   log: string,
@@ -47,6 +47,9 @@ export function unsyncedAtAnswers(
     if (synced !== undefined) dirty.delete(synced);
     const removed = unlinks.exec(call)?.groups?.path;
     if (removed !== undefined) dirty.delete(removed);
+    // What replaces the database must not lose its name after that.
+    if (removed?.endsWith("-wal") && dirty.has(dirname(removed)))
+      dirty.add(`${removed}, deleted before its folder was synced`);
     const made = makes.exec(call)?.groups?.path;
     if (made !== undefined && isOurs(made)) dirty.add(dirname(made));
     const { from, to } = renames.exec(call)?.groups ?? {};

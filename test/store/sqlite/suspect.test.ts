@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync } from "node:fs";
 import { copyFile, cp, mkdir, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
@@ -14,6 +14,7 @@ import type { Change, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import {
+  type Child,
   canInject,
   inDirectory,
   mountSmall,
@@ -409,6 +410,27 @@ describe("readers of a database that was replaced by its copy", () => {
         await assertStored(path, ["a", "c"], 0, ["b"]);
       }));
 });
+
+describe("a copy whose bytes on the disk differ", () => {
+  it("is not used", (context) =>
+    inDirectory(async (path) => {
+      if (!canInject()) return context.skip("strace is not here or not allowed");
+      const file = join(path, "copy");
+      await writeFile(file, "content");
+      try {
+        closeSync(openSync(file, constants.O_RDONLY | constants.O_DIRECT));
+      } catch {
+        return context.skip("this file system does not read past its cache");
+      }
+      assert.deepEqual(await linesOf(startChild("on-disk", file)), ["same"]);
+      // The first read is the one past the cache.
+      const strace = withFault("pread64", "retval=0:when=1", file);
+      const [line] = await linesOf(startChildUnder(strace, "on-disk", file));
+      assert.match(line ?? "", /did not store the copy correctly/);
+    }));
+});
+
+const linesOf = ({ gone, lines }: Child) => gone.then(() => lines);
 
 describe("closing", () => {
   it("leaves the WAL to the next start when the checkpoint fails", (context) =>
