@@ -15,6 +15,7 @@ import {
 import { SqliteLoader } from "./loader.ts";
 import { migrate } from "./migrate.ts";
 import { assertOnDisk } from "./on-disk.ts";
+import { requireUnused } from "./other-programs.ts";
 import { createTables, migrationSteps } from "./schema.ts";
 
 /** Whether the folder has a database with content. */
@@ -26,6 +27,7 @@ export const hasDatabase = (folder: string): boolean =>
 /** Rows go to a new file, which replaces the database when they are published. The caller owns the folder. */
 export function openNewDatabase(folder: string): Loader {
   const file = prepareFile(folder);
+  requireUnused(file);
   removeCopy(file);
   createFile(file.copy);
   const connection = new Connection(file.copy, "fill");

@@ -7,6 +7,7 @@ import type { Committer } from "../remote-committer.ts";
 import type { Change, Outcome } from "../store.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { DatabaseFile } from "./file.ts";
+import { hasLitestream } from "./other-programs.ts";
 import {
   type Message,
   type Notice,
@@ -84,6 +85,11 @@ export class WriterClient implements Committer {
         this.#report(
           "info",
           "the database was copied to new files and verified: writes are possible again",
+        );
+      if (this.#suspectReason !== undefined && hasLitestream(this.#file))
+        this.#report(
+          "error",
+          "Litestream goes on copying the old file, which gets no more writes: restart it, and check that it makes a new snapshot",
         );
       this.#suspectReason = undefined;
       this.#failure = undefined;
