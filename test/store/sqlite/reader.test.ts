@@ -70,7 +70,7 @@ describe("the cache of the reader", () => {
       for (let round = 0; round < 3; round++) {
         const many = Array.from({ length: 400 }, (_, number) => put("things", "other", number));
         await writer.commit([put("things", "b", round), ...many]);
-        assert.ok(await reader.rules("things"));
+        assert.ok(await reader.collection("things"));
       }
       assert.equal(await reader.find("things", "a"), a);
       assert.equal((await reader.find("things", "b"))?.fields, '{"number":2}');
