@@ -53,12 +53,8 @@ export class Database {
 
   constructor(
     file: DatabaseFile,
-    {
-      eraseAfterMs = defaultEraseAfterMs,
-      retention,
-      checkpointCount,
-      fileQuotas,
-    }: DatabaseOptions = {},
+    { eraseAfterMs = defaultEraseAfterMs, retention, checkpointCount, fileQuotas }: DatabaseOptions,
+    note: (message: string) => void,
   ) {
     this.#fileQuotas = fileQuotas;
     this.#file = file;
@@ -71,7 +67,11 @@ export class Database {
       // Again, because the file may have switched to WAL mode only now.
       holdLock(this.copyLock);
       this.#checkpoints = new Checkpoints(connection, checkpointCount);
-      const eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
+      const eraser = new Eraser(connection, this.#checkpoints, {
+        file,
+        delayMs: eraseAfterMs,
+        note,
+      });
       this.#eraser = eraser;
       this.#purger = new Purger(connection, retention, () => eraser.schedule());
       this.#commitCounter = new CommitCounterWriter(file.commitCounter);

@@ -52,6 +52,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     );
     const queue = queueLimits(readers, queryDeadlineMs);
     const { metrics } = options;
+    if (writerClient instanceof WriterClient)
+      metrics?.count(
+        "restante_database_rescues_total",
+        "How many times a verified copy has replaced the database after the disk had failed.",
+        () => writerClient.rescues,
+      );
     const pool = new ReaderPool({ file, limits: queue, maxCounted, metrics });
     const listeners = new CommitListeners((onCommit) =>
       followCommits(file.commitCounter, onCommit),

@@ -30,8 +30,13 @@ export type WriterReply =
   | { readonly kind: "outage"; readonly reason: Outage["reason"]; readonly message: string }
   | { readonly kind: "bug"; readonly message: string };
 
-/** Sent without a request: the disk has failed, and batches are rejected until the database is repaired. */
-export type Notice = { readonly kind: "suspect"; readonly message: string };
+/**
+ * Sent without a request. `suspect`: the disk has failed, and batches are rejected until the database is
+ * repaired. `note`: an operator should know this.
+ */
+export type Notice =
+  | { readonly kind: "suspect"; readonly message: string }
+  | { readonly kind: "note"; readonly message: string };
 
 /**
  * A put of fields is a row of strings and numbers, which costs a quarter of an object to clone. Any other

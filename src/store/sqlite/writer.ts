@@ -112,10 +112,15 @@ function open(): Database {
   }
   if (!database) {
     assertStillThere(file);
-    database = new Database(file, options);
+    database = new Database(file, options, note);
     isDropped = false;
   }
   return database;
+}
+
+function note(message: string): void {
+  const notice: Notice = { kind: "note", message };
+  parentPort?.postMessage(notice);
 }
 
 /** Reacts to an error, and returns the error to report. */
@@ -159,7 +164,7 @@ function repair(): WriterReply {
     isCopied ||= hasVerifiedCopy(file);
     if (!isCopied) {
       assertStillThere(file);
-      database ??= new Database(file, options);
+      database ??= new Database(file, options, note);
       replaceByCopy(file, database.copyLock, suspectRecord.batch);
       isCopied = true;
     }

@@ -72,10 +72,8 @@ after(() => {
 async function useAll(path: string): Promise<void> {
   const file = prepareFile(path);
   finishChange(file.path);
-  const database = new Database(file, {
-    eraseAfterMs: 0,
-    retention: { removalsMs: 0 },
-  });
+  const options = { eraseAfterMs: 0, retention: { removalsMs: 0 } };
+  const database = new Database(file, options, () => undefined);
   for (const changes of batches) database.commit(changes);
   database.erase({ changes: [], removed: [], subject: "a" });
   while (database.scrub({ isFirst: false, isFull: false }).kind !== "done");
