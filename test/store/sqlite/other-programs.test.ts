@@ -77,7 +77,8 @@ describe("another program that has the database open", () => {
       const database = new Database(file, { eraseAfterMs: 0 }, (message) => notes.push(message));
       database.commit([create("things")]);
       const { now } = performance;
-      let at = performance.now();
+      // Whole, so that no sum is rounded.
+      let at = Math.ceil(performance.now());
       const pass = (ms: number) => {
         at += ms;
         performance.now = () => at;
