@@ -27,6 +27,8 @@ function compile(library: string): string | undefined {
 const pageBytes = 4096;
 /** More than one commit of the WAL. */
 const badBytes = 64 * 1024;
+/** In the WAL a commit begins there, so that whatever is written next to the old file fails, too. */
+const firstPage = 74;
 
 describe("a place that stays bad", () => {
   // The bytes are enough for some checkpoints where it is in the database itself.
@@ -51,7 +53,8 @@ describe("a place that stays bad", () => {
           // Behind what is there, so that it is written. A store whose first write fails does not open.
           const { size } = await stat(join(folder, "restante.db"));
           const start = name === "restante.db" ? size : 0;
-          const from = start + (16 + Math.floor(random() * pages)) * pageBytes;
+          const page = run === 0 ? firstPage : Math.floor(random() * pages);
+          const from = start + (16 + page) * pageBytes;
           const place = [`BAD_NAME=/${name}`, `BAD_FROM=${from}`, `BAD_TO=${from + badBytes}`];
           const child = startChildUnder(
             ["env", `LD_PRELOAD=${library}`, ...place],
