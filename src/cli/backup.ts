@@ -64,6 +64,7 @@ export interface RestoreOptions {
   readonly at?: string;
   readonly collection?: readonly string[];
   readonly overwrite?: boolean;
+  readonly force?: boolean;
   readonly check?: boolean;
   readonly json?: boolean;
 }
@@ -83,6 +84,7 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
     at,
     collections: options.collection,
     isOverwriting: options.overwrite === true,
+    isForced: options.force,
     track,
   });
   if (options.check) {
@@ -96,9 +98,12 @@ export async function runRestore(config: Config, options: RestoreOptions): Promi
     return;
   }
   const target = describeStore(config);
-  const { backup, ...counts } = await withProgress(options, "Nothing was restored", (track) =>
-    restore(config, request(track)),
+  const { backup, warning, ...counts } = await withProgress(
+    options,
+    "Nothing was restored",
+    (track) => restore(config, request(track)),
   );
+  if (warning !== undefined) process.stderr.write(`Warning: ${warning}.\n`);
   const { createdAt } = backup.record;
   const lost = backup.manifest.lost.length;
   print(options, { ...counts, createdAt, to: target, lost }, [

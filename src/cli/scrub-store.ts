@@ -48,15 +48,17 @@ async function runSteps(app: App, settings: ScrubSettings): Promise<void> {
     if (blockedSince === undefined) progress.note(waiting);
     blockedSince ??= performance.now();
     if (performance.now() - blockedSince > waitMs)
-      throw new CliError(
-        1,
-        `${stillThere}: a reader needs them. ${goOn}, or let it wait longer with --wait 1h.`,
-      );
+      throw new CliError(1, `${stillThere}: ${adviceOn(state.by)}`);
     await sleep(pauseMs);
   }
   rewriting?.step.add(rewriting.bytes);
   rewriting?.step.done();
 }
+
+const adviceOn = (reader: string | undefined): string =>
+  reader === undefined
+    ? `a reader needs them. ${goOn}, or let it wait longer with --wait 1h.`
+    : `${reader} needs them. ${goOn} after that program has ended, or let it wait longer with --wait 1h. Litestream reads all the time: stop it, and start it again after the command.`;
 
 const waiting =
   "A backup, a long query or another reader still needs what was erased: waiting for it.";

@@ -39,6 +39,7 @@ export function addStoreCommands(program: Command): void {
       "--overwrite",
       "Replace the store, or with --collection the collections, that are there.",
     )
+    .option("--force", "Replace the database also while another program has it open.")
     .option("--check", "Only check that the backup is complete.")
     .option("--json", "Print the result as JSON.")
     .action(async (options: RestoreOptions, command) => {

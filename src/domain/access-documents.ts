@@ -14,7 +14,7 @@ import {
 import type { Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
 import { checkSets, type RulesView } from "./check-rules.ts";
-import { preconditionFailed } from "./problems.ts";
+import { preconditionFailed, tokenEnded } from "./problems.ts";
 import { retryOnConflict } from "./retry.ts";
 import type { SetDefinitions } from "./sets.ts";
 
@@ -55,9 +55,11 @@ export class AccessDocuments {
       const stored = await this.#store.collection(accessName);
       if (condition?.(accessDocumentOf(stored)) === false) return preconditionFailed;
       if (stored?.definition === definition) return document;
-      const change = { kind: "define", collection: accessName, definition } as const;
+      const callerToken = principal.token?.id;
+      const change = { kind: "define", collection: accessName, definition, callerToken } as const;
       const expected = condition && { replaces: stored?.definition ?? null };
       const [outcome] = await this.#store.commit([{ ...change, ...expected, at: this.#clock() }]);
+      if (outcome?.kind === "revoked") return tokenEnded;
       return outcome?.kind === "outdated" ? undefined : document;
     });
   }

@@ -32,7 +32,7 @@ import {
   type CollectionPermission,
   type EarlyRead,
 } from "./collection-access.ts";
-import { insufficientScope, unauthenticated } from "./problems.ts";
+import { insufficientScope, tokenEnded, unauthenticated } from "./problems.ts";
 import { Sets } from "./sets.ts";
 import { TokenUses, useResolutionMs } from "./token-uses.ts";
 
@@ -231,11 +231,6 @@ function principalOf(
   const accessVersion = accessVersionOf(document);
   return { kind: "token", subject, ...held, token, tokenVersion, accessVersion };
 }
-
-const tokenEnded = new Problem(
-  "unauthenticated",
-  "The token was revoked or has expired meanwhile. What was not reported as written is not stored.",
-);
 
 /** Returns a problem for an anonymous caller. */
 export const requireToken = ({ kind }: Principal): Problem | undefined =>

@@ -17,7 +17,7 @@ import { CollectionAccess } from "./collection-access.ts";
 import { applyDefinitionSet, type DefinitionSet, type RefusedSet } from "./definition-set.ts";
 import { canApply } from "./grant-callers.ts";
 import { notUniqueProblem } from "./not-unique.ts";
-import { collectionNotFound, preconditionFailed } from "./problems.ts";
+import { collectionNotFound, preconditionFailed, tokenEnded } from "./problems.ts";
 import { retryOnConflict } from "./retry.ts";
 import { findViolations, noViolations } from "./violations.ts";
 
@@ -123,7 +123,9 @@ export class Collections {
     const end = performance.now() + this.#maxWaitMs;
     const definition = await checkedDefinition(this.#store, principal, name, text);
     if (definition instanceof Problem) return definition;
-    const isNew = await retryOnConflict(() => this.#replace(name, compact(text), condition));
+    const isNew = await retryOnConflict(() =>
+      this.#replace(principal, name, compact(text), condition),
+    );
     if (isNew instanceof Problem) return isNew;
     return { isNew, ...(await this.#afterwards(name, definition, end)) };
   }
@@ -143,15 +145,20 @@ export class Collections {
 
   /** Returns whether the collection is new, or undefined when its definition has changed meanwhile. */
   async #replace(
+    { token }: Principal,
     name: string,
     definition: string,
     condition: CollectionCondition | undefined,
   ): Promise<boolean | Problem | undefined> {
     const before = await this.#store.collection(name);
     if (condition && !(await condition(before))) return preconditionFailed;
-    const expected = condition && { replaces: before?.definition ?? null };
+    const expected = {
+      callerToken: token?.id,
+      ...(condition && { replaces: before?.definition ?? null }),
+    };
     const change = { kind: "define", collection: name, definition, ...expected } as const;
     const [outcome] = await this.#store.commit([{ ...change, at: this.#clock() }]);
+    if (outcome?.kind === "revoked") return tokenEnded;
     if (outcome?.kind === "conflict") return notUniqueProblem(outcome.field, outcome.clashes);
     return outcome?.kind === "outdated" ? undefined : before === undefined;
   }
@@ -205,10 +212,12 @@ export class Collections {
       const current = condition && (await this.#store.collection(name));
       if (current && !(await condition?.(current))) return preconditionFailed;
       const expected = current && { revision: current.revision };
-      const [outcome] = await this.#store.commit([{ ...drop, ...expected }]);
+      const callerToken = principal.token?.id;
+      const [outcome] = await this.#store.commit([{ ...drop, ...expected, callerToken }]);
       return outcome?.kind === "outdated" ? undefined : outcome;
     });
     if (outcome instanceof Problem) return outcome;
+    if (outcome.kind === "revoked") return tokenEnded;
     if (outcome.kind === "missing") return collectionNotFound(name);
     if (outcome.kind === "referenced") return referencedBy(outcome.by);
     return outcome.kind === "taken" ? notEmpty(name) : undefined;

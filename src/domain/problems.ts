@@ -83,3 +83,8 @@ export const notAllowed = new Problem(
   "forbidden",
   "This caller may not do this in this collection.",
 );
+
+export const tokenEnded = new Problem(
+  "unauthenticated",
+  "The token was revoked or has expired meanwhile. What was not reported as written is not stored.",
+);

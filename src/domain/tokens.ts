@@ -8,6 +8,7 @@ import { type CheckedTokenRequest, readTokenRequest } from "../model/schemas/tok
 import { hashSecret, newSecret, type Token } from "../model/token.ts";
 import type { Store, TokenRange } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
+import { tokenEnded } from "./problems.ts";
 import { TokenUses } from "./token-uses.ts";
 
 /** An Idempotency-Key, and the id of the token that it came with. */
@@ -76,7 +77,9 @@ export class Tokens {
       );
     const id = key === undefined ? newId() : idFromKey(key);
     const token = tokenOf(id, secret, request, now);
-    const [outcome] = await this.#store.commit([{ kind: "create-token", token }]);
+    const callerToken = principal.token?.id;
+    const [outcome] = await this.#store.commit([{ kind: "create-token", token, callerToken }]);
+    if (outcome?.kind === "revoked") return tokenEnded;
     return outcome?.kind === "taken"
       ? repetitionProblem(await this.find(principal, id), token)
       : { secret, token };
@@ -86,7 +89,10 @@ export class Tokens {
   async revoke(principal: Principal, id: string): Promise<Problem | undefined> {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
-    const [outcome] = await this.#store.commit([{ kind: "revoke-token", id, at: this.#clock() }]);
+    const revocation = { kind: "revoke-token", id, at: this.#clock() } as const;
+    const callerToken = principal.token?.id;
+    const [outcome] = await this.#store.commit([{ ...revocation, callerToken }]);
+    if (outcome?.kind === "revoked") return tokenEnded;
     return outcome?.kind === "missing" ? tokenNotFound : undefined;
   }
 

@@ -16,6 +16,7 @@ import type { Track } from "../backup/track.ts";
 import { unpack } from "../backup/unpack.ts";
 import { version } from "../lib/program.ts";
 import { isS3Url } from "../store/s3/location.ts";
+import { afterSwap, hasLitestream } from "../store/sqlite/other-programs.ts";
 import type { Replaced } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
 import { openBackupPlace } from "./open-backups.ts";
@@ -96,11 +97,15 @@ export interface RestoreRequest {
   readonly at?: number | undefined;
   readonly collections?: readonly string[] | undefined;
   readonly isOverwriting: boolean;
+  /** Replaces the database also when another program has it open. */
+  readonly isForced?: boolean | undefined;
   readonly track: Track;
 }
 
 export interface RestoreResult extends Restored {
   readonly backup: CheckedBackup;
+  /** What to do now. */
+  readonly warning: string | undefined;
 }
 
 const temporary = (): string => join(tmpdir(), `restante-check-${process.pid}`);
@@ -110,19 +115,22 @@ export const checkOnly = (request: RestoreRequest): Promise<CheckedBackup> =>
   withBackup(request, temporary(), async (backup) => backup);
 
 export async function restore(config: Config, request: RestoreRequest): Promise<RestoreResult> {
-  const { isOverwriting, track } = request;
+  const { isOverwriting, isForced, track } = request;
   await requireRoom(config, { isWhole: request.collections === undefined, isOverwriting });
   const beside = (config.store === undefined ? config.data : filesFolder(config)) ?? temporary();
   return withBackup(request, `${beside}.unpacked`, async (backup) => {
     const { isWhole } = backup;
     const findStore = async () => (isWhole ? backup.manifest.store.id : storeIdOf(config));
-    const target = await openTarget(config, { isWhole, isOverwriting, findStore });
+    const target = await openTarget(config, { isWhole, isOverwriting, isForced, findStore });
     const replaces = replacedIn(isOverwriting, isWhole);
     try {
       await target.files.claim?.();
       const restored = await restoreBackup(backup, { ...target, replaces, track });
       await target.finish();
-      return { ...restored, backup };
+      const database = { path: join(config.data, "restante.db") };
+      const isSwapped = isWhole && config.store === undefined;
+      const warning = isSwapped && hasLitestream(database) ? afterSwap : undefined;
+      return { ...restored, backup, warning };
     } catch (error) {
       await target.abandon();
       throw error;

@@ -55,6 +55,8 @@ export interface TargetOptions {
   /** Whether the whole store is replaced. */
   readonly isWhole: boolean;
   readonly isOverwriting: boolean;
+  /** Replaces the database also when another program has it open. */
+  readonly isForced?: boolean | undefined;
   /** The id that the store will have. */
   readonly findStore?: () => Promise<string>;
 }
@@ -114,7 +116,7 @@ async function openWholeFolder(config: Config, options: TargetOptions): Promise<
     await requireRoom(config, options);
     if (isNew) requireNone(data);
     if (isNew) await removeLeftovers(folder);
-    const loader = openNewDatabase(folder);
+    const loader = openNewDatabase(folder, options.isForced);
     const files = openFiles({ ...config, data: folder }, options);
     return {
       loader,

@@ -6,7 +6,7 @@ import type { Resource } from "../model/resource.ts";
 import type { Token } from "../model/token.ts";
 import type { FailedOperations } from "../model/write/apply-operations.ts";
 import type { OperationsRequest } from "../model/write/operate.ts";
-import type { Decided } from "./read-state.ts";
+import type { ByToken, Decided } from "./read-state.ts";
 
 /**
  * The precondition of a change. `no-files`: there may be a resource, but without files. A number is the
@@ -81,6 +81,10 @@ export type Change =
       readonly isTrial?: true;
       readonly isEach?: true;
     }
+  | (ByToken & AdminChange);
+
+/** A change of something else than resources. */
+type AdminChange =
   /** Creates a collection; does nothing when it exists. */
   | { readonly kind: "create-collection"; readonly collection: string; readonly at: number }
   /**
@@ -126,6 +130,7 @@ export type Outcome =
   | { readonly kind: "taken" }
   /** The resource has another revision than the expected one, or something else than `unchanged` names. */
   | { readonly kind: "stale" }
+  | { readonly kind: "revoked" }
   /** Another resource has the same values in a unique index; `field` is its name. */
   | { readonly kind: "conflict"; readonly field: string; readonly clashes?: readonly Clash[] }
   /** The operations cannot be applied to the fields, or their result is not valid. */
@@ -186,6 +191,7 @@ export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind
 const failedKinds: ReadonlySet<Outcome["kind"]> = new Set([
   "taken",
   "stale",
+  "revoked",
   "missing",
   "outdated",
   "conflict",

@@ -40,10 +40,11 @@ export type Erased =
 
 /**
  * How far a scrub is. `rewrite`: the next step rewrites `bytes`, and writes wait for it. `blocked`: a
- * reader still needs what was erased; the next step tries again.
+ * reader still needs what was erased; the next step tries again. `by` names it when it is another program.
  */
 export type ScrubState =
-  | { readonly kind: "rows" | "blocked" | "done" }
+  | { readonly kind: "rows" | "done" }
+  | { readonly kind: "blocked"; readonly by?: string | undefined }
   | { readonly kind: "rewrite"; readonly bytes: number };
 
 export interface ScrubOptions {

@@ -15,7 +15,12 @@ interface ReadDefinition {
 
 export type ReadState = ReadContent | ReadDefinition;
 
+/** The id of the token that the caller sent. When it is revoked at the commit, the outcome is `revoked`. */
+export interface ByToken {
+  readonly callerToken?: string | undefined;
+}
+
 /** Where a revision differs at the commit, the outcome is `stale`, where a version differs `outdated`. */
-export interface Decided {
+export interface Decided extends ByToken {
   readonly unchanged?: readonly ReadState[];
 }

@@ -15,7 +15,7 @@ import type { Change, Clash, Outcome } from "./change.ts";
 import type { Erasing } from "./erasure.ts";
 
 export * from "./change.ts";
-export type { ReadState } from "./read-state.ts";
+export type { Decided, ReadState } from "./read-state.ts";
 
 export interface Store extends Erasing {
   /**

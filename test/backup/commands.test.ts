@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
 import {
   firstToken,
@@ -134,5 +135,24 @@ describe("restante backup and restore", () => {
     const running = await restante("restore", "--from", to, "--data", data(), "--overwrite");
     assert.equal(running.code, 1);
     assert.match(running.stderr, /Only one process can write to a data folder/);
+  });
+
+  it("do not replace a database that another program has open, unless that is forced", async () => {
+    const [to, restored] = [join(folder, "followed"), join(folder, "restored")];
+    await restante("backup", "--data", data(), "--to", to);
+    const args = ["restore", "--from", to, "--data", restored, "--overwrite"];
+    const first = await restante(...args);
+    assert.deepEqual([first.code, /Warning/.test(first.stderr)], [0, false], first.stderr);
+    await mkdir(join(restored, ".restante.db-litestream"));
+    const other = new DatabaseSync(join(restored, "restante.db"));
+    other.exec("BEGIN");
+    other.prepare("SELECT count(*) FROM store").get();
+    const refused = await restante(...args);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /^Nothing was restored: .* has .* open.*: stop it.*--force/m);
+    const forced = await restante(...args, "--force");
+    other.close();
+    assert.equal(forced.code, 0, forced.stderr);
+    assert.match(forced.stderr, /^Warning: Litestream.* old file.*: restart it/m);
   });
 });

@@ -326,6 +326,7 @@ const others: Readonly<Record<string, string>> = {
   "PositionSeal.of": "encrypts positions of the caller",
   "ViewFeeds.since": "asked by Feeds.since",
   "CollectionAccess.isAdmin": "part of the check itself",
+  "CollectionAccess.isOpen": "says what shared caches may store of what is shown",
   "CollectionAccess.require": "the check itself",
   "CollectionAccess.requireKey": "part of the check itself",
   "CollectionAccess.requirePrecondition": "part of the check itself",

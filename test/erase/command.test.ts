@@ -174,6 +174,9 @@ for (const engine of storesHere("postgres", ["sqlite", "postgres"] as const))
         blocked.stderr,
         /still needs what was erased: waiting for it\.\nIt is erased for everyone, but .* again to finish/,
       );
+      // The reader is in this process.
+      if (engine === "sqlite" && existsSync("/proc/locks"))
+        assert.ok(blocked.stderr.includes(`(process ${process.pid}) needs them`), blocked.stderr);
       assert.equal((await client.send("GET", "/things/read-1c2d3e4f")).status, 404);
       await release();
       const { code, stderr } = await erase("/things/read-1c2d3e4f");

@@ -93,6 +93,7 @@ describe("GET /-/metrics", () => {
 
   const ofTheFile = [
     ...["restante_wal_bytes", "restante_database_bytes", "restante_checkpoints_total"],
+    "restante_database_rescues_total",
     ...["restante_disk_free_bytes", "restante_reader_threads"],
   ];
 

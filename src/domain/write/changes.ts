@@ -1,6 +1,6 @@
 // Makes the changes of the store that write planned states.
 
-import type { Expectation, Put, Remove } from "../../store/store.ts";
+import type { Decided, Expectation, Put, Remove } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import type { Accepted } from "./validate.ts";
 
@@ -8,11 +8,10 @@ import type { Accepted } from "./validate.ts";
 const versionOf = ({ rules }: CollectionAccess): number => rules?.version ?? 0;
 
 /** What the access was decided by must still be so at the commit. */
-export function decidedBy({ ruleReads }: CollectionAccess): Pick<Put, "unchanged"> {
-  return ruleReads === undefined ? nothing : { unchanged: ruleReads };
+export function decidedBy({ principal, ruleReads }: CollectionAccess): Decided {
+  const callerToken = principal.token?.id;
+  return ruleReads === undefined ? { callerToken } : { callerToken, unchanged: ruleReads };
 }
-
-const nothing = {};
 
 export function putOf(
   access: CollectionAccess,
@@ -24,7 +23,8 @@ export function putOf(
   const { name: collection, isOwned, ruleReads } = access;
   const rules = versionOf(access);
   const { fields, files, setOwner, named } = accepted;
-  const put = { kind: "put", collection, id, fields, at, expect, rules } as const;
+  const callerToken = access.principal.token?.id;
+  const put = { kind: "put", collection, id, fields, at, expect, rules, callerToken } as const;
   // Most puts have no more than that, and a copy takes longer than all of it.
   const isShort = (files ?? named ?? ruleReads) === undefined && setOwner === undefined;
   if (isShort && !isOwned) return put;

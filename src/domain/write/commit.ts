@@ -13,7 +13,7 @@ import type {
   Store,
 } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
-import { collectionNotFound, overloaded } from "../problems.ts";
+import { collectionNotFound, overloaded, tokenEnded } from "../problems.ts";
 import type { AllDone, Refused, WriteResult, Written } from "./operation.ts";
 import {
   allDone,
@@ -99,6 +99,7 @@ export class PlanCommitter {
         return createdThenDeleted;
       case "none": {
         if (refused.length > 0) return refused;
+        if (outcome.outcome.kind === "revoked") return tokenEnded;
         const { index } = outcome;
         if (plan.hidden.length > 0 && index === changes.length) return plan.hidden.slice(0, 1);
         const change = changes[index];
@@ -129,7 +130,10 @@ export class PlanCommitter {
     const written = operations.filter(
       ({ operation: { kind } }) => kind !== "patch" && kind !== "remove" && kind !== "file",
     );
-    await this.#createCollections(new Set(written.map(({ access: { name } }) => name)));
+    await this.#createCollections(
+      new Set(written.map(({ access: { name } }) => name)),
+      operation.access,
+    );
     return undefined;
   }
 
@@ -174,22 +178,20 @@ export class PlanCommitter {
         : undefined;
     });
     // The collection was deleted after its rules were read.
-    if (isMissing && access.isAdmin && !isTrial) await this.#createCollections([access.name]);
+    if (isMissing && access.isAdmin && !isTrial)
+      await this.#createCollections([access.name], access);
     return results;
   }
 
   /** Commits each change on its own. An admin's first write creates the collection. */
-  #each(
-    { name, rules }: CollectionAccess,
-    changes: readonly Change[],
-  ): Promise<readonly Outcome[]> {
+  #each(access: CollectionAccess, changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (changes.length === 0) return Promise.resolve([]);
     const single = changes.length > 1 ? changes.filter(isResourceChange) : none;
     // Each would change what the next was decided by, so all are decided by the state before the first.
     if (single.length === changes.length && single.some(isDecidedByOwn))
       return this.#together(single, { isEach: true });
-    if (rules !== undefined) return this.#store.commit(changes);
-    const creation = this.#creationOf(name);
+    if (access.rules !== undefined) return this.#store.commit(changes);
+    const creation = this.#creationOf(access.name, access);
     return this.#store.commit([creation, ...changes]).then((outcomes) => outcomes.slice(1));
   }
 
@@ -221,12 +223,13 @@ export class PlanCommitter {
     return (await this.#each(access, changes.slice(0, firstRepeat))).map(singleOutcome);
   }
 
-  async #createCollections(names: Iterable<string>): Promise<void> {
-    await this.#store.commit([...names].map((name) => this.#creationOf(name)));
+  async #createCollections(names: Iterable<string>, by: CollectionAccess): Promise<void> {
+    await this.#store.commit([...names].map((name) => this.#creationOf(name, by)));
   }
 
-  #creationOf(collection: string): Change {
-    return { kind: "create-collection", collection, at: this.#clock() };
+  #creationOf(collection: string, { principal }: CollectionAccess): Change {
+    const callerToken = principal.token?.id;
+    return { kind: "create-collection", collection, at: this.#clock(), callerToken };
   }
 }
 

@@ -8,6 +8,7 @@ import { failureOf, type Outcome, type ResourceChange } from "../../store/store.
 import type { CollectionAccess } from "../collection-access.ts";
 import { overQuota } from "../file-limits.ts";
 import { notUnique } from "../not-unique.ts";
+import { tokenEnded } from "../problems.ts";
 import { operationsProblem } from "./operate.ts";
 import type { AllDone, Refused, WriteResult, Written } from "./operation.ts";
 import type { PlannedOperation } from "./plan.ts";
@@ -63,6 +64,8 @@ export function writtenOf(
 export function conflictProblem(outcome: Outcome, caller: Principal): Problem | undefined {
   const failed = failureOf(outcome);
   switch (failed.kind) {
+    case "revoked":
+      return tokenEnded;
     case "conflict":
       return notUnique(failed.field);
     case "invalid":

@@ -24,6 +24,7 @@ type Drop = Extract<Change, { kind: "drop" }>;
 const missing: Outcome = { kind: "missing" };
 const outdated: Outcome = { kind: "outdated" };
 const stale: Outcome = { kind: "stale" };
+const revoked: Outcome = { kind: "revoked" };
 const done: Outcome = { kind: "done" };
 
 /** A definition must be the only change of its batch; `stepsOf` divides a batch accordingly. */
@@ -87,13 +88,14 @@ class Batch {
   }
 
   apply(change: Change): Outcome {
+    if (change.kind === "all")
+      return change.once ? this.#applyOnce(change, change.once) : this.#applyAll(change);
+    if (this.#tokens.isRevoked(change.callerToken)) return revoked;
     switch (change.kind) {
       case "put":
       case "remove":
       case "operate":
         return this.#applyAlone(change);
-      case "all":
-        return change.once ? this.#applyOnce(change, change.once) : this.#applyAll(change);
       case "create-collection":
         this.#create(change.collection, change.at);
         return done;
@@ -192,7 +194,9 @@ class Batch {
   /** What the changes were decided by is compared before the first, because they can change it themselves. */
   #applyAll({ changes, isTrial, isEach }: AtomicChange): Outcome {
     for (const [index, change] of changes.entries()) {
-      const outcome = this.#differing(change);
+      const outcome = this.#tokens.isRevoked(change.callerToken)
+        ? revoked
+        : this.#differing(change);
       if (outcome && (isTrial || isEach))
         return { kind: "all", outcomes: changes.map(() => outcome), isReplay: false };
       if (outcome) return { kind: "none", index, outcome };

@@ -7,14 +7,18 @@ import type { EngineWrites, TokenTime } from "./writes.ts";
 
 type TokenChange = Extract<Change, { kind: `${string}-token` }>;
 
+type TokenState = Pick<StateBefore, "hasToken" | "hasTokenHash" | "isTokenRevoked">;
+
 export class OpenTokens {
-  readonly #state: Pick<StateBefore, "hasToken" | "hasTokenHash">;
+  readonly #state: TokenState;
   readonly #new = new Map<string, Token>();
   readonly #newHashes = new Set<string>();
   readonly #revoked = new Map<string, TokenTime>();
   readonly #used = new Map<string, TokenTime>();
+  /** Many changes of a batch can have the same caller. */
+  readonly #callers = new Map<string, boolean>();
 
-  constructor(state: Pick<StateBefore, "hasToken" | "hasTokenHash">) {
+  constructor(state: TokenState) {
     this.#state = state;
   }
 
@@ -27,6 +31,15 @@ export class OpenTokens {
       this.#used.set(id, { id, at: Math.max(at, this.#used.get(id)?.at ?? 0) });
     else if (!this.#revoked.has(id)) this.#revoked.set(id, { id, at });
     return { kind: "done" };
+  }
+
+  /** Whether a caller's token is revoked, also by this batch, or was erased. */
+  isRevoked(id: string | undefined): boolean {
+    if (id === undefined || this.#new.has(id)) return this.#revoked.has(id ?? "");
+    if (this.#revoked.has(id)) return true;
+    const isRevoked = this.#callers.get(id) ?? this.#state.isTokenRevoked(id);
+    this.#callers.set(id, isRevoked);
+    return isRevoked;
   }
 
   collect(): Pick<EngineWrites, "tokens" | "revokedTokens" | "usedTokens"> {

@@ -58,6 +58,8 @@ export interface StateBefore {
   holders(part: number, entry: IndexEntry, most: number): readonly number[];
   key(part: number, key: IdempotencyKey): StoredKey | undefined;
   hasToken(id: string): boolean;
+  /** Also true for a token that does not exist. */
+  isTokenRevoked(id: string): boolean;
   hasTokenHash(hash: string): boolean;
   /** The newest epoch of any writer. */
   writerEpoch(): number;

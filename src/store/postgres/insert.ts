@@ -95,7 +95,7 @@ async function insertAtOnce(
   const applied = applyAt(known, changes, epoch);
   if (!applied) return "unable";
   const { outcomes, part } = applied;
-  const isWritten = await insert(connection, known.head, part);
+  const isWritten = await insert(connection, known.head, part, callersOf(changes));
   return isWritten ? { outcomes, head: part.head } : "outdated";
 }
 
@@ -119,7 +119,7 @@ async function insertInSteps(
       for (const step of steps) {
         const applied = applyAt({ ...known, head }, step, epoch);
         if (!applied) return "unable";
-        send(rows(insertAt(sql, head, applied.part)));
+        send(rows(insertAt(sql, head, applied.part, callersOf(step))));
         outcomes.push(...applied.outcomes);
         ({ head } = applied.part);
         // Other requests get a turn.
@@ -163,15 +163,27 @@ const stateAt = ({ row, head }: KnownHead, epoch: number): StateBefore => {
     holders: () => [],
     key: () => undefined,
     hasToken: () => false,
+    // The statement looks.
+    isTokenRevoked: () => false,
     hasTokenHash: () => false,
     writerEpoch: () => epoch,
   };
 };
 
-/** Returns whether the head was `before`; otherwise nothing is stored. */
-async function insert(connection: Connection, before: Head, writes: PartWrites): Promise<boolean> {
+/** The tokens of the callers. */
+const callersOf = (changes: readonly Change[]): readonly string[] => [
+  ...new Set(changes.flatMap((change) => (change.kind === "put" && change.callerToken) || [])),
+];
+
+/** Returns whether the head was `before` and no caller's token is revoked; otherwise nothing is stored. */
+async function insert(
+  connection: Connection,
+  before: Head,
+  writes: PartWrites,
+  callers: readonly string[],
+): Promise<boolean> {
   try {
-    const written = await connection.run((sql) => rows(insertAt(sql, before, writes)));
+    const written = await connection.run((sql) => rows(insertAt(sql, before, writes, callers)));
     return written.length > 0;
   } catch (error) {
     if (error instanceof ConnectionLost || isCanceled(error) || !isUncertain(error)) throw error;
@@ -180,8 +192,13 @@ async function insert(connection: Connection, before: Head, writes: PartWrites):
   }
 }
 
-/** Locks the head, and writes only when it is still `before`. */
-function insertAt(sql: Sql, before: Head, writes: PartWrites): Statement {
+/** Locks the head, and writes only when it is still `before`, and the tokens of the callers are not revoked. */
+function insertAt(
+  sql: Sql,
+  before: Head,
+  writes: PartWrites,
+  callers: readonly string[],
+): Statement {
   const { part, head, entries, words } = writes;
   const from = sql`written CROSS JOIN`;
   return sql`
@@ -189,6 +206,7 @@ function insertAt(sql: Sql, before: Head, writes: PartWrites): Statement {
       UPDATE heads SET ${countersOf(sql, head)}
       WHERE part = ${part}::bigint AND revision = ${before.revision}::bigint
         AND epoch = ${before.epoch}::bigint AND version = ${before.version}::bigint
+        ${callers.length > 0 ? sql`AND ${areCurrent(sql, callers)}` : sql``}
       RETURNING part
     ),
     ${entries.length > 0 ? sql`entry AS (${insertEntries(sql, part, entries, from)}),` : sql``}
@@ -196,6 +214,10 @@ function insertAt(sql: Sql, before: Head, writes: PartWrites): Statement {
     resource AS (${insertInOrder(sql, before, writes)})
     SELECT part FROM written`;
 }
+
+const areCurrent = (sql: Sql, tokens: readonly string[]): Statement => sql`
+  (SELECT count(*) FROM tokens WHERE id = ANY (${tokens}::text[]) AND revoked IS NULL)
+    = ${tokens.length}::bigint`;
 
 /**
  * Each resource has the next sequence number and revision. With ON CONFLICT Postgres would look for others

@@ -23,6 +23,7 @@ interface Part extends LoadedPart {
 
 interface LoadedTokens {
   readonly ids: ReadonlySet<string>;
+  readonly revoked: ReadonlySet<string>;
   readonly hashes: ReadonlySet<string>;
 }
 
@@ -45,15 +46,15 @@ export async function loadState(
   while (references.follow(cache));
   for (;;) {
     const found = await findRows(sql, [...references.collections.keys()], cache);
-    const [tokens, ...parts] = await allOrFirstError([
-      loadTokens(sql, references),
-      ...found.map(async (row): Promise<Part> => {
-        const referenced = references.collections.get(row.name);
-        if (!referenced) throw new Error(`${row.name} is not referenced`);
-        const isInsert = isInsertOnly && !needsOthers(row.writePlan);
-        return { row, ...(await loadPart(sql, row, referenced, isInsert)) };
-      }),
-    ]);
+    const loading = found.map(async (row): Promise<Part> => {
+      const referenced = references.collections.get(row.name);
+      if (!referenced) throw new Error(`${row.name} is not referenced`);
+      const isInsert = isInsertOnly && !needsOthers(row.writePlan);
+      return { row, ...(await loadPart(sql, row, referenced, isInsert)) };
+    });
+    // After the heads: a token can be revoked while this waits for their locks.
+    const loadingTokens = loadTokens(sql, references);
+    const [parts, tokens] = await allOrFirstError([allOrFirstError(loading), loadingTokens]);
     const outdated = parts.filter(({ row, head }) => head?.version !== row.rules.version);
     for (const { row } of outdated) cache.delete(row.name);
     const hasOutcomes = parts.map((part) => addOutcomes(references, part)).includes(true);
@@ -103,16 +104,19 @@ async function findRows(
 }
 
 async function loadTokens(sql: Sql, { tokenIds, tokenHashes }: References): Promise<LoadedTokens> {
-  if (tokenIds.size === 0) return { ids: new Set(), hashes: new Set() };
-  const found = await rows<readonly [id: string, hash: string]>(sql`
-    SELECT id, hash FROM tokens WHERE id = ANY (${[...tokenIds]}::text[])
+  if (tokenIds.size === 0) return { ids: noIds, revoked: noIds, hashes: noIds };
+  const found = await rows<readonly [id: string, hash: string, revokedAt: number | null]>(sql`
+    SELECT id, hash, revoked FROM tokens WHERE id = ANY (${[...tokenIds]}::text[])
     UNION ALL
-    SELECT id, hash FROM tokens WHERE hash = ANY (${[...tokenHashes]}::text[])`);
+    SELECT id, hash, revoked FROM tokens WHERE hash = ANY (${[...tokenHashes]}::text[])`);
   return {
     ids: new Set(found.map(([id]) => id)),
+    revoked: new Set(found.filter(([, , revokedAt]) => revokedAt !== null).map(([id]) => id)),
     hashes: new Set(found.map(([, hash]) => hash)),
   };
 }
+
+const noIds: ReadonlySet<string> = new Set();
 
 function stateOf(
   references: References,
@@ -141,6 +145,7 @@ function stateOf(
     holders: (part, entry) => byPart.get(part)?.holders.get(nameOf(entry)) ?? [],
     key: (part, key) => byPart.get(part)?.keys.get(keyName(key)),
     hasToken: (id) => tokens.ids.has(id),
+    isTokenRevoked: (id) => !tokens.ids.has(id) || tokens.revoked.has(id),
     hasTokenHash: (hash) => tokens.hashes.has(hash),
     writerEpoch: () => writerEpoch,
   };

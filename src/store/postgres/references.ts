@@ -110,6 +110,8 @@ export class References {
   }
 
   #add(change: Change): void {
+    if (change.kind !== "all" && change.callerToken !== undefined)
+      this.tokenIds.add(change.callerToken);
     switch (change.kind) {
       case "put":
       case "remove":

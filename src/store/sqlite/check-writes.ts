@@ -2,7 +2,7 @@
 
 import { Outage } from "../../model/outage.ts";
 import { Connection } from "./connection.ts";
-import type { DatabaseFile } from "./file.ts";
+import { type DatabaseFile, hasVerifiedCopy } from "./file.ts";
 import { requireNewest } from "./schema.ts";
 import type { WriterClient } from "./writer-client.ts";
 
@@ -18,7 +18,8 @@ export async function checkWrites(writerClient: WriterClient, file: DatabaseFile
   }
   if (result.status === "fulfilled") return;
   if (!isOutage(result, "suspect") && !isOutage(result, "full")) throw result.reason;
-  if (!hasNewestTables(file)) throw result.reason;
+  // In the middle of a swap the WAL can be deleted already.
+  if (hasVerifiedCopy(file) || !hasNewestTables(file)) throw result.reason;
 }
 
 const isOutage = (result: PromiseSettledResult<unknown>, reason: Outage["reason"]): boolean =>

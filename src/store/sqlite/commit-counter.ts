@@ -1,8 +1,9 @@
-// Detects cheaply whether any process has committed, with numbers in a small memory-mapped file.
+// Detects cheaply whether any process has committed, with numbers in a small file.
 
-import { closeSync, ftruncateSync, openSync, watch, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, readSync, watch, writeSync } from "node:fs";
 import type { MapFile } from "../../lib/file-access.ts";
 import { Outage } from "../../model/outage.ts";
+import { movedNumber } from "./moved.ts";
 
 /** The last commit, and the last one that changed the catalog: tokens, collections or their definitions. */
 const numbers = 2;
@@ -53,25 +54,62 @@ export class CommitCounterWriter {
   }
 }
 
+/** Tells every reader, in all processes, that the database is in another file now. */
+export function tellMoved(path: string): void {
+  const writer = new CommitCounterWriter(path);
+  try {
+    writer.publish(movedNumber, true);
+  } finally {
+    writer.close();
+  }
+}
+
 /**
  * Two writers can write their numbers out of order, but each number is written only once. So while the
  * number is the one last read, there was no commit.
  */
 export class CommitCounter {
   readonly #numbers: Uint32Array;
+  /** Undefined when the file is mapped into memory. */
+  readonly #descriptor: number | undefined;
+  #isRead = false;
 
-  constructor(path: string, mapFile: MapFile) {
+  constructor(path: string, mapFile?: MapFile) {
+    if (mapFile === undefined) {
+      this.#descriptor = openSync(path, "r");
+      this.#numbers = new Uint32Array(numbers);
+      return;
+    }
     const { buffer, byteOffset } = mapFile(path);
     this.#numbers = new Uint32Array(buffer, byteOffset, numbers);
   }
 
   get number(): number {
+    this.#read();
     return this.#numbers[0] ?? 0;
   }
 
   /** That of the last commit that changed the catalog. */
   get catalogNumber(): number {
+    this.#read();
     return this.#numbers[1] ?? 0;
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+  }
+
+  /**
+   * Reads that follow each other without a return to the event loop see the same commits. No client can
+   * have sent its request after the acknowledgement of a commit in between.
+   */
+  #read(): void {
+    if (this.#descriptor === undefined || this.#isRead) return;
+    readSync(this.#descriptor, this.#numbers, 0, numbers * numberBytes, 0);
+    this.#isRead = true;
+    queueMicrotask(() => {
+      this.#isRead = false;
+    });
   }
 }
 

@@ -11,11 +11,10 @@ import type { Change, Outcome } from "../store.ts";
 import { BatchWriter } from "./batch.ts";
 import { Checkpoints } from "./checkpoint.ts";
 import { CommitCounterWriter } from "./commit-counter.ts";
-import { Connection, isMissingTable } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { Eraser } from "./erase.ts";
 import { assertStillThere, type DatabaseFile, removeOtherCopies, watchWalFiles } from "./file.ts";
 import { assertFreeSpace, unusedBytes } from "./free-space.ts";
-import { movedCommit } from "./moved.ts";
 import { Purger } from "./purge.ts";
 import { createTables } from "./schema.ts";
 
@@ -55,13 +54,8 @@ export class Database {
 
   constructor(
     file: DatabaseFile,
-    {
-      eraseAfterMs = defaultEraseAfterMs,
-      retention,
-      checkpointCount,
-      fileQuotas,
-    }: DatabaseOptions = {},
-    report: (error: string) => void = () => undefined,
+    { eraseAfterMs = defaultEraseAfterMs, retention, checkpointCount, fileQuotas }: DatabaseOptions,
+    report: (error: string) => void,
   ) {
     this.#report = report;
     this.#fileQuotas = fileQuotas;
@@ -75,7 +69,11 @@ export class Database {
       // Again, because the file may have switched to WAL mode only now.
       holdLock(this.copyLock);
       this.#checkpoints = new Checkpoints(connection, checkpointCount);
-      const eraser = new Eraser(connection, this.#checkpoints, eraseAfterMs);
+      const eraser = new Eraser(connection, this.#checkpoints, {
+        file,
+        delayMs: eraseAfterMs,
+        report,
+      });
       this.#eraser = eraser;
       this.#purger = new Purger(connection, retention, () => eraser.schedule());
       this.#commitCounter = new CommitCounterWriter(file.commitCounter);
@@ -166,18 +164,6 @@ export class Database {
     assertStillThere(this.#file);
     if (!this.#areWalFilesSame())
       throw new Outage("suspect", `${path}-wal or ${path}-shm was deleted or replaced`);
-  }
-
-  /** Tells every reader of this file, in all processes, that the database is in another file now. */
-  markMoved(): void {
-    this.#connection.rollback();
-    try {
-      this.#connection.run(`UPDATE store SET commits = ${movedCommit}`);
-    } catch (error) {
-      // A database without tables has no readers.
-      if (!isMissingTable(error)) throw error;
-    }
-    this.#commitCounter.publish(movedCommit, true);
   }
 
   /** Empties the WAL and closes all files; an error is thrown after that. */

@@ -79,24 +79,30 @@ export function removeCopy({ copy }: DatabaseFile): void {
   for (const suffix of ["", "-journal", ...walSuffixes]) rmSync(copy + suffix, { force: true });
 }
 
-/** Makes the copy the database; a crash after this does not undo it. */
-export function acceptCopy({ path, copy, fresh }: DatabaseFile): void {
-  renameSync(copy, fresh);
-  syncDirectory(dirname(path));
-}
+/** Makes the copy what `finishSwap` replaces the database by, now or at the next start. */
+export const acceptCopy = ({ copy, fresh }: DatabaseFile): void => renameSync(copy, fresh);
 
 /**
  * Replaces the database by the verified copy, if one exists, and returns the file with its new identity.
- * The old journal and WAL are deleted first, because SQLite would apply them to the copy. After a crash in
- * between, the next start continues here. Only the process that writes may call it.
+ * After a crash in between, the next start continues here. Only the process that writes may call it.
  */
-export function finishSwap(file: DatabaseFile): DatabaseFile {
+export const finishSwap = (file: DatabaseFile): DatabaseFile =>
+  existsSync(file.fresh) ? swapInFresh(file) : file;
+
+/**
+ * Does what is left of it, also after an error in any of its steps. The old journal and WAL are deleted first,
+ * because SQLite would apply them to the copy.
+ */
+export function swapInFresh(file: DatabaseFile): DatabaseFile {
   const { path, fresh, mark } = file;
-  if (!existsSync(fresh)) return file;
-  for (const suffix of ["-journal", ...walSuffixes]) rmSync(path + suffix, { force: true });
+  // The name of the copy is on the disk before the WAL is deleted, and the deletion before the swap.
   syncDirectory(dirname(path));
-  renameSync(fresh, path);
-  syncDirectory(dirname(path));
+  if (existsSync(fresh)) {
+    for (const suffix of ["-journal", ...walSuffixes]) rmSync(path + suffix, { force: true });
+    syncDirectory(dirname(path));
+    renameSync(fresh, path);
+    syncDirectory(dirname(path));
+  }
   rmSync(mark, { force: true });
   return { ...file, identity: identify(path) };
 }

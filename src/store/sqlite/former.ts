@@ -7,21 +7,22 @@ import { Checkpoints } from "./checkpoint.ts";
 import { Connection } from "./connection.ts";
 import { copyFile } from "./copy-file.ts";
 import { createFile, type DatabaseFile, formerFiles, formerPath, syncDirectory } from "./file.ts";
+import { usersOf } from "./other-programs.ts";
 import type { Report } from "./writer-client.ts";
 
 /**
  * Puts all that is committed into the one file, without a WAL. Throws when another process has it open,
  * such as a command that reads.
  */
-export function closeWal({ path }: DatabaseFile): void {
-  const connection = new Connection(path, "write");
+export function closeWal(file: DatabaseFile): void {
+  const connection = new Connection(file.path, "write");
   try {
     // The change of the mode would run a checkpoint, too, but hide its errors.
     new Checkpoints(connection).empty();
     const [mode] = connection.query("PRAGMA journal_mode = delete").one() ?? [];
-    if (mode !== "delete") throw inUse();
+    if (mode !== "delete") throw inUse(file);
   } catch (error) {
-    throw isLocked(error) ? inUse() : error;
+    throw isLocked(error) ? inUse(file) : error;
   } finally {
     connection.close();
   }
@@ -30,10 +31,10 @@ export function closeWal({ path }: DatabaseFile): void {
 const isLocked = (error: unknown): boolean =>
   error instanceof Error && error.message.includes("database is locked");
 
-const inUse = (): Outage =>
+const inUse = (file: DatabaseFile): Outage =>
   new Outage(
     "unavailable",
-    "another process has the database open, so it cannot be migrated: stop that process, and start again",
+    `${usersOf(file) ?? "another process"} has the database open, so it cannot be migrated: stop that process, and start again`,
   );
 
 /**

@@ -11,6 +11,7 @@ import { type DatabaseFile, finishSwap, formerPath, removeCopy, swapIn } from ".
 import { closeWal, keepFormer } from "./former.ts";
 import { assertFreeSpace, migratedSize, untouched } from "./free-space.ts";
 import { assertOnDisk } from "./on-disk.ts";
+import { afterSwap, hasLitestream } from "./other-programs.ts";
 import { replaceByCopy } from "./repair.ts";
 import {
   type MigrationStep,
@@ -50,6 +51,7 @@ export async function migrate(
     closeWal(file);
     await keepFormer(file, version, (done) => progress("keeping the previous database", done));
     const migrated = swapIn(file);
+    if (hasLitestream(file)) report("error", afterSwap);
     const kept = basename(formerPath(file, version));
     report(
       "info",

@@ -1,10 +1,10 @@
 // Tells readers that the database has moved to another file.
 
 /**
- * The last commit number of a file whose content has been moved to a new file. No real commit has this
- * number, also not in the 32 bits of the commit counter.
+ * What the commit counter has after the database has moved. A commit with these 32 bits does no harm: readers
+ * open the database again.
  */
-export const movedCommit = 2 ** 52 - 1;
+export const movedNumber = 2 ** 32 - 1;
 
 /** Thrown by a reader when its file is no longer the database. */
 export class Moved extends Error {}

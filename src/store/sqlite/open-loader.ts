@@ -15,6 +15,7 @@ import {
 import { SqliteLoader } from "./loader.ts";
 import { migrate } from "./migrate.ts";
 import { assertOnDisk } from "./on-disk.ts";
+import { requireUnused } from "./other-programs.ts";
 import { createTables, migrationSteps } from "./schema.ts";
 
 /** Whether the folder has a database with content. */
@@ -23,15 +24,22 @@ export const hasDatabase = (folder: string): boolean =>
     (name) => (statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0) > 0,
   );
 
-/** Rows go to a new file, which replaces the database when they are published. The caller owns the folder. */
-export function openNewDatabase(folder: string): Loader {
+/**
+ * Rows go to a new file, which replaces the database when they are published. The caller owns the folder.
+ * Throws while another program has the database open, unless it is forced.
+ */
+export function openNewDatabase(folder: string, isForced = false): Loader {
   const file = prepareFile(folder);
+  const require = () => {
+    if (!isForced) requireUnused(file);
+  };
+  require();
   removeCopy(file);
   createFile(file.copy);
   const connection = new Connection(file.copy, "fill");
   try {
     createTables(connection);
-    return new NewDatabase(file, new SqliteLoader(connection));
+    return new NewDatabase(file, new SqliteLoader(connection), require);
   } catch (error) {
     connection.close();
     removeCopy(file);
@@ -55,11 +63,13 @@ export async function openExistingDatabase(folder: string): Promise<Loader> {
 class NewDatabase implements Loader {
   readonly #file: DatabaseFile;
   readonly #loader: SqliteLoader;
+  readonly #require: () => void;
   #isClosed = false;
 
-  constructor(file: DatabaseFile, loader: SqliteLoader) {
+  constructor(file: DatabaseFile, loader: SqliteLoader, require: () => void) {
     this.#file = file;
     this.#loader = loader;
+    this.#require = require;
   }
 
   begin(...collection: Parameters<Loader["begin"]>): ReturnType<Loader["begin"]> {
@@ -70,6 +80,8 @@ class NewDatabase implements Loader {
     await this.#loader.publish(...publication);
     await this.#close();
     assertOnDisk(this.#file.copy);
+    // A program can have opened it meanwhile.
+    this.#require();
     acceptCopy(this.#file);
     // It counts the commits of the former database.
     rmSync(this.#file.commitCounter, { force: true });

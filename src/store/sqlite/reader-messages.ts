@@ -7,6 +7,7 @@ import type { QueryResult, Range, Slice } from "../store.ts";
 
 export interface ReaderData {
   readonly path: string;
+  readonly commitCounter: string;
   readonly maxCounted: number | undefined;
   /** Holds the number of the query to stop. */
   readonly stopped: Int32Array<SharedArrayBuffer>;

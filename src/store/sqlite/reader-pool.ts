@@ -8,6 +8,7 @@ import type { Query } from "../../model/query/query.ts";
 import { Damage, type StoredResource } from "../core/stored-resource.ts";
 import { QueryQueue, type QueueLimits } from "../query-queue.ts";
 import type { QueryResult, Range, ReadOptions, Slice } from "../store.ts";
+import type { DatabaseFile } from "./file.ts";
 import {
   type LongRead,
   type LongResult,
@@ -21,7 +22,7 @@ import {
 const script = scriptUrl("store/sqlite/reader-thread");
 
 export interface ReaderPoolOptions {
-  readonly path: string;
+  readonly file: DatabaseFile;
   readonly limits: QueueLimits;
   readonly maxCounted: number | undefined;
   readonly metrics?: Metrics | undefined;
@@ -95,8 +96,8 @@ class ReaderThread {
   #pending: PromiseWithResolvers<ReaderReply | "closed"> | undefined;
   hasExited = false;
 
-  constructor({ path, maxCounted }: ReaderPoolOptions) {
-    const workerData: ReaderData = { path, maxCounted, stopped: this.#stopped };
+  constructor({ file: { path, commitCounter }, maxCounted }: ReaderPoolOptions) {
+    const workerData: ReaderData = { path, commitCounter, maxCounted, stopped: this.#stopped };
     this.#worker = new Worker(script, { workerData, resourceLimits });
     this.#worker.on("message", (reply: ReaderReply | "closed") => this.#pending?.resolve(reply));
     this.#worker.on("error", (error) => this.#handleExit(String(error)));

@@ -3,6 +3,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { lowerThreadPriority } from "../../lib/thread-priority.ts";
 import { Damage } from "../core/stored-resource.ts";
+import { CommitCounter } from "./commit-counter.ts";
 import { Connection, outageOf } from "./connection.ts";
 import { CurrentReader } from "./current-reader.ts";
 import { Reader, readerLimits } from "./reader.ts";
@@ -20,13 +21,14 @@ import { largeColumns } from "./resource-reader.ts";
 // The event loop runs first where cores are few.
 lowerThreadPriority(10);
 
-const { path, maxCounted, stopped } = workerData as ReaderData;
+const { path, commitCounter, maxCounted, stopped } = workerData as ReaderData;
 const limits = {
   ...readerLimits,
   resourceCacheBytes: 0,
   pageColumns: largeColumns,
   ...(maxCounted && { maxCounted }),
 };
+const commits = new CommitCounter(commitCounter);
 let current: CurrentReader | undefined;
 
 /** What is left of the last result. */
@@ -37,6 +39,7 @@ parentPort?.on("message", (request: ReaderRequest | "next" | "close") => {
   if (request !== "close") return send(answer(request));
   current?.close();
   current = undefined;
+  commits.close();
   parentPort?.postMessage("closed");
 });
 
@@ -53,9 +56,7 @@ function answer(request: ReaderRequest | "next"): ReaderReply {
 
 function firstReply(request: ReaderRequest): ReaderReply {
   try {
-    current ??= new CurrentReader(
-      () => new Reader(new Connection(path, "scan"), undefined, limits),
-    );
+    current ??= new CurrentReader(() => new Reader(new Connection(path, "scan"), commits, limits));
     const result = current.readIn(request.collection, (reader) => read(reader, request));
     if (result === undefined) return { kind: "result", result };
     messages = messagesOf(packResult(result));

@@ -55,7 +55,7 @@ export class Reader {
   readonly #cached: CachedResources;
   readonly #known = new Map<string, CachedRules>();
 
-  constructor(connection: Connection, commitCounter?: CommitCounter, limits = readerLimits) {
+  constructor(connection: Connection, commitCounter: CommitCounter, limits = readerLimits) {
     this.#connection = connection;
     this.#commits = new SeenCommits(connection, commitCounter);
     this.#limits = limits;
@@ -186,9 +186,10 @@ export class Reader {
   }
 
   #inSnapshot<T>(read: () => T): T {
+    const { number } = this.#commits;
     this.#transaction.begin.run();
     try {
-      this.#commits.catchUp();
+      this.#commits.catchUp(number);
       return read();
     } finally {
       this.#transaction.end.run();

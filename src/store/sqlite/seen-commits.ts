@@ -2,19 +2,19 @@
 
 import type { CommitCounter } from "./commit-counter.ts";
 import type { Connection, PreparedQuery } from "./connection.ts";
-import { Moved, movedCommit } from "./moved.ts";
+import { Moved, movedNumber } from "./moved.ts";
 
 /** SQLite is queried this often anyway: other programs do not update the commit counter. */
 const maxQuietMs = 1_000;
 
 /** The counter has the last 32 bits of a number. */
 const isBefore = (commit: number, number: number): boolean => ((commit - number) | 0) < 0;
-const movedNumber = movedCommit >>> 0;
 
 export class SeenCommits {
-  readonly #counter: CommitCounter | undefined;
-  /** The number in the counter when the connection was opened. */
-  readonly #firstNumber: number | undefined;
+  readonly #counter: CommitCounter;
+  /** The numbers in the counter when the connection was opened. */
+  readonly #firstNumber: number;
+  readonly #firstCatalogNumber: number;
   readonly #dataVersion: PreparedQuery<readonly [version: number]>;
   readonly #store: PreparedQuery<readonly [commits: number, tokens: number]>;
   #last = 0;
@@ -25,11 +25,11 @@ export class SeenCommits {
   #refreshedAt = 0;
   #seenCatalogNumber: number | undefined;
   #catalogReadAt = 0;
-  #isFresh = false;
 
-  constructor(connection: Connection, counter: CommitCounter | undefined) {
+  constructor(connection: Connection, counter: CommitCounter) {
     this.#counter = counter;
-    this.#firstNumber = counter?.number;
+    this.#firstNumber = counter.number;
+    this.#firstCatalogNumber = counter.catalogNumber;
     this.#dataVersion = connection.query("PRAGMA data_version");
     this.#store = connection.query("SELECT commits, tokens FROM store");
   }
@@ -49,69 +49,59 @@ export class SeenCommits {
     return this.#catalog;
   }
 
-  refresh(): void {
-    if (this.#counter === undefined) this.#refreshOncePerTurn();
-    else this.#refreshAfterCommit(this.#counter);
-  }
-
-  /** The same for tokens, collections and definitions, which few commits change. */
-  refreshCatalog(): void {
-    if (this.#counter === undefined) this.#refreshOncePerTurn();
-    else this.#refreshAfterCatalog(this.#counter);
-  }
-
-  /** SQLite's data version changes when any other connection, in this process or another, has committed. */
-  catchUp(): void {
-    const version = this.#dataVersion.one()?.[0] ?? 0;
-    if (version === this.#seenVersion) return;
-    this.#read();
-    this.#catalog++;
-    this.#seenVersion = version;
+  /** The number in the commit counter now. */
+  get number(): number {
+    return this.#counter.number;
   }
 
   /** Catches up when the commit counter has changed, and at least once per second. */
-  #refreshAfterCommit({ number }: CommitCounter): void {
+  refresh(): void {
+    const { number } = this;
     const now = performance.now();
     const isQuiet = number === this.#seenNumber;
     if (isQuiet && now - this.#refreshedAt < maxQuietMs) return;
-    this.#readAtLeast(number);
+    this.#read();
+    this.#requireAtLeast(number, this.#firstNumber);
     this.#seenNumber = number;
     this.#refreshedAt = now;
   }
 
-  #refreshAfterCatalog({ catalogNumber }: CommitCounter): void {
+  /** The same for tokens, collections and definitions, which few commits change. */
+  refreshCatalog(): void {
+    const { catalogNumber } = this.#counter;
     const now = performance.now();
     const isQuiet = catalogNumber === this.#seenCatalogNumber;
     if (isQuiet && now - this.#catalogReadAt < maxQuietMs) return;
     this.#read();
+    this.#requireAtLeast(catalogNumber, this.#firstCatalogNumber);
     this.#catalog++;
     this.#seenCatalogNumber = catalogNumber;
     this.#catalogReadAt = now;
   }
 
   /**
-   * Reads that follow each other without a return to the event loop see the same commits. No client can
-   * have sent its request after the acknowledgement of a commit in between.
+   * The same in a snapshot, for the number that was in the counter before it. SQLite's data version changes
+   * when any other connection, in this process or another, has committed.
    */
-  #refreshOncePerTurn(): void {
-    if (this.#isFresh) return;
-    this.catchUp();
-    this.#isFresh = true;
-    queueMicrotask(() => {
-      this.#isFresh = false;
-    });
+  catchUp(number: number): void {
+    const version = this.#dataVersion.one()?.[0] ?? 0;
+    if (version !== this.#seenVersion) {
+      this.#read();
+      this.#catalog++;
+      this.#seenVersion = version;
+    }
+    this.#requireAtLeast(number, this.#firstNumber);
   }
 
   /**
-   * A commit is in the database before its number is in the counter. Where one that was made since then is
-   * missing, the connection was opened while the WAL was deleted, and would never see what was in it, nor that
-   * the database has moved. A counter that stands may be that of a database that was replaced by an older one.
+   * A commit is in the database before its number is in the counter. Where one that was made since the first
+   * number is missing, it is in another file or WAL. A counter that stands may be that of a database that was
+   * replaced by an older one.
    */
-  #readAtLeast(number: number): void {
-    this.#read();
-    if (number === this.#firstNumber) return;
+  #requireAtLeast(number: number, first: number): void {
+    if (number === first) return;
     if (number === movedNumber || isBefore(this.#last, number))
-      throw new Moved("the WAL of the database is missing");
+      throw new Moved("the database is in another file now");
   }
 
   /**
@@ -120,7 +110,6 @@ export class SeenCommits {
    */
   #read(): void {
     const [commit, tokens] = this.#store.one() ?? [0, 0];
-    if (commit === movedCommit) throw new Moved("the database is in another file now");
     this.#last = commit;
     this.#lastTokens = tokens;
   }

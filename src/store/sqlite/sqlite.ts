@@ -43,7 +43,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   try {
     // With another writer this process only reads, which also works when the disk is full.
     if (writerClient instanceof WriterClient) await checkWrites(writerClient, file);
-    const commitCounter = options.mapFile && new CommitCounter(file.commitCounter, options.mapFile);
+    const commitCounter = new CommitCounter(file.commitCounter, options.mapFile);
     const { readers = defaultReaders, queryDeadlineMs, maxCounted } = options;
     const { shortRows = readerLimits.shortRows } = options;
     const limits = { ...readerLimits, shortRows, ...(maxCounted && { maxCounted }) };
@@ -52,11 +52,17 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     );
     const queue = queueLimits(readers, queryDeadlineMs);
     const { metrics } = options;
-    const pool = new ReaderPool({ path: file.path, limits: queue, maxCounted, metrics });
+    if (writerClient instanceof WriterClient)
+      metrics?.count(
+        "restante_database_rescues_total",
+        "How many times a verified copy has replaced the database after the disk had failed.",
+        () => writerClient.rescues,
+      );
+    const pool = new ReaderPool({ file, limits: queue, maxCounted, metrics });
     const listeners = new CommitListeners((onCommit) =>
       followCommits(file.commitCounter, onCommit),
     );
-    return new SqliteStore(writerClient, reader, pool, listeners);
+    return new SqliteStore(writerClient, reader, pool, listeners, commitCounter);
   } catch (error) {
     await writerClient.close();
     throw cannotOpen(file, error);
@@ -68,6 +74,7 @@ class SqliteStore implements Store {
   readonly #reader: CurrentReader;
   readonly #pool: ReaderPool;
   readonly #listeners: CommitListeners;
+  readonly #commitCounter: CommitCounter;
   #probe: Promise<string | undefined> | undefined;
   /** Whether a read has failed since writing was tried last: the disk can be gone. */
   #hasFailedToRead = false;
@@ -78,11 +85,13 @@ class SqliteStore implements Store {
     reader: CurrentReader,
     pool: ReaderPool,
     listeners: CommitListeners,
+    commitCounter: CommitCounter,
   ) {
     this.#committer = committer;
     this.#reader = reader;
     this.#pool = pool;
     this.#listeners = listeners;
+    this.#commitCounter = commitCounter;
   }
 
   version(): number {
@@ -213,6 +222,7 @@ class SqliteStore implements Store {
     await this.#committer.settled();
     // The writer is closed last: it can empty the WAL when no reader uses it.
     this.#reader.close();
+    this.#commitCounter.close();
     await this.#committer.close();
   }
 

@@ -52,6 +52,7 @@ export class StoredState implements StateBefore {
   readonly #holders: PreparedQuery<readonly [seq: number]>;
   readonly #key: PreparedQuery<readonly [fingerprint: string, outcomes: string, expiresAt: number]>;
   readonly #token: PreparedQuery<readonly [1]>;
+  readonly #currentToken: PreparedQuery<readonly [1]>;
   readonly #tokenHash: PreparedQuery<readonly [1]>;
   readonly #store: PreparedQuery<readonly [epoch: number, commits: number, tokens: number]>;
   readonly #saveEpoch: PreparedQuery<never>;
@@ -89,6 +90,7 @@ export class StoredState implements StateBefore {
        WHERE part = ? AND owner = ? AND key = ?`,
     );
     this.#token = connection.query("SELECT 1 FROM tokens WHERE id = ?");
+    this.#currentToken = connection.query("SELECT 1 FROM tokens WHERE id = ? AND revoked IS NULL");
     this.#tokenHash = connection.query("SELECT 1 FROM tokens WHERE hash = ?");
     this.#store = connection.query("SELECT epoch, commits, tokens FROM store");
     this.#saveEpoch = connection.query("UPDATE store SET epoch = ?");
@@ -145,6 +147,10 @@ export class StoredState implements StateBefore {
 
   hasToken(id: string): boolean {
     return this.#token.one(id) !== undefined;
+  }
+
+  isTokenRevoked(id: string): boolean {
+    return this.#currentToken.one(id) === undefined;
   }
 
   hasTokenHash(hash: string): boolean {

@@ -7,6 +7,7 @@ import type { Committer } from "../remote-committer.ts";
 import type { Change, Outcome } from "../store.ts";
 import type { DatabaseOptions } from "./database.ts";
 import type { DatabaseFile } from "./file.ts";
+import { afterSwap, hasLitestream } from "./other-programs.ts";
 import {
   type Message,
   type Notice,
@@ -47,6 +48,8 @@ export class WriterClient implements Committer {
   #repairTimer: NodeJS.Timeout | undefined;
   #nextRepairMs = firstRepairMs;
   #isClosed = false;
+  /** How many times a copy has replaced the database after the disk had failed. */
+  rescues = 0;
 
   constructor(file: DatabaseFile, script: URL, options: WriterClientOptions = {}) {
     this.#file = file;
@@ -80,11 +83,7 @@ export class WriterClient implements Committer {
       result.value.kind === "repaired"
     ) {
       this.#file = { ...this.#file, identity: result.value.identity };
-      if (this.#suspectReason !== undefined)
-        this.#report(
-          "info",
-          "the database was copied to new files and verified: writes are possible again",
-        );
+      if (this.#suspectReason !== undefined) this.#tellRescued();
       this.#suspectReason = undefined;
       this.#failure = undefined;
       this.#nextRepairMs = firstRepairMs;
@@ -95,6 +94,15 @@ export class WriterClient implements Committer {
       `the database cannot be copied to new files (${reason}): reads still work, writes are rejected`,
     );
     this.#repairLater();
+  }
+
+  #tellRescued(): void {
+    this.rescues++;
+    this.#report(
+      "info",
+      "the database was copied to new files and verified: writes are possible again",
+    );
+    if (hasLitestream(this.#file)) this.#report("error", afterSwap);
   }
 
   /** Resolves when every request is answered. */

@@ -58,8 +58,10 @@ type PutRow = readonly [
   rules: number,
   /** Empty when there is none. */
   owner: string,
+  /** Empty when there is none. */
+  callerToken: string,
 ];
-const putWidth = 7;
+const putWidth = 8;
 /** The change does not name a version of the rules. */
 const anyRules = -1;
 
@@ -70,7 +72,8 @@ export function packChanges(changes: readonly Change[]): PackedChanges {
     else if (change.kind !== "put" || !hasFieldsOnly(change)) cells.push(change);
     else {
       const { collection, id, fields, at, isNewId, rules = anyRules, owner = "" } = change;
-      cells.push(collection, id, fields, at, isNewId ? "new" : change.expect, rules, owner);
+      const expect = isNewId ? "new" : change.expect;
+      cells.push(collection, id, fields, at, expect, rules, owner, change.callerToken ?? "");
     }
   return cells;
 }
@@ -102,7 +105,7 @@ const groupIn = (group: PackedGroup): AtomicChange => ({
 });
 
 /** Members are added one by one: copies of objects would take a tenth of the writer's time. */
-function putIn([collection, id, fields, at, expect, rules, owner]: PutRow): Put {
+function putIn([collection, id, fields, at, expect, rules, owner, callerToken]: PutRow): Put {
   const isNewId = expect === "new";
   const put: Writable<Put> = {
     kind: "put",
@@ -115,6 +118,7 @@ function putIn([collection, id, fields, at, expect, rules, owner]: PutRow): Put 
   if (isNewId) put.isNewId = true;
   if (rules !== anyRules) put.rules = rules;
   if (owner !== "") put.owner = owner;
+  if (callerToken !== "") put.callerToken = callerToken;
   return put;
 }
 

@@ -3,14 +3,15 @@
 import { parentPort } from "node:worker_threads";
 import { Outage } from "../../model/outage.ts";
 import type { EraseAnswer, EraseMessage } from "../erasure.ts";
+import { tellMoved } from "./commit-counter.ts";
 import { isIoFailure, outageOf } from "./connection.ts";
 import { Database, type DatabaseOptions } from "./database.ts";
 import {
   assertStillThere,
   type DatabaseFile,
-  finishSwap,
   hasVerifiedCopy,
   messageOf,
+  swapInFresh,
 } from "./file.ts";
 import { replaceByCopy } from "./repair.ts";
 import { markSuspect, readSuspectMark, type SuspectRecord } from "./suspect.ts";
@@ -44,6 +45,8 @@ let database: Database | undefined;
 let isDropped = false;
 let suspectRecord: SuspectRecord | undefined;
 let isMarked = false;
+/** Whether there is a verified copy, which takes the place of the database. */
+let isCopied = false;
 
 parentPort?.on("message", (message: OpenRequest | Message) => {
   if (isOpenRequest(message)) {
@@ -90,6 +93,7 @@ function handle(message: Message): WriterReply {
   isDropped = false;
   suspectRecord = undefined;
   isMarked = false;
+  isCopied = false;
   return [];
 }
 
@@ -152,21 +156,27 @@ function becomeSuspect(seen: SuspectRecord): void {
   parentPort?.postMessage(notice);
 }
 
-/** Replaces the files by a verified copy. After a failure it can be called again, and continues. */
+/**
+ * Replaces the files by a verified copy. After a failure it can be called again, and continues with the step
+ * that failed. Nothing is written to the old files, whose blocks may stay bad.
+ */
 function repair(): WriterReply {
   if (suspectRecord) {
-    if (!hasVerifiedCopy(file)) assertStillThere(file);
-    database ??= new Database(file, options, report);
-    if (!hasVerifiedCopy(file)) {
+    isCopied ||= hasVerifiedCopy(file);
+    if (!isCopied) {
+      assertStillThere(file);
+      database ??= new Database(file, options, report);
       replaceByCopy(file, database.copyLock, suspectRecord.batch);
+      isCopied = true;
     }
-    const fresh = finishSwap(file);
-    database.markMoved();
-    database.abandon();
+    const fresh = swapInFresh(file);
+    tellMoved(file.commitCounter);
+    database?.abandon();
     database = undefined;
     file = fresh;
     suspectRecord = undefined;
     isMarked = false;
+    isCopied = false;
   }
   return { kind: "repaired", identity: file.identity };
 }

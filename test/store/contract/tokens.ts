@@ -1,7 +1,19 @@
 // Tokens: stored, found, revoked and touched.
 
 import assert from "node:assert/strict";
-import { kinds, token } from "./change-helpers.ts";
+import { type Change, failureOf, type Outcome } from "../../../src/store/store.ts";
+import {
+  all,
+  create,
+  define,
+  doneIn,
+  kinds,
+  lookAt,
+  operate,
+  put,
+  remove,
+  token,
+} from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 export function tokens(contractTest: ContractTest): void {
@@ -86,5 +98,68 @@ export function tokens(contractTest: ContractTest): void {
     ]);
     assert.deepEqual(kinds(outcomes), ["done", "done", "done", "done", "missing", "missing"]);
     assert.deepEqual(await store.token("hash of a"), token("a", { usedAt: 30, revokedAt: 40 }));
+  });
+
+  contractTest("prevent the changes of their callers once they are revoked", async ({ store }) => {
+    await store.commit([
+      create(),
+      ...["ann", "bob"].map((id) => ({ kind: "create-token", token: token(id) }) as const),
+      put("1", { fields: '{"n":1}' }),
+    ]);
+    const by = <C extends Change>(callerToken: string, change: C) => ({ ...change, callerToken });
+    const newPut = (id: string) =>
+      ({ ...put(id, { expect: "nothing", fields: "{}" }), isNewId: true }) as const;
+    /** A commit for each, so that a new resource of a known collection is one, too. */
+    const apply = async (caller: string, ...changes: readonly Change[]) => {
+      const outcomes: Outcome[] = [];
+      for (const change of changes) outcomes.push(...(await store.commit([by(caller, change)])));
+      return outcomes.map((outcome) => failureOf(outcome).kind);
+    };
+    const changesTo = (id: string): readonly Change[] => [
+      newPut(`${id}-1`),
+      newPut(`${id}-2`),
+      put(`${id}-2`),
+      operate("1", { increment: { n: 1 } }),
+      remove(`${id}-2`),
+      create(`of-${id}`),
+      define("{}", `of-${id}`),
+      { kind: "drop", collection: `of-${id}`, isEmptyOnly: true },
+      { kind: "create-token", token: token(`of-${id}`) },
+      { kind: "revoke-token", id: `of-${id}`, at: 5 },
+    ];
+    const passed = [
+      "created",
+      "created",
+      "replaced",
+      "replaced",
+      "removed",
+      ...Array(5).fill("done"),
+    ];
+    assert.deepEqual(await apply("ann", ...changesTo("a")), passed);
+    await store.commit([{ kind: "revoke-token", id: "ann", at: 7 }]);
+    assert.deepEqual(await apply("bob", newPut("x")), ["created"]);
+    const look = async () => [await lookAt(store), await store.tokens(), await store.collections()];
+    const stored = await look();
+    const rejected = passed.map(() => "revoked");
+    assert.deepEqual(await apply("ann", ...changesTo("b")), rejected);
+    assert.deepEqual(await apply("nobody", newPut("c"), put("1")), ["revoked", "revoked"]);
+    assert.deepEqual(await look(), stored);
+    // Of those that are committed together, each is decided by its own caller.
+    const many = [
+      ...[by("bob", newPut("d")), by("ann", newPut("e")), newPut("f")],
+      ...[{ kind: "revoke-token", id: "bob", at: 8 } as const, by("bob", newPut("g"))],
+    ];
+    assert.deepEqual(kinds(await store.commit(many.slice(0, 3))), [
+      "created",
+      "revoked",
+      "created",
+    ]);
+    assert.deepEqual(kinds(await store.commit(many.slice(3))), ["done", "revoked"]);
+    const [group, each] = await store.commit([
+      all([put("1"), by("ann", put("h"))]),
+      { kind: "all", changes: [put("i"), by("ann", put("j"))], isEach: true },
+    ]);
+    assert.deepEqual(group, { kind: "none", index: 1, outcome: { kind: "revoked" } });
+    assert.deepEqual(kinds(doneIn(each)), ["revoked", "revoked"]);
   });
 }

@@ -120,6 +120,7 @@ export class MemoryStore {
       },
       key: (number, key) => part(number)?.keys.get(nameOf(key)),
       hasToken: (id) => this.#tokens.has(id),
+      isTokenRevoked: (id) => !this.#tokens.has(id),
       hasTokenHash: (hash) => [...this.#tokens.values()].includes(hash),
       writerEpoch: () => 1,
       ...(this.#canInsertDirectly && { directInsert }),

@@ -17,6 +17,7 @@ import {
   once,
   put,
   remove,
+  token,
   totalOf,
   written,
 } from "../contract/change-helpers.ts";
@@ -109,6 +110,29 @@ describe("new resources", () => {
       });
       assert.equal(await totalOf(store), 8);
       assert.equal((await idsOf(store))?.length, 8);
+    }));
+
+  it("are compared with the tokens of their callers in the same statement", () =>
+    databases.in(async (testDatabase) => {
+      const store = await openWriter(testDatabase);
+      const callers = ["ann", "bob"];
+      for (const id of callers) await store.commit([{ kind: "create-token", token: token(id) }]);
+      const by = (callerToken: string): Put => ({ ...insert(), callerToken });
+      const many = (callerToken: string) => idsFrom(200).map(() => by(callerToken));
+      await withoutLoading(testDatabase, async () => {
+        for (const changes of [
+          [by("ann"), by("bob"), insert()],
+          [by("bob"), ...many("ann")],
+        ])
+          assert.deepEqual(new Set(kinds(await store.commit(changes))), new Set(["created"]));
+        await store.commit([{ kind: "revoke-token", id: "ann", at: 5 }]);
+        for (const changes of [[by("ann")], many("ann")]) {
+          assert.deepEqual(kinds(await store.commit([insert()])), ["created"]);
+          assert.deepEqual(kinds(await store.commit([insert()])), ["created"]);
+          assert.deepEqual(new Set(kinds(await store.commit(changes))), new Set(["revoked"]));
+        }
+      });
+      assert.equal(await totalOf(store), 2 + 3 + 201 + 4);
     }));
 
   it("have their index entries and search terms", () =>

@@ -6,6 +6,7 @@ import { describe, it } from "node:test";
 import { mapFile } from "#runtime";
 import type { MapFile } from "../../../src/lib/file-access.ts";
 import type { Token } from "../../../src/model/token.ts";
+import { CommitCounter } from "../../../src/store/sqlite/commit-counter.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { Reader, readerLimits } from "../../../src/store/sqlite/reader.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite.ts";
@@ -69,7 +70,7 @@ describe("the cache of the reader", () => {
       for (let round = 0; round < 3; round++) {
         const many = Array.from({ length: 400 }, (_, number) => put("things", "other", number));
         await writer.commit([put("things", "b", round), ...many]);
-        assert.ok(await reader.rules("things"));
+        assert.ok(await reader.collection("things"));
       }
       assert.equal(await reader.find("things", "a"), a);
       assert.equal((await reader.find("things", "b"))?.fields, '{"number":2}');
@@ -97,6 +98,7 @@ describe("the cache of the reader", () => {
       await writer.commit(names.flatMap((name) => [create(name), put(name, "a")]));
       await writer.commit(names.map((name) => ({ kind: "create-token", token: token(name) })));
       const connection = new Connection(join(path, "restante.db"), "read");
+      const counter = new CommitCounter(join(path, "restante.commits"));
       const limits = {
         ...readerLimits,
         resourceCacheBytes: 1_000_000,
@@ -104,7 +106,7 @@ describe("the cache of the reader", () => {
         maxCounted: 10,
         shortRows: 0,
       };
-      const reader = new Reader(connection, undefined, limits);
+      const reader = new Reader(connection, counter, limits);
       for (let round = 1; round < 4; round++) {
         const definition = `{"round":${round}}`;
         await writer.commit(names.map((name) => put(name, "a", round)));
@@ -118,6 +120,7 @@ describe("the cache of the reader", () => {
         assert.equal(reader.collection("three")?.definition, "{}");
       }
       reader.close();
+      counter.close();
       await writer.close();
     }));
 

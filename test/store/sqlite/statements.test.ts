@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { CommitCounter } from "../../../src/store/sqlite/commit-counter.ts";
 import { Connection } from "../../../src/store/sqlite/connection.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
 import { prepareFile } from "../../../src/store/sqlite/file.ts";
@@ -71,20 +72,20 @@ after(() => {
 async function useAll(path: string): Promise<void> {
   const file = prepareFile(path);
   finishChange(file.path);
-  const database = new Database(file, {
-    eraseAfterMs: 0,
-    retention: { removalsMs: 0 },
-  });
+  const options = { eraseAfterMs: 0, retention: { removalsMs: 0 } };
+  const database = new Database(file, options, () => undefined);
   for (const changes of batches) database.commit(changes);
   database.erase({ changes: [], removed: [], subject: "a" });
   while (database.scrub({ isFirst: false, isFull: false }).kind !== "done");
   while (database.workInBackground());
-  const reader = new Reader(new Connection(file.path, "read"), undefined);
+  const counter = new CommitCounter(file.commitCounter);
+  const reader = new Reader(new Connection(file.path, "read"), counter);
   // The statement that tests rows depends on the conditions.
   reader.query("things", ask({ conditions: [is("n", "number", 1)] }), () => undefined);
   for (const field of ["id", "createdAt", "updatedAt"])
     reader.query("things", ask({ sortings: [by(field, "text")] }), () => undefined);
   reader.close();
+  counter.close();
   database.close();
   const snapshot = await sqliteSource(file.path).snapshot();
   await snapshot.close();

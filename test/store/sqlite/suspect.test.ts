@@ -3,8 +3,8 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { copyFile, cp, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { closeSync, constants, existsSync, openSync } from "node:fs";
+import { copyFile, cp, mkdir, readdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { mapFile } from "#runtime";
@@ -14,6 +14,7 @@ import type { Change, Store } from "../../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../../seeds.ts";
 import { itLong } from "../../short-run.ts";
 import {
+  type Child,
   canInject,
   inDirectory,
   mountSmall,
@@ -40,9 +41,11 @@ const isNotAcknowledged = (error: unknown): boolean =>
 
 const inode = async (path: string): Promise<number> => (await stat(join(path, "restante.db"))).ino;
 
+const turn = () => new Promise((go) => setTimeout(go, 20));
+
 /** Resolves when the store takes writes again. */
 async function untilReady(store: Store): Promise<void> {
-  while ((await store.ready()) !== undefined) await new Promise((go) => setTimeout(go, 20));
+  while ((await store.ready()) !== undefined) await turn();
 }
 
 /** A closed store with some resources in it. */
@@ -98,6 +101,27 @@ describe("system calls that fail", () => {
           await store.commit([{ kind: "drop", collection: "things", isEmptyOnly: false }]);
           await store.close();
         }
+      }));
+});
+
+describe("a WAL that fails again when it is written again", () => {
+  for (const [title, calls] of [
+    ["a write", "pwrite64"],
+    ["a sync", "fsync,fdatasync"],
+  ] as const)
+    it(`${title}: nothing is written to the old files, and writes are possible again`, (context) =>
+      inDirectory(async (path) => {
+        if (!canInject()) return context.skip("strace is not here or not allowed");
+        await fill(path, []);
+        const wal = join(path, "restante.db-wal");
+        const strace = withFault(calls, "error=EIO:when=20..22", wal);
+        const child = startChildUnder(strace, "persist", path, "40");
+        assert.equal(await child.gone, 0, child.lines.join("\n"));
+        const reported = new ReportedWrites(child.lines);
+        assert.match(reported.with("error").join("\n"), /writes are rejected/);
+        const kept = reported.with("kept");
+        assert.ok(kept.length >= 36, `${kept.length}`);
+        await assertStored(path, kept, 0, reported.with("unknown"));
       }));
 });
 
@@ -180,6 +204,46 @@ describe("a database that is marked as suspect", () => {
       await assertAllStored(store, ids, [], 0);
       await store.close();
     }));
+
+  itLong("is repaired after an error in any step of its repair", (context) =>
+    inDirectory(async (path) => {
+      if (!canInject()) return context.skip("strace is not here or not allowed");
+      const marked = join(path, "marked");
+      await mkdir(marked);
+      await leaveOpen(marked, ids);
+      await writeFile(join(marked, "restante.suspect"), "");
+      // Those of the swap are on the folder, and on the files that it gives other names.
+      const places = [
+        "",
+        "restante.new",
+        "restante.suspect",
+        "restante.commits",
+        "restante.db-wal",
+      ];
+      let failures = 0;
+      for (const place of places)
+        for (let when = 1, isHit = true; isHit; when++) {
+          const folder = join(path, `${place}-${when}`);
+          await cp(marked, folder, { recursive: true });
+          const calls = place === "restante.commits" ? "pwrite64" : "fsync,rename,unlink";
+          const strace = withFault(calls, `error=EIO:when=${when}`, join(folder, place));
+          const child = startChildUnder(strace, "persist", folder, "3", "5000");
+          const isStarted = (await child.gone) === 0;
+          const reported = new ReportedWrites(child.lines);
+          isHit = reported.with("error").some((line) => line.includes("cannot be copied"));
+          if (isHit) {
+            failures++;
+            // In the middle of the swap there is nothing to read, so it does not start.
+            const isSwapping = existsSync(join(folder, "restante.new"));
+            assert.equal(isStarted, !isSwapping, `${place} ${when}: ${child.lines.join("\n")}`);
+          }
+          const kept = reported.with("kept");
+          await assertStored(folder, [...ids, ...kept], 5_000, reported.with("unknown"));
+          await rm(folder, { recursive: true });
+        }
+      assert.ok(failures >= 5, `${failures} failures`);
+    }),
+  );
 
   itLong("that is killed at any step of its repair is the old one or the new one", (context) =>
     inDirectory(async (path) => {
@@ -264,9 +328,32 @@ describe("files that are deleted under a running store", () => {
     }));
 });
 
+describe("a swap whose last step fails", () => {
+  it("is repeated from there", () =>
+    inDirectory(async (path) => {
+      const [file, counter] = [join(path, "restante.db"), join(path, "restante.commits")];
+      const store = await openSqlite({ path, mapFile });
+      await store.commit([create, put("a")]);
+      const before = await inode(path);
+      await rename(counter, `${counter}.away`);
+      await mkdir(counter);
+      await rm(`${file}-shm`);
+      await assert.rejects(store.commit([put("b")]), isNotAcknowledged);
+      while (!/commit counter/.test((await store.ready()) ?? "")) await turn();
+      assert.notEqual(await inode(path), before);
+      await assert.rejects(store.commit([put("refused")]), isSuspect);
+      await rmdir(counter);
+      await rename(`${counter}.away`, counter);
+      await untilReady(store);
+      await store.commit([put("c")]);
+      await assertAllStored(store, ["a", "c"], ["b"], 0);
+      await store.close();
+      await assertStored(path, ["a", "c"], 0, ["b"]);
+    }));
+});
+
 describe("readers of a database that was replaced by its copy", () => {
-  const skip = mapFile ? false : "without the counter in memory a reader does not notice it";
-  itLong("read it although they have opened the one before without its WAL", { skip }, () =>
+  itLong("read it although they have opened the one before without its WAL", () =>
     inDirectory(async (path) => {
       await fill(path, ["a"]);
       const store = await openSqlite({ path });
@@ -293,8 +380,8 @@ describe("readers of a database that was replaced by its copy", () => {
     }));
 
   for (const [title, map] of [
-    ["told by the bell", mapFile],
-    ["asking SQLite", undefined],
+    ["with the counter in memory", mapFile],
+    ["reading the counter", undefined],
   ] as const)
     it(`${title}, see the next write immediately`, () =>
       inDirectory(async (path) => {
@@ -323,6 +410,27 @@ describe("readers of a database that was replaced by its copy", () => {
         await assertStored(path, ["a", "c"], 0, ["b"]);
       }));
 });
+
+describe("a copy whose bytes on the disk differ", () => {
+  it("is not used", (context) =>
+    inDirectory(async (path) => {
+      if (!canInject()) return context.skip("strace is not here or not allowed");
+      const file = join(path, "copy");
+      await writeFile(file, "content");
+      try {
+        closeSync(openSync(file, constants.O_RDONLY | constants.O_DIRECT));
+      } catch {
+        return context.skip("this file system does not read past its cache");
+      }
+      assert.deepEqual(await linesOf(startChild("on-disk", file)), ["same"]);
+      // The first read is the one past the cache.
+      const strace = withFault("pread64", "retval=0:when=1", file);
+      const [line] = await linesOf(startChildUnder(strace, "on-disk", file));
+      assert.match(line ?? "", /did not store the copy correctly/);
+    }));
+});
+
+const linesOf = ({ gone, lines }: Child) => gone.then(() => lines);
 
 describe("closing", () => {
   it("leaves the WAL to the next start when the checkpoint fails", (context) =>

@@ -7,12 +7,19 @@ import { contentOf } from "../written-content.ts";
 const [path = "", count = "0", bytes = "0", prefix = "id"] = process.argv.slice(2);
 const report = (level: string, message: string) => console.log(`${level} ${message}`);
 const store = await openSqlite({ path, report });
-const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
+/** Ends the process where only a restart would help. */
+async function untilReady(): Promise<void> {
+  for (let reason: string | undefined = ""; reason !== undefined; ) {
+    reason = await store.ready();
+    if (reason?.includes("restart Restante")) process.exit(2);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
 const isFounded = await store
   .commit([{ kind: "create-collection", collection: "things", at: 1 }])
   .then(() => true)
   .catch(() => false);
-if (!isFounded) while ((await store.ready()) !== undefined) await pause();
+if (!isFounded) await untilReady();
 if (!isFounded) await store.commit([{ kind: "create-collection", collection: "things", at: 1 }]);
 for (let number = 0; number < Number(count); number++) {
   const id = `${prefix}-${number}`;
@@ -24,7 +31,7 @@ for (let number = 0; number < Number(count); number++) {
     console.log(`kept ${id}`);
   } catch (error) {
     console.log(`${error instanceof Outage ? error.reason : error} ${id}`);
-    while ((await store.ready()) !== undefined) await pause();
+    await untilReady();
   }
 }
 await store.close();
