@@ -84,6 +84,7 @@ describe("the portable form of a random schema", () => {
               continue;
             }
             assert.ok(!Object.hasOwn(inner, "const"));
+            assert.ok(!Object.hasOwn(inner, "allOf"));
             if (!Array.isArray(inner.enum)) continue;
             assert.equal(inner.type, "string");
             assert.ok(inner.enum.every((value) => typeof value === "string"));
@@ -211,6 +212,57 @@ describe("the portable form", () => {
     assert.deepEqual([minimum, maximum], [1, Number.MAX_SAFE_INTEGER]);
     assert.equal(request({ type: "integer", exclusiveMinimum: 1 }).minimum, undefined);
     assert.equal(request({ type: "number" }).minimum, undefined);
+  });
+
+  it("writes allOf as one schema", () => {
+    const named = { type: "object", required: ["a"], properties: { a: { type: "string" } } };
+    const $ref = "#/$defs/named";
+    const schemaOf = (...allOf: readonly Schema[]) =>
+      request({ properties: { one: { allOf } }, $defs: { named } }).properties;
+    const a = { type: "string" };
+    const open = { type: "object", additionalProperties: {} };
+    const more = { required: ["b"], properties: { b: { type: "boolean" } } };
+    assert.deepEqual(schemaOf({ $ref }, more, { minProperties: 1 }, { minProperties: 2 }), {
+      one: {
+        ...open,
+        required: ["a", "b"],
+        properties: { a, b: { type: "boolean" } },
+        minProperties: 2,
+      },
+    });
+    assert.deepEqual(schemaOf({ $ref }, { description: "Who." }), {
+      one: { $ref, description: "Who." },
+    });
+    const integer = { type: "integer", format: "int64", minimum: 2, maximum: 5 };
+    assert.deepEqual(
+      schemaOf({ type: "number", minimum: 1 }, { type: "integer" }, { minimum: 2, maximum: 5 }),
+      {
+        one: integer,
+      },
+    );
+    // Both say something of one member.
+    const short = { properties: { a: { maxLength: 5 } } };
+    assert.deepEqual(schemaOf({ $ref }, short), {
+      one: { ...open, required: ["a"], properties: { a: { ...a, maxLength: 5 } } },
+    });
+    // The second pattern is left out: it cannot be said of the same schema.
+    assert.deepEqual(schemaOf({ pattern: "a" }, { pattern: "b" }), { one: { pattern: "a" } });
+  });
+
+  it("ends a recursion through allOf", () => {
+    const tree = { allOf: [{ $ref: "#/$defs/tree" }, { properties: { b: {} } }] };
+    const $defs = { tree: { properties: { left: tree } } };
+    const left = { properties: { b: {} }, additionalProperties: {} };
+    assert.deepEqual(request({ properties: { tree }, $defs }).properties, {
+      tree: { properties: { left, b: {} }, additionalProperties: {} },
+    });
+    // Each level has the next one twice.
+    const levels = Array.from({ length: 30 }, (_, index) => {
+      const allOf = [{ $ref: `#/$defs/l${index + 1}` }, { minProperties: 1 }];
+      return [`l${index}`, { properties: { a: { allOf }, b: { allOf } } }];
+    });
+    const schema = { allOf: [{ $ref: "#/$defs/l0" }, {}], $defs: Object.fromEntries(levels) };
+    assert.ok(JSON.stringify(request({ ...schema, title: "a" })).length < 100_000);
   });
 
   it("leaves $name out beside name", () => {

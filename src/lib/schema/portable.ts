@@ -1,5 +1,6 @@
 // Rewrites a JSON Schema with the keywords that code generators understand.
 
+import { withoutAllOf, withoutUnevaluated } from "./all-of.ts";
 import { mapSchemas } from "./map-schema.ts";
 import {
   allSchemas,
@@ -22,8 +23,8 @@ const requestKeywords = new Set(["default", "readOnly", "writeOnly", "unevaluate
 /**
  * Accepts at least the values that the given schema accepts, and the same ones as far as the generators
  * allow: they reject boolean schemas, enums without a type, enums of numbers, defaults that are objects
- * or arrays, arrays that say nothing of their items, and values of several types. References lead to
- * components, which are converted by themselves.
+ * or arrays, arrays that say nothing of their items, values of several types, and most of `allOf`.
+ * References lead to components, which are converted by themselves.
  */
 export function portableSchema(schema: Schema, direction: Direction, find: Find): ObjectSchema {
   const text = JSON.stringify(schema);
@@ -41,10 +42,16 @@ interface Explicit {
   readonly items: boolean;
 }
 
+/** How many references one schema replaces by their targets, which may have such references. */
+const maxInlined = 100;
+
 class Conversion {
   readonly #direction: Direction;
   readonly #explicit: Explicit;
   readonly #find: Find;
+  /** The references whose targets are around the schema that is converted: recursion ends there. */
+  readonly #open = new Set<string>();
+  #inlined = 0;
 
   constructor(direction: Direction, explicit: Explicit, find: Find) {
     this.#direction = direction;
@@ -52,8 +59,24 @@ class Conversion {
     this.#find = find;
   }
 
-  of(schema: Schema): ObjectSchema {
-    if (typeof schema === "boolean") return schema ? {} : { not: {} };
+  of(given: Schema): ObjectSchema {
+    if (typeof given === "boolean") return given ? {} : { not: {} };
+    const inlined: string[] = [];
+    const schema = withoutAllOf(given, (reference) => {
+      const target = this.#find(reference);
+      // A part with such a keyword would be read with what is said explicitly of the whole.
+      const isPart = !(JSON.stringify(target) ?? "").includes('"unevaluated');
+      if (!isPart || this.#open.has(reference) || ++this.#inlined > maxInlined) return undefined;
+      this.#open.add(reference);
+      inlined.push(reference);
+      return target;
+    });
+    const converted = this.#convert(schema);
+    for (const reference of inlined) this.#open.delete(reference);
+    return converted;
+  }
+
+  #convert(schema: ObjectSchema): ObjectSchema {
     if (hasSeveralTypes(schema)) return annotationsOf(schema);
     const keywords = Object.entries(schema).filter(([keyword, value]) =>
       this.#isKept(keyword, value),
@@ -80,8 +103,7 @@ class Conversion {
     const rest = this.#evaluatesLess(schema) ? withoutUnevaluated(others) : others;
     const isLoose = (one: unknown) => this.#isLoosened(one as Schema);
     const isOneLoose = Array.isArray(oneOf) && oneOf.some(isLoose);
-    const all = Array.isArray(rest.allOf) ? rest.allOf : [];
-    const any = rest.anyOf === undefined ? { anyOf: oneOf } : { allOf: [...all, { anyOf: oneOf }] };
+    const any = rest.anyOf === undefined ? { anyOf: oneOf } : {};
     return {
       ...rest,
       ...(not !== undefined && !isLoose(not) && { not }),
@@ -102,10 +124,11 @@ class Conversion {
     seen.add(root);
     return [...allSchemas({ path: [], schema: root })].some(({ schema }) => {
       if (!isObjectSchema(schema)) return false;
-      const { $ref, additionalProperties } = schema;
+      const { $ref, allOf, additionalProperties } = schema;
       const isOpened =
         additionalProperties === false || Object.hasOwn(schema, "unevaluatedProperties");
       return (
+        allOf !== undefined ||
         hasInexactValues(schema) ||
         hasSeveralTypes(schema) ||
         (isOpened && this.#direction === "response") ||
@@ -119,11 +142,13 @@ class Conversion {
   #evaluatesLess(schema: Schema = true, seen = new Set<Schema>()): boolean {
     if (!isObjectSchema(schema) || seen.has(schema)) return false;
     seen.add(schema);
-    const { $ref, if: condition } = schema;
+    const { $ref, allOf, anyOf, oneOf, if: condition } = schema;
     const inPlace = subschemasOf({ path: [], schema }).filter(
       ({ applies, keyword }) => applies === "in-place" && keyword !== "not",
     );
     return (
+      allOf !== undefined ||
+      (anyOf !== undefined && oneOf !== undefined) ||
       hasSeveralTypes(schema) ||
       (condition !== undefined && this.#isLoosened(condition as Schema)) ||
       inPlace.some((inner) => this.#evaluatesLess(inner.schema, seen)) ||
@@ -165,12 +190,6 @@ const annotationsOf = ({ title, description, examples }: ObjectSchema): ObjectSc
 
 const hasUnevaluated = (schema: ObjectSchema): boolean =>
   Object.hasOwn(schema, "unevaluatedProperties") || Object.hasOwn(schema, "unevaluatedItems");
-
-const withoutUnevaluated = ({
-  unevaluatedProperties: _,
-  unevaluatedItems: __,
-  ...rest
-}: ObjectSchema): ObjectSchema => rest;
 
 /** A schema that is referred to is converted by itself, and may evaluate more. */
 const hasReferences = (schema: ObjectSchema): boolean =>
