@@ -165,6 +165,39 @@ describe("the portable form", () => {
     assert.deepEqual(request({ enum: ["a", 1] }), { description: 'One of "a", 1.' });
   });
 
+  it("has an enum where the values give names, also of a choice of constants", () => {
+    const tone = { oneOf: [{ const: "soft", title: "Quiet" }, { const: "loud" }] };
+    assert.deepEqual(request(tone), { type: "string", enum: ["soft", "loud"] });
+    const level = { anyOf: [{ const: 1 }, { enum: [2, 5] }, { type: "null" }] };
+    const range = { type: "integer", format: "int64", minimum: 1, maximum: 5 };
+    const description = "One of 1, 2, 5.";
+    assert.deepEqual(request(level), { description, anyOf: [range, { type: "null" }] });
+    const mixed = { oneOf: [{ const: "a" }, { type: "integer" }] };
+    assert.deepEqual(response(mixed).oneOf, [
+      { type: "string", enum: ["a"] },
+      { type: "integer", format: "int64" },
+    ]);
+    for (const [one, other] of [
+      ["A", "a"],
+      ["in print", "in-print"],
+    ] as const)
+      assert.deepEqual(request({ enum: [one, other, ""] }), {
+        type: "string",
+        description: `One of "${one}", "${other}", "".`,
+      });
+    assert.deepEqual(request({ not: { enum: ["A", "a"] } }), {});
+    assert.deepEqual(request({ enum: ["<", ">", "<="] }).enum, ["<", ">", "<="]);
+  });
+
+  it("has the members that patterns name, as other members", () => {
+    const closed = { patternProperties: { "^n": { type: "string" } }, additionalProperties: false };
+    for (const of of [request, response])
+      assert.deepEqual(of(closed).additionalProperties, { type: "string" });
+    const patternProperties = { ...closed.patternProperties, "^t": {} };
+    assert.deepEqual(request({ ...closed, patternProperties }).additionalProperties, {});
+    assert.deepEqual(request({ not: closed }), {});
+  });
+
   it("is open in responses, and has no default there", () => {
     const schema = {
       properties: { a: { type: "string", default: "x" } },

@@ -51,10 +51,13 @@ const groups = [
   ["prefixItems", "items"],
 ];
 
-/** Keywords that say nothing of a value. */
+/** Keywords that say nothing of which values are valid. */
 const annotations = new Set(
   "title description examples default deprecated readOnly writeOnly $comment".split(" "),
 );
+
+export const isAnnotation = (schema: ObjectSchema): boolean =>
+  Object.keys(schema).every((keyword) => annotations.has(keyword));
 
 /**
  * Returns a schema without `allOf` that accepts at least the same values; schemas in it may have one.
@@ -66,9 +69,7 @@ export function withoutAllOf(
 ): ObjectSchema {
   if (!Array.isArray(schema.allOf)) return schema;
   const parts = partsOf(schema);
-  const [first, ...more] = parts.filter((part) =>
-    Object.keys(part).some((keyword) => !annotations.has(keyword)),
-  );
+  const [first, ...more] = parts.filter((part) => !isAnnotation(part));
   // One type with words around it keeps its name.
   if (more.length === 0) return Object.assign({}, first, ...parts.toReversed());
   let isComplete = true;

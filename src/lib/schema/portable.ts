@@ -1,6 +1,6 @@
 // Rewrites a JSON Schema with the keywords that code generators understand.
 
-import { withoutAllOf, withoutUnevaluated } from "./all-of.ts";
+import { isAnnotation, withoutAllOf, withoutUnevaluated } from "./all-of.ts";
 import { mapSchemas } from "./map-schema.ts";
 import {
   allSchemas,
@@ -81,7 +81,8 @@ class Conversion {
     const keywords = Object.entries(schema).filter(([keyword, value]) =>
       this.#isKept(keyword, value),
     );
-    const kept = withoutNamesakes(this.#withoutLooseConditions(Object.fromEntries(keywords)));
+    const exact = withOneEnum(Object.fromEntries(keywords));
+    const kept = withoutNamesakes(this.#withoutLooseConditions(exact));
     const inner = mapSchemas(kept, (one) => this.of(one));
     const open = this.#withItems(this.#withOtherMembers(inner, schema));
     const typed = withFormat(withTypedValues(open));
@@ -124,12 +125,13 @@ class Conversion {
     seen.add(root);
     return [...allSchemas({ path: [], schema: root })].some(({ schema }) => {
       if (!isObjectSchema(schema)) return false;
-      const { $ref, allOf, additionalProperties } = schema;
+      const { $ref, allOf, additionalProperties, patternProperties } = schema;
       const isOpened =
         additionalProperties === false || Object.hasOwn(schema, "unevaluatedProperties");
       return (
         allOf !== undefined ||
-        hasInexactValues(schema) ||
+        (additionalProperties === false && patternProperties !== undefined) ||
+        hasInexactValues(withOneEnum(schema)) ||
         hasSeveralTypes(schema) ||
         (isOpened && this.#direction === "response") ||
         (hasUnevaluated(schema) && hasReferences(schema)) ||
@@ -156,11 +158,14 @@ class Conversion {
     );
   }
 
-  /** Says explicitly whether an object may have other members. */
+  /** Says explicitly whether an object may have other members. Generators do not know patterns of names. */
   #withOtherMembers(
     converted: ObjectSchema,
     { type, properties, additionalProperties }: ObjectSchema,
   ): ObjectSchema {
+    const [named, ...more] = Object.values(converted.patternProperties ?? {});
+    if (additionalProperties === false && named !== undefined)
+      return { ...converted, additionalProperties: more.length === 0 ? named : {} };
     if (additionalProperties === false)
       return { ...converted, additionalProperties: this.#direction === "request" ? false : {} };
     const isObject = [type].flat().includes("object") || isObjectSchema(properties);
@@ -213,6 +218,36 @@ const typeOf = (value: unknown): string => {
   return Number.isInteger(value) ? "integer" : typeof value;
 };
 
+/** Whether a schema of one type is for a value. */
+const isTypeOf = (type: unknown, value: unknown): boolean =>
+  type === undefined || type === typeOf(value) || (type === "number" && typeof value === "number");
+
+/** Writes a choice of constants as an enum. */
+function withOneEnum(schema: ObjectSchema): ObjectSchema {
+  const { anyOf, oneOf, ...rest } = schema;
+  const choice = oneOf ?? anyOf;
+  const isPlain = rest.enum === undefined && rest.const === undefined;
+  if (!Array.isArray(choice) || !isPlain || (oneOf !== undefined && anyOf !== undefined))
+    return schema;
+  const lists = choice.map(constantsOf);
+  const values = lists.flatMap((list) => list ?? []);
+  const isChoice =
+    lists.filter((list) => list?.some((value) => value !== null)).length > 1 &&
+    lists.every((list) => list?.every((value) => isTypeOf(rest.type, value))) &&
+    new Set(values.map((value) => JSON.stringify(value))).size === values.length;
+  return isChoice ? { ...rest, enum: values } : schema;
+}
+
+/** The values of a schema that says nothing else; undefined for other schemas. */
+function constantsOf(schema: unknown): readonly unknown[] | undefined {
+  if (!isObjectSchema(schema)) return undefined;
+  const { type, const: only, enum: list, ...others } = schema;
+  if (!isAnnotation(others) || (only !== undefined && list !== undefined)) return undefined;
+  if (type === "null" && only === undefined && list === undefined) return [null];
+  const values = Array.isArray(list) ? list : Object.hasOwn(schema, "const") ? [only] : [];
+  return values.length > 0 && values.every((value) => isTypeOf(type, value)) ? values : undefined;
+}
+
 /** Replaces `enum` and `const`: only texts stay an enum. */
 function withTypedValues(schema: ObjectSchema): ObjectSchema {
   if (!Object.hasOwn(schema, "const") && !Array.isArray(schema.enum)) return schema;
@@ -223,8 +258,19 @@ function withTypedValues(schema: ObjectSchema): ObjectSchema {
   if (known.length === values.length) return typed;
   if (known.length === 0) return { ...rest, type: "null" };
   const { type: _, ...outer } = rest;
-  const { description: __, ...value } = typed;
-  return { ...outer, anyOf: [value, { type: "null" }] };
+  const { description, ...value } = typed;
+  const words = description === undefined ? {} : { description };
+  return { ...outer, ...words, anyOf: [withFormat(value), { type: "null" }] };
+}
+
+/** Whether generators can make a name of each value: names differ in more than case and punctuation. */
+function areNames(values: readonly unknown[]): boolean {
+  const names = values.map((value) =>
+    typeof value === "string"
+      ? value.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "") || value
+      : undefined,
+  );
+  return !names.includes(undefined) && new Set(names).size === new Set(values).size;
 }
 
 /** Whether `enum` or `const` has values that only words can tell. */
@@ -232,7 +278,7 @@ function hasInexactValues({ enum: list, const: only }: ObjectSchema): boolean {
   const values: readonly unknown[] = Array.isArray(list) ? list : only === undefined ? [] : [only];
   const known = new Set(values.filter((value) => value !== null));
   const numbers = [...known].filter((value) => typeof value === "number");
-  if (numbers.length === 0) return ![...known].every((value) => typeof value === "string");
+  if (numbers.length === 0) return !areNames([...known]);
   const span = Math.max(...numbers) - Math.min(...numbers) + 1;
   return numbers.length < known.size || !numbers.every(Number.isInteger) || span > numbers.length;
 }
@@ -241,7 +287,7 @@ function hasInexactValues({ enum: list, const: only }: ObjectSchema): boolean {
 function valuesOf(values: readonly unknown[], { type, description }: ObjectSchema): ObjectSchema {
   const types = new Set(values.map(typeOf));
   const [only = ""] = types;
-  if (types.size === 1 && only === "string") return { type: "string", enum: values };
+  if (areNames(values)) return { type: "string", enum: values };
   const words = `One of ${values.map((value) => JSON.stringify(value)).join(", ")}.`;
   const worded = {
     description: typeof description === "string" ? `${description} ${words}` : words,
