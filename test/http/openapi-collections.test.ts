@@ -382,12 +382,7 @@ describe("a form with files", () => {
     });
     const { paths, components } = await documentFor(app.admin);
     const content = paths["/albums"]?.post?.requestBody?.content ?? {};
-    assert.deepEqual(Object.keys(content), [
-      "application/json",
-      "multipart/form-data",
-      "application/x-ndjson",
-      "text/csv",
-    ]);
+    assert.deepEqual(Object.keys(content), ["application/json", "multipart/form-data"]);
     const binary = { type: "string", format: "binary" };
     const author = { ...properties.author, additionalProperties: {} };
     // Without a file in the schema its type would be that of the JSON.
@@ -453,6 +448,24 @@ describe("the document for code generators", () => {
       assert.ok(types.length <= 1, path);
       if (types.includes("array")) assert.ok(items !== undefined, path);
     }
+  });
+
+  it("has NDJSON and CSV in operations of their own, with their parameters", async () => {
+    const document = await documentFor(app.admin);
+    const found = operationsOf(document).filter((operation) =>
+      /ndjson|csv/i.test(JSON.stringify([operation.requestBody, operation.responses])),
+    );
+    const ids = found.map(({ operationId }) => operationId);
+    assert.deepEqual(ids, ["exportResources", "importResources"]);
+    const [exported, imported] = found;
+    const lines = ["application/x-ndjson", "text/csv"];
+    assert.deepEqual(Object.keys(exported?.responses["200"]?.content ?? {}), lines);
+    assert.deepEqual(Object.keys(imported?.requestBody?.content ?? {}), lines);
+    for (const id of ["createPeople", "createResource"])
+      assert.equal(parametersOf(id).atomic, undefined);
+    const { responses } = document.paths["/people"]?.post ?? {};
+    assert.deepEqual(Object.keys(responses?.["201"]?.content ?? {}), ["application/json"]);
+    assert.equal(responses?.["2XX"], undefined);
   });
 
   it("has open responses, without defaults and without patterns of ids", async () => {

@@ -116,7 +116,7 @@ const reservedNames = (routes: Routes): readonly string[] => [
 const tags = [
   {
     name: "Resources",
-    paths: /^\/(?:\{|-\/(?:batch|uploads))/,
+    paths: /^\/(?:\{|-\/(?:batch|lines|uploads))/,
     description: "Resources of any collection.",
   },
   {

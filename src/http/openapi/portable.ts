@@ -10,6 +10,7 @@ import {
   type Schema,
 } from "../../lib/schema/subschemas.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
+import { bulkContent } from "./formats.ts";
 import { formHeaderName } from "./forms.ts";
 
 type Node = Readonly<Record<string, unknown>>;
@@ -84,7 +85,8 @@ function portableItem(item: Node, version: OpenapiVersion): Node {
   );
 }
 
-function portableOperation({ responses, ...operation }: Node): Node {
+function portableOperation(whole: Node): Node {
+  const { responses, ...operation } = withoutLines(whole);
   const listed = Object.entries(responses as Record<string, Node>)
     .filter(([status]) => status < "4" || status === "default" || actedOn.has(status))
     .map(([status, response]) => [
@@ -92,6 +94,41 @@ function portableOperation({ responses, ...operation }: Node): Node {
       status === "201" && isSilent(operation) ? withoutContent(response) : response,
     ]);
   return { ...operation, responses: Object.fromEntries(listed) };
+}
+
+const linesContent = new Set(Object.keys(bulkContent));
+/** Parameters of NDJSON and CSV. */
+const linesParameters = new Set(
+  ["Atomic", "TryOut", "Key", "Types", "Separator"].map(
+    (name) => `#/components/parameters/${name}Parameter`,
+  ),
+);
+
+/**
+ * Leaves out NDJSON and CSV beside JSON: a client in TypeScript has one type for all, and would have to
+ * check what it got. `/-/lines/{collection}` has them alone.
+ */
+function withoutLines(operation: Node): Node {
+  const { requestBody, responses, parameters, ...rest } = operation;
+  const isJson = JSON.stringify([requestBody, responses]).includes('"application/json":');
+  if (!isJson) return operation;
+  const { "2XX": _, ...others } = responses as Record<string, Node>;
+  const kept = Object.entries(others).map(([status, one]) => [status, withoutLinesContent(one)]);
+  const known = (parameters as readonly Node[] | undefined)?.filter(
+    ({ $ref }) => !linesParameters.has(`${$ref}`),
+  );
+  return {
+    ...rest,
+    ...(known !== undefined && known.length > 0 && { parameters: known }),
+    ...(requestBody !== undefined && { requestBody: withoutLinesContent(requestBody as Node) }),
+    responses: Object.fromEntries(kept),
+  };
+}
+
+function withoutLinesContent({ content, ...rest }: Node): Node {
+  if (content === undefined) return rest;
+  const kept = Object.entries(content as Node).filter(([type]) => !linesContent.has(type));
+  return { ...rest, content: Object.fromEntries(kept) };
 }
 
 /** Whether the body of a response comes only when the client asks for it. */
