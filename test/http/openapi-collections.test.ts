@@ -106,6 +106,7 @@ before(async () => {
     "people-draft": {},
     "2024": {},
     file: {},
+    list: {},
     batch: {},
     "page-parameter": {},
   };
@@ -158,6 +159,7 @@ describe("the document of a store with collections", () => {
         "Type2024",
         "PeopleDraft2",
         "File2",
+        "List2",
       ]) {
         assert.ok(ids.includes(`${verb}${type}`), `${verb}${type}`);
       }

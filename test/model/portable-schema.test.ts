@@ -298,9 +298,24 @@ describe("the portable form", () => {
     assert.ok(JSON.stringify(request({ ...schema, title: "a" })).length < 100_000);
   });
 
-  it("leaves $name out beside name", () => {
-    const properties = { $schema: {}, schema: {}, $other: {} };
-    assert.deepEqual(Object.keys(request({ properties }).properties ?? {}), ["schema", "$other"]);
+  it("leaves out a member that would have the name of another one", () => {
+    const namesOf = (...names: readonly string[]) => {
+      const properties = Object.fromEntries(names.map((name) => [name, {}]));
+      return Object.keys(request({ properties }).properties ?? {});
+    };
+    assert.deepEqual(namesOf("$schema", "schema", "$other"), ["schema", "$other"]);
+    assert.deepEqual(namesOf("_owner", "owner"), ["owner"]);
+    assert.deepEqual(namesOf("firstName", "first_name", "größe", "grösse"), [
+      ...["firstName", "größe", "grösse"],
+    ]);
+    const closed = { additionalProperties: false, required: ["_a", "a"] };
+    const schema = { ...closed, properties: { _a: {}, a: {} } };
+    assert.deepEqual(request(schema), {
+      ...{ required: ["a"], properties: { a: {} }, additionalProperties: {} },
+    });
+    assert.deepEqual(request({ not: schema }), {});
+    const sent = request({ allOf: [schema, { minProperties: 1 }], unevaluatedProperties: false });
+    assert.equal(Object.hasOwn(sent, "unevaluatedProperties"), false);
   });
 });
 

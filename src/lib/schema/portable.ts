@@ -84,7 +84,7 @@ class Conversion {
     const exact = withOneEnum(Object.fromEntries(keywords));
     const kept = withoutNamesakes(this.#withoutLooseConditions(exact));
     const inner = mapSchemas(kept, (one) => this.of(one));
-    const open = this.#withItems(this.#withOtherMembers(inner, schema));
+    const open = this.#withItems(this.#withOtherMembers(inner, kept));
     const typed = withFormat(withTypedValues(open));
     return this.#direction === "request" ? withSafeBounds(typed) : typed;
   }
@@ -130,6 +130,7 @@ class Conversion {
         additionalProperties === false || Object.hasOwn(schema, "unevaluatedProperties");
       return (
         allOf !== undefined ||
+        namesakesIn(schema).size > 0 ||
         (additionalProperties === false && patternProperties !== undefined) ||
         hasInexactValues(withOneEnum(schema)) ||
         hasSeveralTypes(schema) ||
@@ -150,6 +151,7 @@ class Conversion {
     );
     return (
       allOf !== undefined ||
+      namesakesIn(schema).size > 0 ||
       (anyOf !== undefined && oneOf !== undefined) ||
       hasSeveralTypes(schema) ||
       (condition !== undefined && this.#isLoosened(condition as Schema)) ||
@@ -159,10 +161,8 @@ class Conversion {
   }
 
   /** Says explicitly whether an object may have other members. Generators do not know patterns of names. */
-  #withOtherMembers(
-    converted: ObjectSchema,
-    { type, properties, additionalProperties }: ObjectSchema,
-  ): ObjectSchema {
+  #withOtherMembers(converted: ObjectSchema, { additionalProperties }: ObjectSchema): ObjectSchema {
+    const { type, properties } = converted;
     const [named, ...more] = Object.values(converted.patternProperties ?? {});
     if (additionalProperties === false && named !== undefined)
       return { ...converted, additionalProperties: more.length === 0 ? named : {} };
@@ -202,14 +202,33 @@ const hasReferences = (schema: ObjectSchema): boolean =>
     ({ schema: inner }) => isObjectSchema(inner) && inner.$ref !== undefined,
   );
 
-/** Leaves `$name` out beside `name`: the names of generated members have no `$`. */
+/** Generated members and constants have names without punctuation, and may change their case. */
+const plainName = (name: string): string =>
+  name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "") || name;
+
+/** The members that would have the name of another one, such as `_owner` beside `owner`. */
+function namesakesIn({ properties }: ObjectSchema): ReadonlySet<string> {
+  const names = Object.keys(isObjectSchema(properties) ? properties : {});
+  const groups = [...Map.groupBy(names, plainName).values()];
+  const later = groups.flatMap((group) => {
+    const kept = group.find((name) => /^\p{L}/u.test(name)) ?? group[0];
+    return group.filter((name) => name !== kept);
+  });
+  return new Set(later);
+}
+
+/** Leaves those members out; an object with one has it as any other member. */
 function withoutNamesakes(schema: ObjectSchema): ObjectSchema {
-  const { properties } = schema;
-  if (!isObjectSchema(properties)) return schema;
-  const members = Object.entries(properties).filter(
-    ([name]) => !(name.startsWith("$") && Object.hasOwn(properties, name.slice(1))),
-  );
-  return { ...schema, properties: Object.fromEntries(members) };
+  const left = namesakesIn(schema);
+  if (left.size === 0) return schema;
+  const { properties, required, additionalProperties: _, ...rest } = withoutUnevaluated(schema);
+  const members = Object.entries(properties as object).filter(([name]) => !left.has(name));
+  const names = (Array.isArray(required) ? required : []).filter((name) => !left.has(name));
+  return {
+    ...rest,
+    ...(names.length > 0 && { required: names }),
+    properties: Object.fromEntries(members),
+  };
 }
 
 const typeOf = (value: unknown): string => {
@@ -265,11 +284,7 @@ function withTypedValues(schema: ObjectSchema): ObjectSchema {
 
 /** Whether generators can make a name of each value: names differ in more than case and punctuation. */
 function areNames(values: readonly unknown[]): boolean {
-  const names = values.map((value) =>
-    typeof value === "string"
-      ? value.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "") || value
-      : undefined,
-  );
+  const names = values.map((value) => (typeof value === "string" ? plainName(value) : undefined));
   return !names.includes(undefined) && new Set(names).size === new Set(values).size;
 }
 
