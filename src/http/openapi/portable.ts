@@ -86,7 +86,7 @@ function portableItem(item: Node, version: OpenapiVersion): Node {
 }
 
 function portableOperation(whole: Node): Node {
-  const { responses, ...operation } = withoutLines(whole);
+  const { responses, ...operation } = withoutPrefer(withoutLines(whole));
   const listed = Object.entries(responses as Record<string, Node>)
     .filter(([status]) => status < "4" || status === "default" || actedOn.has(status))
     .map(([status, response]) => [
@@ -138,10 +138,30 @@ const isSilent = ({ parameters = [] }: Node): boolean =>
 /** A generated client fails when it expects a body and there is none. */
 const withoutContent = ({ content: _, ...response }: Node): Node => response;
 
+/** So a response that has one is not offered without it; 204 says so itself. */
+function withoutPrefer(operation: Node): Node {
+  const { responses, parameters } = operation;
+  const { 201: created } = responses as Record<string, Node>;
+  if (created?.content === undefined || !Array.isArray(parameters)) return operation;
+  const kept = parameters.filter(({ $ref }: Node) => $ref !== preferReference);
+  return { ...operation, parameters: kept };
+}
+const preferReference = "#/components/parameters/PreferParameter";
+
 /** The members of a document that describe what a client sends. */
 const sentMembers = new Set(["requestBody", "parameters", formHeaderName]);
 
 type VisitSchema = (schema: Schema, direction: Direction) => unknown;
+
+/** A filter may be beyond the integers that can be stored. */
+const withoutNewBounds = (converted: unknown, given: unknown): unknown =>
+  isObjectSchema(converted) && isObjectSchema(given)
+    ? Object.fromEntries(
+        Object.entries(converted).filter(
+          ([name]) => !["minimum", "maximum"].includes(name) || Object.hasOwn(given, name),
+        ),
+      )
+    : converted;
 
 /** Copies a part of the document and replaces its schemas. */
 function walk(value: unknown, direction: Direction, visit: VisitSchema): unknown {
@@ -150,7 +170,10 @@ function walk(value: unknown, direction: Direction, visit: VisitSchema): unknown
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
       if (name === "examples" || name === "example") return [name, inner];
-      if (name === "schema") return [name, visit(inner as Schema, direction)];
+      if (name === "schema") {
+        const converted = visit(inner as Schema, direction);
+        return [name, value.in === "query" ? withoutNewBounds(converted, inner) : converted];
+      }
       return [name, walk(inner, sentMembers.has(name) ? "request" : direction, visit)];
     }),
   );
