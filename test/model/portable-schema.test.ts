@@ -191,8 +191,8 @@ describe("the portable form", () => {
 
   it("has the members that patterns name, as other members", () => {
     const closed = { patternProperties: { "^n": { type: "string" } }, additionalProperties: false };
-    for (const of of [request, response])
-      assert.deepEqual(of(closed).additionalProperties, { type: "string" });
+    for (const portable of [request, response])
+      assert.deepEqual(portable(closed).additionalProperties, { type: "string" });
     const patternProperties = { ...closed.patternProperties, "^t": {} };
     assert.deepEqual(request({ ...closed, patternProperties }).additionalProperties, {});
     assert.deepEqual(request({ not: closed }), {});
