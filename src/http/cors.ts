@@ -1,6 +1,12 @@
 // Responds to OPTIONS and sets the CORS headers (Fetch standard).
 
-import { createTypes, patchTypes, postTypes, queryTypes } from "./headers/media-type.ts";
+import {
+  createTypes,
+  linesTypes,
+  patchTypes,
+  postTypes,
+  queryTypes,
+} from "./headers/media-type.ts";
 import { limitField, partialType } from "./headers/upload-fields.ts";
 import type { RequestContext, Services } from "./request/context.ts";
 
@@ -105,11 +111,13 @@ export function allowOrigin(context: RequestContext, headers: Headers): void {
     headers.set("Access-Control-Allow-Origin", origin);
 }
 
+const isOfLines = ({ path }: RequestContext): boolean => path.startsWith("/-/lines/");
+
 /** Where an upload can begin, its media type is listed even if the address takes no PATCH itself. */
 function setPatchTypes(context: RequestContext, headers: Headers, allow: string): void {
   const { collection } = context.params;
   const isUpload = collection === undefined && context.path.startsWith("/-/uploads/");
-  const begins = collection !== undefined && /POST|PUT/.test(allow);
+  const begins = collection !== undefined && /POST|PUT/.test(allow) && !isOfLines(context);
   const types = [
     ...(allow.includes("PATCH") && !isUpload ? [patchTypes.types] : []),
     ...(begins || isUpload ? [partialType] : []),
@@ -130,7 +138,7 @@ export function options(context: RequestContext, allow: string | undefined): Res
 function describe(context: RequestContext, headers: Headers, allow: string): void {
   headers.set("Allow", allow);
   const isCollection = context.params.collection !== undefined;
-  const { types } = isCollection ? createTypes : postTypes;
+  const { types } = isOfLines(context) ? linesTypes : isCollection ? createTypes : postTypes;
   if (allow.includes("POST")) headers.set("Accept-Post", types);
   setPatchTypes(context, headers, allow);
   if (allow.includes("QUERY")) headers.set("Accept-Query", queryTypes.types);

@@ -36,7 +36,9 @@ import { conditions, parameters } from "./openapi/parameters.ts";
 import {
   anyCollection,
   create,
+  exported,
   get,
+  imported,
   list,
   patch,
   put,
@@ -46,11 +48,12 @@ import {
 import { json, jsonContent, noContent, notModified, page, response } from "./openapi/responses.ts";
 import { type Routes, route } from "./request/route.ts";
 import { runBatch } from "./resources/batch.ts";
-import { listResources, queryResources } from "./resources/list.ts";
+import { exportResources, listResources, queryResources } from "./resources/list.ts";
 import {
   createResource,
   deleteResource,
   getResource,
+  importResources,
   patchResource,
   putResource,
   upsertResource,
@@ -147,6 +150,14 @@ export const routes: Routes = {
   putFile: route("PUT /{collection}/{id}/{name}", "update", putFile, replaceFile),
   deleteFile: route("DELETE /{collection}/{id}/{name}", "update", deleteFile, removeFile),
 
+  exportResources: route("GET /-/lines/{collection}", "read", exportResources, {
+    ...exported,
+    path: inCollection,
+  }),
+  importResources: route("POST /-/lines/{collection}", "create", importResources, {
+    ...imported,
+    path: inCollection,
+  }),
   signUrl: route("POST /-/signed-urls", "optional-token", signUrl, signFileUrl),
   ...uploadRoutes,
 

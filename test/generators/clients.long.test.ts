@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { expectedSteps, skipOnBun, startShop, uploadCover } from "./shop.ts";
+import { expectedSteps, hardCollections, skipOnBun, startShop, uploadCover } from "./shop.ts";
 import { generators, missing, runCommand } from "./tools.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -29,7 +29,7 @@ describe("a client made from the document by", () => {
       const work = join(folder, name);
       await cp(join(here, "samples", name), work, { recursive: true });
       await prepare();
-      const app = await startShop();
+      const app = await startShop(hardCollections);
       try {
         const withCover = await uploadCover(app);
         const document = join(work, "openapi.json");

@@ -5,11 +5,14 @@ import { readFile } from "node:fs/promises";
 import { startApp, type TestApp } from "../http/app.ts";
 import { Client } from "../http/client.ts";
 
-/** Starts a server with the collections `books` and `orders`. */
-export async function startShop(): Promise<TestApp> {
+/** What generators find hard: the schemas of `catalog`, and a collection with the name of a type. */
+export const hardCollections = ["catalog", "list"];
+
+/** Starts a server with the collections `books` and `orders`, and more. */
+export async function startShop(more: readonly string[] = []): Promise<TestApp> {
   const app = await startApp();
   const client = new Client(app);
-  for (const name of ["books", "orders"]) {
+  for (const name of ["books", "orders", ...more]) {
     const file = new URL(`${name}.collection.json`, import.meta.url);
     const { status, body } = await client.put(
       `/-/collections/${name}`,

@@ -79,6 +79,15 @@ export const fetchPython = () =>
     command(python, "-m", "pip", "install", "--quiet", ...packages),
   );
 
+/** Returns the folder with the package and its dependencies. */
+export async function fetchPackage(name: string, version: string): Promise<string> {
+  const prefix = join(cache, name);
+  const made = join(prefix, "node_modules", name);
+  const flags = ["--silent", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", prefix];
+  await fetchOnce(made, command("npm", "install", ...flags, `${name}@${version}`));
+  return join(prefix, "node_modules");
+}
+
 export const schemathesis = (...args: string[]): Command =>
   command(join(cache, "python/bin/schemathesis"), ...args);
 

@@ -326,3 +326,41 @@ describe("a stream", () => {
     assert.equal(linesOf((await get("/wide", ndjson)).body).length, lines);
   });
 });
+
+describe("the address of lines", () => {
+  const lines = "/-/lines/people?age=7";
+
+  it("exports without JSON", async () => {
+    const same = await get("/people?age=7", ndjson);
+    for (const accept of [ndjson, "*/*"]) {
+      const { headers, body } = await get(lines, accept);
+      assert.equal(headers.get("content-type"), ndjson);
+      assert.equal(body, same.body);
+    }
+    const table = await get(lines, csv);
+    assert.equal(table.body, (await get("/people?age=7", csv)).body);
+    assertProblem(await client.get(lines, { accept: "application/json" }), "not-acceptable");
+    assertProblem(await client.get("/-/lines/people?since=0"), "invalid-parameter");
+  });
+
+  it("imports NDJSON and CSV alone", async () => {
+    const send = (type: string, body: string) =>
+      rawRequest(app, "/-/lines/sent?atomic=true", {
+        method: "POST",
+        headers: { "content-type": type },
+        body,
+      });
+    await client.put("/-/collections/sent", {});
+    assert.match((await send(ndjson, '{"a":1}\n')).body, /"location":"\/sent\//);
+    assert.equal((await send(csv, "a\n2\n")).status, 200);
+    assert.equal(await app.total("sent"), 2);
+    const { status, headers } = await send("application/json", "{}");
+    assert.deepEqual([status, headers.get("accept-post")], [415, "application/x-ndjson, text/csv"]);
+    const options = await rawRequest(app, "/-/lines/sent", { method: "OPTIONS", headers: {} });
+    const fields = ["allow", "accept-post", "accept-patch"].map((name) =>
+      options.headers.get(name),
+    );
+    const types = "application/x-ndjson, text/csv";
+    assert.deepEqual(fields, ["GET, HEAD, POST, OPTIONS", types, null]);
+  });
+});

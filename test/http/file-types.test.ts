@@ -54,6 +54,7 @@ describe("a body of another type", () => {
     ["application/pdf", "application/pdf", "file.pdf"],
     ["text/html; charset=iso-8859-1", "text/html; charset=iso-8859-1", "file.html"],
     ["TEXT/Plain", "text/plain", "file.txt"],
+    ["text/plain;charset=UTF8", "text/plain", "file.txt"],
     ["application/xml", "application/xml", "file.xml"],
     ["application/octet-stream", "application/octet-stream", "file"],
     ["application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text", "file"],
@@ -70,6 +71,16 @@ describe("a body of another type", () => {
       assert.equal(hashOf(new Uint8Array(await response.arrayBuffer())), hashOf(bytes));
     });
   }
+
+  it("has the type that a schema names, whatever the client adds: UTF-8 is the default of texts", async () => {
+    const cover = { type: "object", properties: { type: { enum: ["text/plain"] } } };
+    await client.put("/-/collections/covers", { schema: { properties: { cover } } });
+    const form = new FormData();
+    form.set("cover", new File(["a"], "a.txt", { type: "text/plain;charset=utf-8" }));
+    const response = await app.request("/covers", { method: "POST", body: form });
+    const { cover: file } = (await response.json()) as { readonly cover: Shown };
+    assert.equal(file.type, "text/plain");
+  });
 
   const names: readonly [field: string, name: string][] = [
     ['attachment; filename="scan 1.png"', "scan 1.png"],

@@ -224,11 +224,11 @@ describe("a file's name", () => {
     assert.deepEqual([photo.name, photo.type], ["€.txt", "application/octet-stream"]);
     const nonsense = [
       file("photo", "a", "x", "nonsense"),
-      file("other", "b", "x", "Text/HTML; charset=UTF-8"),
+      file("other", "b", "x", "Text/HTML; charset=UTF-16"),
     ];
     const made2 = (await made(nonsense)) as { photo: Shown; other: Shown };
     assert.equal(made2.photo.type, "application/octet-stream");
-    assert.equal(made2.other.type, "text/html; charset=UTF-8");
+    assert.equal(made2.other.type, "text/html; charset=UTF-16");
   });
 });
 

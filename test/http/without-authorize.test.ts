@@ -46,6 +46,10 @@ const bodies: Readonly<Record<string, readonly Body[]>> = {
     { type: "text/plain", content: "bytes" },
     formBody(),
   ],
+  importResources: [
+    { type: "application/x-ndjson", content: '{"n":2}\n{"n":3}\n' },
+    { type: "text/csv", content: "n\n2\n" },
+  ],
   upsertResource: [json({ n: 2 })],
   putResource: [json({ n: 2 }), formBody()],
   patchResource: [

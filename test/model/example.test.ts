@@ -30,6 +30,7 @@ describe("an example", () => {
       .split(" ")
       .map((format) => ({ type: "string", format })),
     { type: "integer" },
+    { minLength: 9 },
     { type: "integer", minimum: 18, maximum: 99 },
     { type: "integer", maximum: -5 },
     { type: "number", exclusiveMinimum: 0 },
@@ -77,6 +78,11 @@ describe("an example", () => {
       assert.ok(isFitting, JSON.stringify(example));
     });
   }
+
+  it("is a number where the schema has bounds and no type", () => {
+    for (const field of [{ maximum: 1_000_000 }, { exclusiveMinimum: 0 }])
+      assert.deepEqual(tryField(field).example, { field: 1 });
+  });
 
   it("follows references, except recursive ones", () => {
     const $defs = {

@@ -84,6 +84,7 @@ describe("the portable form of a random schema", () => {
               continue;
             }
             assert.ok(!Object.hasOwn(inner, "const"));
+            assert.ok(!Object.hasOwn(inner, "allOf"));
             if (!Array.isArray(inner.enum)) continue;
             assert.equal(inner.type, "string");
             assert.ok(inner.enum.every((value) => typeof value === "string"));
@@ -164,6 +165,39 @@ describe("the portable form", () => {
     assert.deepEqual(request({ enum: ["a", 1] }), { description: 'One of "a", 1.' });
   });
 
+  it("has an enum where the values give names, also of a choice of constants", () => {
+    const tone = { oneOf: [{ const: "soft", title: "Quiet" }, { const: "loud" }] };
+    assert.deepEqual(request(tone), { type: "string", enum: ["soft", "loud"] });
+    const level = { anyOf: [{ const: 1 }, { enum: [2, 5] }, { type: "null" }] };
+    const range = { type: "integer", format: "int64", minimum: 1, maximum: 5 };
+    const description = "One of 1, 2, 5.";
+    assert.deepEqual(request(level), { description, anyOf: [range, { type: "null" }] });
+    const mixed = { oneOf: [{ const: "a" }, { type: "integer" }] };
+    assert.deepEqual(response(mixed).oneOf, [
+      { type: "string", enum: ["a"] },
+      { type: "integer", format: "int64" },
+    ]);
+    for (const [one, other] of [
+      ["A", "a"],
+      ["in print", "in-print"],
+    ] as const)
+      assert.deepEqual(request({ enum: [one, other, ""] }), {
+        type: "string",
+        description: `One of "${one}", "${other}", "".`,
+      });
+    assert.deepEqual(request({ not: { enum: ["A", "a"] } }), {});
+    assert.deepEqual(request({ enum: ["<", ">", "<="] }).enum, ["<", ">", "<="]);
+  });
+
+  it("has the members that patterns name, as other members", () => {
+    const closed = { patternProperties: { "^n": { type: "string" } }, additionalProperties: false };
+    for (const portable of [request, response])
+      assert.deepEqual(portable(closed).additionalProperties, { type: "string" });
+    const patternProperties = { ...closed.patternProperties, "^t": {} };
+    assert.deepEqual(request({ ...closed, patternProperties }).additionalProperties, {});
+    assert.deepEqual(request({ not: closed }), {});
+  });
+
   it("is open in responses, and has no default there", () => {
     const schema = {
       properties: { a: { type: "string", default: "x" } },
@@ -213,9 +247,75 @@ describe("the portable form", () => {
     assert.equal(request({ type: "number" }).minimum, undefined);
   });
 
-  it("leaves $name out beside name", () => {
-    const properties = { $schema: {}, schema: {}, $other: {} };
-    assert.deepEqual(Object.keys(request({ properties }).properties ?? {}), ["schema", "$other"]);
+  it("writes allOf as one schema", () => {
+    const named = { type: "object", required: ["a"], properties: { a: { type: "string" } } };
+    const $ref = "#/$defs/named";
+    const schemaOf = (...allOf: readonly Schema[]) =>
+      request({ properties: { one: { allOf } }, $defs: { named } }).properties;
+    const a = { type: "string" };
+    const open = { type: "object", additionalProperties: {} };
+    const more = { required: ["b"], properties: { b: { type: "boolean" } } };
+    assert.deepEqual(schemaOf({ $ref }, more, { minProperties: 1 }, { minProperties: 2 }), {
+      one: {
+        ...open,
+        required: ["a", "b"],
+        properties: { a, b: { type: "boolean" } },
+        minProperties: 2,
+      },
+    });
+    assert.deepEqual(schemaOf({ $ref }, { description: "Who." }), {
+      one: { $ref, description: "Who." },
+    });
+    const integer = { type: "integer", format: "int64", minimum: 2, maximum: 5 };
+    assert.deepEqual(
+      schemaOf({ type: "number", minimum: 1 }, { type: "integer" }, { minimum: 2, maximum: 5 }),
+      {
+        one: integer,
+      },
+    );
+    // Both say something of one member.
+    const short = { properties: { a: { maxLength: 5 } } };
+    assert.deepEqual(schemaOf({ $ref }, short), {
+      one: { ...open, required: ["a"], properties: { a: { ...a, maxLength: 5 } } },
+    });
+    // The second pattern is left out: it cannot be said of the same schema.
+    assert.deepEqual(schemaOf({ pattern: "a" }, { pattern: "b" }), { one: { pattern: "a" } });
+  });
+
+  it("ends a recursion through allOf", () => {
+    const tree = { allOf: [{ $ref: "#/$defs/tree" }, { properties: { b: {} } }] };
+    const $defs = { tree: { properties: { left: tree } } };
+    const left = { properties: { b: {} }, additionalProperties: {} };
+    assert.deepEqual(request({ properties: { tree }, $defs }).properties, {
+      tree: { properties: { left, b: {} }, additionalProperties: {} },
+    });
+    // Each level has the next one twice.
+    const levels = Array.from({ length: 30 }, (_, index) => {
+      const allOf = [{ $ref: `#/$defs/l${index + 1}` }, { minProperties: 1 }];
+      return [`l${index}`, { properties: { a: { allOf }, b: { allOf } } }];
+    });
+    const schema = { allOf: [{ $ref: "#/$defs/l0" }, {}], $defs: Object.fromEntries(levels) };
+    assert.ok(JSON.stringify(request({ ...schema, title: "a" })).length < 100_000);
+  });
+
+  it("leaves out a member that would have the name of another one", () => {
+    const namesOf = (...names: readonly string[]) => {
+      const properties = Object.fromEntries(names.map((name) => [name, {}]));
+      return Object.keys(request({ properties }).properties ?? {});
+    };
+    assert.deepEqual(namesOf("$schema", "schema", "$other"), ["schema", "$other"]);
+    assert.deepEqual(namesOf("_owner", "owner"), ["owner"]);
+    assert.deepEqual(namesOf("firstName", "first_name", "größe", "grösse"), [
+      ...["firstName", "größe", "grösse"],
+    ]);
+    const closed = { additionalProperties: false, required: ["_a", "a"] };
+    const schema = { ...closed, properties: { _a: {}, a: {} } };
+    assert.deepEqual(request(schema), {
+      ...{ required: ["a"], properties: { a: {} }, additionalProperties: {} },
+    });
+    assert.deepEqual(request({ not: schema }), {});
+    const sent = request({ allOf: [schema, { minProperties: 1 }], unevaluatedProperties: false });
+    assert.equal(Object.hasOwn(sent, "unevaluatedProperties"), false);
   });
 });
 

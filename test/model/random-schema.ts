@@ -3,7 +3,7 @@
 import { allSchemas, isObjectSchema, type ObjectSchema } from "../../src/lib/schema/subschemas.ts";
 import fc from "../fast-check.ts";
 
-const name = fc.constantFrom("a", "b", "c", "constructor");
+const name = fc.constantFrom("a", "b", "c", "_a", "constructor");
 const number = fc.constantFrom(-1.5, 0, 1, 2, 3, 10);
 const count = fc.nat(3);
 const text = fc.constantFrom("", "a", "b", "ab", "abc", "💙", "a@b.nl", "2026-03-01", "127.0.0.1");

@@ -2,7 +2,7 @@
 
 import { format, isTypeValid, parse } from "content-type";
 import { Problem } from "../../model/problem.ts";
-import { checkParameters, typeOf } from "../headers/media-type.ts";
+import { checkParameters, isUtf8, typeOf } from "../headers/media-type.ts";
 
 const unknownType = "application/octet-stream";
 const maxTypeLength = 255;
@@ -13,9 +13,15 @@ export function isFile(headers: Headers): boolean {
   return isTypeValid(type) && !/\*|^multipart\/|json/.test(type);
 }
 
-/** Returns the normalized type of a file; application/octet-stream when it is invalid. */
+/**
+ * Returns the normalized type of a file; application/octet-stream when it is invalid. UTF-8 is left out:
+ * texts are served with it, and some clients add it to what a schema calls `text/plain`.
+ */
 export function storedType(field: string | undefined | null): string {
-  const { type, parameters } = read(field ?? "");
+  const { type, parameters: given } = read(field ?? "");
+  const { charset, ...others } = given;
+  const isPlain = type.startsWith("text/") && charset !== undefined && isUtf8(charset);
+  const parameters = isPlain ? others : given;
   const text = isTypeValid(type) ? format({ type, parameters }) : unknownType;
   return /^[ -~]+$/.test(text) && text.length <= maxTypeLength ? text : unknownType;
 }

@@ -114,6 +114,11 @@ export const createTypes: AcceptedTypes = {
     "application/json, application/x-www-form-urlencoded, multipart/form-data, application/x-ndjson, text/csv, */*",
   field: "Accept-Post",
 };
+/** What has a resource on each line. */
+export const linesTypes: AcceptedTypes = {
+  types: "application/x-ndjson, text/csv",
+  field: "Accept-Post",
+};
 /** A resource is also replaced by a form with files. */
 export const replaceTypes: AcceptedTypes = {
   types: "application/json, multipart/form-data",

@@ -14,7 +14,7 @@ import { mergePatchSchema } from "../../model/schemas/patch.ts";
 import { pageOf } from "../../model/schemas/resource.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
-import type { Routes } from "../request/route.ts";
+import type { RouteOperation, Routes } from "../request/route.ts";
 import { filterWords, listParameters, uniqueParameters } from "./filters.ts";
 import { type FormFile, formOf } from "./forms.ts";
 import { type DescribedRoute, verbsOf } from "./operations.ts";
@@ -87,6 +87,14 @@ export function routesOfCollection(
     if (route === undefined || !needed.some((one) => verbs.includes(one))) return [];
     if (verb === "upsert" && shapes.uniqueParameters.length === 0) return [];
     const { collection: _, ...path } = route.operation.path ?? {};
+    const operation: RouteOperation = describe(shapes);
+    const { 201: created, ...others } = operation.responses;
+    const { content: __, ...silent } = created ?? { description: "" };
+    // Who may not read gets no body.
+    const responses =
+      created === undefined || verbs.includes("read")
+        ? operation.responses
+        : { ...others, 201: silent };
     const described = {
       ...route,
       id: verb === "list" ? `list${pluralName}` : `${verb}${typeName}`,
@@ -94,7 +102,7 @@ export function routesOfCollection(
       path: route.path.replace("{collection}", name),
       security: securityOf(name, needed, definition),
       maxBodyBytes: Math.min(maxBytes, maxBodyBytes),
-      operation: { ...describe(shapes), path },
+      operation: { ...operation, responses, path },
     };
     return [described];
   });

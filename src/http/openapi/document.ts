@@ -106,8 +106,26 @@ const withSuffix = (objects: Readonly<Record<string, object>>, suffix: string) =
 const parameterComponents = withSuffix(parameters, "Parameter");
 const headerComponents = withSuffix(headers, "Header");
 
-/** The names that no collection and no action may have: those of components and of operations. */
+/** Generated clients refer to these types of their languages without saying where they are from. */
+const typesOfLanguages = [
+  ..."Any Array Bool Boolean Box Byte Char Character Class Client Configuration Date Default".split(
+    " ",
+  ),
+  ..."Dict Double Enum Err Error Exception Field File Float Future Int Integer Iterator List".split(
+    " ",
+  ),
+  ..."Literal Long Map Math Model None Nothing Number Object Ok Option Optional Override Pair".split(
+    " ",
+  ),
+  ..."Promise Readonly Record Request Response Result Self Set Short Some String Symbol Thread".split(
+    " ",
+  ),
+  ..."Tuple Type Union Unit Unset Uuid Vec Void".split(" "),
+];
+
+/** The names that no collection and no action may have: those of components, operations and languages. */
 const reservedNames = (routes: Routes): readonly string[] => [
+  ...typesOfLanguages,
   ...Object.keys({ ...schemaComponents, ...parameterComponents, ...headerComponents }),
   ...Object.keys(schemaComponents).map((name) => `${name}Draft`),
   ...Object.keys(routes).map((id) => id.replace(/^[a-z]+/, "")),
@@ -116,7 +134,7 @@ const reservedNames = (routes: Routes): readonly string[] => [
 const tags = [
   {
     name: "Resources",
-    paths: /^\/(?:\{|-\/(?:batch|uploads))/,
+    paths: /^\/(?:\{|-\/(?:batch|lines|uploads))/,
     description: "Resources of any collection.",
   },
   {

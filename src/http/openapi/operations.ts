@@ -106,8 +106,10 @@ function requestBodyOf({ operation, maxBodyBytes }: DescribedRoute) {
   const { body, isBodyOptional = false } = operation;
   if (body === undefined) return {};
   const required = !isBodyOptional;
-  if (Object.hasOwn(body, "*/*")) return { requestBody: { required, content: body } };
+  // Bytes and lines have other limits.
+  if (!Object.hasOwn(body, "application/json")) return { requestBody: { required, content: body } };
   const whenEmpty = isBodyOptional ? " No body is an empty object." : "";
-  const description = `In UTF-8, at most ${maxBodyBytes} bytes.${whenEmpty}`;
+  const files = Object.hasOwn(body, "multipart/form-data") ? " without files" : "";
+  const description = `In UTF-8, at most ${maxBodyBytes} bytes${files}.${whenEmpty}`;
   return { requestBody: { description, required, content: body } };
 }

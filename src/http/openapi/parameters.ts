@@ -85,7 +85,7 @@ export const parameters = {
   where: inQuery(
     "where",
     'Conditions as JSON, as `where` in the body of a QUERY: `{"$or":[{"age":{"gte":18}},{"city":"Bern"}]}`. Other filters must hold as well.',
-    { type: "string", contentMediaType: "application/json" },
+    { type: "string", minLength: 2, contentMediaType: "application/json" },
   ),
   fields: inQuery(
     "fields",

@@ -10,6 +10,7 @@ import {
   type Schema,
 } from "../../lib/schema/subschemas.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
+import { bulkContent } from "./formats.ts";
 import { formHeaderName } from "./forms.ts";
 
 type Node = Readonly<Record<string, unknown>>;
@@ -84,7 +85,8 @@ function portableItem(item: Node, version: OpenapiVersion): Node {
   );
 }
 
-function portableOperation({ responses, ...operation }: Node): Node {
+function portableOperation(whole: Node): Node {
+  const { responses, ...operation } = withoutPrefer(withoutLines(whole));
   const listed = Object.entries(responses as Record<string, Node>)
     .filter(([status]) => status < "4" || status === "default" || actedOn.has(status))
     .map(([status, response]) => [
@@ -94,6 +96,41 @@ function portableOperation({ responses, ...operation }: Node): Node {
   return { ...operation, responses: Object.fromEntries(listed) };
 }
 
+const linesContent = new Set(Object.keys(bulkContent));
+/** Parameters of NDJSON and CSV. */
+const linesParameters = new Set(
+  ["Atomic", "TryOut", "Key", "Types", "Separator"].map(
+    (name) => `#/components/parameters/${name}Parameter`,
+  ),
+);
+
+/**
+ * Leaves out NDJSON and CSV beside JSON: a client in TypeScript has one type for all, and would have to
+ * check what it got. `/-/lines/{collection}` has them alone.
+ */
+function withoutLines(operation: Node): Node {
+  const { requestBody, responses, parameters, ...rest } = operation;
+  const isJson = JSON.stringify([requestBody, responses]).includes('"application/json":');
+  if (!isJson) return operation;
+  const { "2XX": _, ...others } = responses as Record<string, Node>;
+  const kept = Object.entries(others).map(([status, one]) => [status, withoutLinesContent(one)]);
+  const known = (parameters as readonly Node[] | undefined)?.filter(
+    ({ $ref }) => !linesParameters.has(`${$ref}`),
+  );
+  return {
+    ...rest,
+    ...(known !== undefined && known.length > 0 && { parameters: known }),
+    ...(requestBody !== undefined && { requestBody: withoutLinesContent(requestBody as Node) }),
+    responses: Object.fromEntries(kept),
+  };
+}
+
+function withoutLinesContent({ content, ...rest }: Node): Node {
+  if (content === undefined) return rest;
+  const kept = Object.entries(content as Node).filter(([type]) => !linesContent.has(type));
+  return { ...rest, content: Object.fromEntries(kept) };
+}
+
 /** Whether the body of a response comes only when the client asks for it. */
 const isSilent = ({ parameters = [] }: Node): boolean =>
   JSON.stringify(parameters).includes('"#/components/parameters/PreferResourceParameter"');
@@ -101,10 +138,30 @@ const isSilent = ({ parameters = [] }: Node): boolean =>
 /** A generated client fails when it expects a body and there is none. */
 const withoutContent = ({ content: _, ...response }: Node): Node => response;
 
+/** So a response that has one is not offered without it; 204 says so itself. */
+function withoutPrefer(operation: Node): Node {
+  const { responses, parameters } = operation;
+  const { 201: created } = responses as Record<string, Node>;
+  if (created?.content === undefined || !Array.isArray(parameters)) return operation;
+  const kept = parameters.filter(({ $ref }: Node) => $ref !== preferReference);
+  return { ...operation, parameters: kept };
+}
+const preferReference = "#/components/parameters/PreferParameter";
+
 /** The members of a document that describe what a client sends. */
 const sentMembers = new Set(["requestBody", "parameters", formHeaderName]);
 
 type VisitSchema = (schema: Schema, direction: Direction) => unknown;
+
+/** A filter may be beyond the integers that can be stored. */
+const withoutNewBounds = (converted: unknown, given: unknown): unknown =>
+  isObjectSchema(converted) && isObjectSchema(given)
+    ? Object.fromEntries(
+        Object.entries(converted).filter(
+          ([name]) => !["minimum", "maximum"].includes(name) || Object.hasOwn(given, name),
+        ),
+      )
+    : converted;
 
 /** Copies a part of the document and replaces its schemas. */
 function walk(value: unknown, direction: Direction, visit: VisitSchema): unknown {
@@ -113,7 +170,10 @@ function walk(value: unknown, direction: Direction, visit: VisitSchema): unknown
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
       if (name === "examples" || name === "example") return [name, inner];
-      if (name === "schema") return [name, visit(inner as Schema, direction)];
+      if (name === "schema") {
+        const converted = visit(inner as Schema, direction);
+        return [name, value.in === "query" ? withoutNewBounds(converted, inner) : converted];
+      }
       return [name, walk(inner, sentMembers.has(name) ? "request" : direction, visit)];
     }),
   );

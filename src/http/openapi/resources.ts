@@ -102,7 +102,7 @@ const draftContent = ({ draft, form, isGeneric }: CollectionShapes) => ({
 });
 
 const mediaTypes =
-  "`application/json` and media types that end in `+json` are JSON; the two kinds of forms, NDJSON and CSV are described below. `text/json`, and JSON as `text/plain`, are rejected with 415. A body of any other media type, such as `image/png`, is the one file of a new resource, in its member `file`.";
+  "`application/json` and media types that end in `+json` are JSON; the two kinds of forms are described below, NDJSON and CSV at `/-/lines/{collection}`. `text/json`, and JSON as `text/plain`, are rejected with 415. A body of any other media type, such as `image/png`, is the one file of a new resource, in its member `file`.";
 
 const formRedirect = ({ isGeneric }: CollectionShapes) => {
   const description =
@@ -113,24 +113,26 @@ const formRedirect = ({ isGeneric }: CollectionShapes) => {
     : {};
 };
 
+const listHeaders = {
+  ...validators,
+  Link: headers.link,
+  "X-Total-Count": headers.totalCount,
+  "Server-Timing": headers.serverTiming,
+};
+const listProblems = [404, 410, 412, 504];
+
+const createConditions = [parameters.ifMatchCollection, parameters.ifUnmodifiedSince];
+const createProblems = [404, 409, 410, 412, 422];
+
 export const list = (shapes: CollectionShapes): RouteOperation => ({
   summary: `A page of ${shapes.label}`,
   description: shapes.listDescription,
   parameters: [...shapes.listParameters, ...conditions],
   responses: {
-    200: response(
-      "The page.",
-      { ...jsonContent(shapes.page), ...listContent },
-      {
-        ...validators,
-        Link: headers.link,
-        "X-Total-Count": headers.totalCount,
-        "Server-Timing": headers.serverTiming,
-      },
-    ),
+    200: response("The page.", { ...jsonContent(shapes.page), ...listContent }, listHeaders),
     304: notModified,
   },
-  problems: [404, 410, 412, 504],
+  problems: listProblems,
 });
 
 export const create = (shapes: CollectionShapes): RouteOperation => ({
@@ -139,8 +141,7 @@ export const create = (shapes: CollectionShapes): RouteOperation => ({
   parameters: [
     parameters.atomic,
     ...(shapes.isGeneric ? [...bulkParameters, ...uploadParameters] : []),
-    parameters.ifMatchCollection,
-    parameters.ifUnmodifiedSince,
+    ...createConditions,
     shapes.idempotencyKey,
     ...preferences(shapes),
   ],
@@ -156,8 +157,37 @@ export const create = (shapes: CollectionShapes): RouteOperation => ({
     ...formRedirect(shapes),
     "2XX": bulkResponse,
   },
-  problems: [404, 409, 410, 412, 422],
+  problems: createProblems,
 });
+
+const sameWith = (method: string) =>
+  `Does what ${method} of \`/{collection}\` does with these media types`;
+
+export const exported: RouteOperation = {
+  summary: "All resources of a collection, one on each line",
+  description: `${sameWith("GET")}, which generated clients cannot choose there.`,
+  parameters: [
+    ...anyCollection.listParameters.filter((parameter) => parameter !== parameters.since),
+    ...conditions,
+  ],
+  responses: { 200: response("The resources.", listContent, listHeaders), 304: notModified },
+  problems: listProblems,
+};
+
+export const imported: RouteOperation = {
+  summary: "Create resources in a collection, one on each line",
+  description: `${sameWith("POST")}.`,
+  parameters: [
+    parameters.atomic,
+    ...bulkParameters,
+    ...createConditions,
+    parameters.idempotencyKey,
+    parameters.prefer,
+  ],
+  body: bulkContent,
+  responses: { 200: bulkResponse },
+  problems: createProblems,
+};
 
 export const get = (shapes: CollectionShapes): RouteOperation => ({
   summary: `A resource of ${shapes.label}`,

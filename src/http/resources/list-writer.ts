@@ -21,7 +21,8 @@ import { ndjsonTypes } from "../headers/media-type.ts";
 import { addedNames, rendererFactory } from "./fields-param.ts";
 
 /** The media types of a list. */
-export const listTypes = ["application/json", ...ndjsonTypes, "text/csv"] as const;
+export const exportTypes = [...ndjsonTypes, "text/csv"] as const;
+export const listTypes = ["application/json", ...exportTypes] as const;
 export type ListType = (typeof listTypes)[number];
 
 export interface ListWriter {

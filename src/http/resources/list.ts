@@ -48,15 +48,25 @@ import {
 } from "./large-page.ts";
 import { hasPaging, listBody, listHead, setServerTiming } from "./list-page.ts";
 import { defaultRequest, readListQuery } from "./list-request.ts";
-import { type ListType, listTypes } from "./list-writer.ts";
+import { exportTypes, type ListType, listTypes } from "./list-writer.ts";
 import { readQueryBody } from "./query-body.ts";
 import { readList, type TimedList } from "./read-list.ts";
 
-export function listResources(context: RequestContext): MaybePromise<Response | Problem> {
+export const listResources = (context: RequestContext): MaybePromise<Response | Problem> =>
+  answerList(context, listTypes);
+
+/** A list at the address that has no JSON, for clients with one type for each operation. */
+export const exportResources = (context: RequestContext): MaybePromise<Response | Problem> =>
+  answerList(context, exportTypes);
+
+function answerList(
+  context: RequestContext,
+  offered: typeof listTypes | typeof exportTypes,
+): MaybePromise<Response | Problem> {
   const { request, services } = context;
   return then(services.lists.target(context.collection), (target) => {
     if (target instanceof Problem) return target;
-    const type = chooseType(request.headers, listTypes);
+    const type = chooseType<ListType>(request.headers, offered);
     const cached = type === "application/json" ? cachedPage(context, target) : undefined;
     if (cached !== undefined) {
       setSource(context, target);
@@ -64,7 +74,8 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     }
     const listRequest = readListQuery(context.searchParams);
     if (listRequest instanceof Problem) return listRequest;
-    if ("since" in listRequest) return listChanges(context, target, listRequest);
+    if ("since" in listRequest)
+      return offered === listTypes ? listChanges(context, target, listRequest) : changesElsewhere;
     const isWhole = type !== "application/json" && !hasPaging(context.searchParams);
     const isExport = isWhole && listRequest.aggregate === undefined;
     const asked = isWhole ? exportRequest(listRequest) : listRequest;
@@ -77,6 +88,10 @@ export function listResources(context: RequestContext): MaybePromise<Response | 
     });
   });
 }
+
+const changesElsewhere = new Problem("invalid-parameter", "Changes are sent as JSON alone.", {
+  errors: [{ parameter: "since", detail: "changes are at the address of the collection" }],
+});
 
 function answerPlanned(
   context: RequestContext,

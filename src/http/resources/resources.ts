@@ -29,11 +29,13 @@ import {
   isCsv,
   isNdjson,
   jsonTypes,
+  linesTypes,
   multipartType,
   putTypes,
   readPatchKind,
   replaceTypes,
   typeOf,
+  unsupported,
 } from "../headers/media-type.ts";
 import type { RequestContext, ResponseSource } from "../request/context.ts";
 import { limitAnonymous } from "../request/rate-limit.ts";
@@ -102,6 +104,13 @@ export async function createResource(context: RequestContext): Promise<Response 
     ? await honeypotResult(context, draft)
     : await services.writes.run(collection, operation, once);
   return written instanceof Problem ? written : answerWritten(context, written, rendererFor);
+}
+
+/** Creates resources at the address that takes lines alone, for clients with one type for each operation. */
+export async function importResources(context: RequestContext): Promise<Response | Problem> {
+  const { headers } = context.request;
+  if (isNdjson(headers) || isCsv(headers)) return writeMany(context, checkCollectionCondition);
+  return unsupported(linesTypes, `Content-Type must be one of ${linesTypes.types}.`);
 }
 
 /** Returns the result that the draft would have if it were stored, for a bot that filled in the honeypot. */

@@ -60,8 +60,6 @@ class ExampleSearch {
         return this.#object(schema);
       case "array":
         return this.#array(schema);
-      case "string":
-        return exampleText(schema);
       case "number":
       case "integer":
         return exampleNumber(schema);
@@ -70,7 +68,7 @@ class ExampleSearch {
       case "boolean":
         return true;
       default:
-        return "text";
+        return exampleText(schema);
     }
   }
 
@@ -100,13 +98,17 @@ function partsOf({ allOf, anyOf, oneOf }: ObjectSchema): readonly Schema[] {
   return [...(Array.isArray(allOf) ? allOf : []), ...first(anyOf), ...first(oneOf)];
 }
 
+const numericKeywords = "minimum exclusiveMinimum maximum exclusiveMaximum multipleOf".split(" ");
+
 /** The declared type other than null, or the type that the keywords imply. */
-function typeOf({ type, properties, items, prefixItems }: ObjectSchema): unknown {
+function typeOf(schema: ObjectSchema): unknown {
+  const { type, properties, items, prefixItems } = schema;
   const [first] = [type].flat().filter((one) => one !== "null" && one !== undefined);
   if (first !== undefined) return first;
   if (type !== undefined) return "null";
   if (properties !== undefined) return "object";
-  return items === undefined && prefixItems === undefined ? undefined : "array";
+  if (items !== undefined || prefixItems !== undefined) return "array";
+  return numericKeywords.some((keyword) => Object.hasOwn(schema, keyword)) ? "number" : "string";
 }
 
 const samples: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 // Rewrites a JSON Schema with the keywords that code generators understand.
 
+import { isAnnotation, withoutAllOf, withoutUnevaluated } from "./all-of.ts";
 import { mapSchemas } from "./map-schema.ts";
 import {
   allSchemas,
@@ -22,8 +23,8 @@ const requestKeywords = new Set(["default", "readOnly", "writeOnly", "unevaluate
 /**
  * Accepts at least the values that the given schema accepts, and the same ones as far as the generators
  * allow: they reject boolean schemas, enums without a type, enums of numbers, defaults that are objects
- * or arrays, arrays that say nothing of their items, and values of several types. References lead to
- * components, which are converted by themselves.
+ * or arrays, arrays that say nothing of their items, values of several types, and most of `allOf`.
+ * References lead to components, which are converted by themselves.
  */
 export function portableSchema(schema: Schema, direction: Direction, find: Find): ObjectSchema {
   const text = JSON.stringify(schema);
@@ -41,10 +42,16 @@ interface Explicit {
   readonly items: boolean;
 }
 
+/** How many references one schema replaces by their targets, which may have such references. */
+const maxInlined = 100;
+
 class Conversion {
   readonly #direction: Direction;
   readonly #explicit: Explicit;
   readonly #find: Find;
+  /** The references whose targets are around the schema that is converted: recursion ends there. */
+  readonly #open = new Set<string>();
+  #inlined = 0;
 
   constructor(direction: Direction, explicit: Explicit, find: Find) {
     this.#direction = direction;
@@ -52,15 +59,32 @@ class Conversion {
     this.#find = find;
   }
 
-  of(schema: Schema): ObjectSchema {
-    if (typeof schema === "boolean") return schema ? {} : { not: {} };
+  of(given: Schema): ObjectSchema {
+    if (typeof given === "boolean") return given ? {} : { not: {} };
+    const inlined: string[] = [];
+    const schema = withoutAllOf(given, (reference) => {
+      const target = this.#find(reference);
+      // A part with such a keyword would be read with what is said explicitly of the whole.
+      const isPart = !(JSON.stringify(target) ?? "").includes('"unevaluated');
+      if (!isPart || this.#open.has(reference) || ++this.#inlined > maxInlined) return undefined;
+      this.#open.add(reference);
+      inlined.push(reference);
+      return target;
+    });
+    const converted = this.#convert(schema);
+    for (const reference of inlined) this.#open.delete(reference);
+    return converted;
+  }
+
+  #convert(schema: ObjectSchema): ObjectSchema {
     if (hasSeveralTypes(schema)) return annotationsOf(schema);
     const keywords = Object.entries(schema).filter(([keyword, value]) =>
       this.#isKept(keyword, value),
     );
-    const kept = withoutNamesakes(this.#withoutLooseConditions(Object.fromEntries(keywords)));
+    const exact = withOneEnum(Object.fromEntries(keywords));
+    const kept = withoutNamesakes(this.#withoutLooseConditions(exact));
     const inner = mapSchemas(kept, (one) => this.of(one));
-    const open = this.#withItems(this.#withOtherMembers(inner, schema));
+    const open = this.#withItems(this.#withOtherMembers(inner, kept));
     const typed = withFormat(withTypedValues(open));
     return this.#direction === "request" ? withSafeBounds(typed) : typed;
   }
@@ -80,8 +104,7 @@ class Conversion {
     const rest = this.#evaluatesLess(schema) ? withoutUnevaluated(others) : others;
     const isLoose = (one: unknown) => this.#isLoosened(one as Schema);
     const isOneLoose = Array.isArray(oneOf) && oneOf.some(isLoose);
-    const all = Array.isArray(rest.allOf) ? rest.allOf : [];
-    const any = rest.anyOf === undefined ? { anyOf: oneOf } : { allOf: [...all, { anyOf: oneOf }] };
+    const any = rest.anyOf === undefined ? { anyOf: oneOf } : {};
     return {
       ...rest,
       ...(not !== undefined && !isLoose(not) && { not }),
@@ -102,11 +125,14 @@ class Conversion {
     seen.add(root);
     return [...allSchemas({ path: [], schema: root })].some(({ schema }) => {
       if (!isObjectSchema(schema)) return false;
-      const { $ref, additionalProperties } = schema;
+      const { $ref, allOf, additionalProperties, patternProperties } = schema;
       const isOpened =
         additionalProperties === false || Object.hasOwn(schema, "unevaluatedProperties");
       return (
-        hasInexactValues(schema) ||
+        allOf !== undefined ||
+        namesakesIn(schema).size > 0 ||
+        (additionalProperties === false && patternProperties !== undefined) ||
+        hasInexactValues(withOneEnum(schema)) ||
         hasSeveralTypes(schema) ||
         (isOpened && this.#direction === "response") ||
         (hasUnevaluated(schema) && hasReferences(schema)) ||
@@ -119,11 +145,14 @@ class Conversion {
   #evaluatesLess(schema: Schema = true, seen = new Set<Schema>()): boolean {
     if (!isObjectSchema(schema) || seen.has(schema)) return false;
     seen.add(schema);
-    const { $ref, if: condition } = schema;
+    const { $ref, allOf, anyOf, oneOf, if: condition } = schema;
     const inPlace = subschemasOf({ path: [], schema }).filter(
       ({ applies, keyword }) => applies === "in-place" && keyword !== "not",
     );
     return (
+      allOf !== undefined ||
+      namesakesIn(schema).size > 0 ||
+      (anyOf !== undefined && oneOf !== undefined) ||
       hasSeveralTypes(schema) ||
       (condition !== undefined && this.#isLoosened(condition as Schema)) ||
       inPlace.some((inner) => this.#evaluatesLess(inner.schema, seen)) ||
@@ -131,11 +160,12 @@ class Conversion {
     );
   }
 
-  /** Says explicitly whether an object may have other members. */
-  #withOtherMembers(
-    converted: ObjectSchema,
-    { type, properties, additionalProperties }: ObjectSchema,
-  ): ObjectSchema {
+  /** Says explicitly whether an object may have other members. Generators do not know patterns of names. */
+  #withOtherMembers(converted: ObjectSchema, { additionalProperties }: ObjectSchema): ObjectSchema {
+    const { type, properties } = converted;
+    const [named, ...more] = Object.values(converted.patternProperties ?? {});
+    if (additionalProperties === false && named !== undefined)
+      return { ...converted, additionalProperties: more.length === 0 ? named : {} };
     if (additionalProperties === false)
       return { ...converted, additionalProperties: this.#direction === "request" ? false : {} };
     const isObject = [type].flat().includes("object") || isObjectSchema(properties);
@@ -166,26 +196,39 @@ const annotationsOf = ({ title, description, examples }: ObjectSchema): ObjectSc
 const hasUnevaluated = (schema: ObjectSchema): boolean =>
   Object.hasOwn(schema, "unevaluatedProperties") || Object.hasOwn(schema, "unevaluatedItems");
 
-const withoutUnevaluated = ({
-  unevaluatedProperties: _,
-  unevaluatedItems: __,
-  ...rest
-}: ObjectSchema): ObjectSchema => rest;
-
 /** A schema that is referred to is converted by itself, and may evaluate more. */
 const hasReferences = (schema: ObjectSchema): boolean =>
   [...allSchemas({ path: [], schema })].some(
     ({ schema: inner }) => isObjectSchema(inner) && inner.$ref !== undefined,
   );
 
-/** Leaves `$name` out beside `name`: the names of generated members have no `$`. */
+/** Generated members and constants have names without punctuation, and may change their case. */
+const plainName = (name: string): string =>
+  name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "") || name;
+
+/** The members that would have the name of another one, such as `_owner` beside `owner`. */
+function namesakesIn({ properties }: ObjectSchema): ReadonlySet<string> {
+  const names = Object.keys(isObjectSchema(properties) ? properties : {});
+  const groups = [...Map.groupBy(names, plainName).values()];
+  const later = groups.flatMap((group) => {
+    const kept = group.find((name) => /^\p{L}/u.test(name)) ?? group[0];
+    return group.filter((name) => name !== kept);
+  });
+  return new Set(later);
+}
+
+/** Leaves those members out; an object with one has it as any other member. */
 function withoutNamesakes(schema: ObjectSchema): ObjectSchema {
-  const { properties } = schema;
-  if (!isObjectSchema(properties)) return schema;
-  const members = Object.entries(properties).filter(
-    ([name]) => !(name.startsWith("$") && Object.hasOwn(properties, name.slice(1))),
-  );
-  return { ...schema, properties: Object.fromEntries(members) };
+  const left = namesakesIn(schema);
+  if (left.size === 0) return schema;
+  const { properties, required, additionalProperties: _, ...rest } = withoutUnevaluated(schema);
+  const members = Object.entries(properties as object).filter(([name]) => !left.has(name));
+  const names = (Array.isArray(required) ? required : []).filter((name) => !left.has(name));
+  return {
+    ...rest,
+    ...(names.length > 0 && { required: names }),
+    properties: Object.fromEntries(members),
+  };
 }
 
 const typeOf = (value: unknown): string => {
@@ -193,6 +236,36 @@ const typeOf = (value: unknown): string => {
   if (Array.isArray(value)) return "array";
   return Number.isInteger(value) ? "integer" : typeof value;
 };
+
+/** Whether a schema of one type is for a value. */
+const isTypeOf = (type: unknown, value: unknown): boolean =>
+  type === undefined || type === typeOf(value) || (type === "number" && typeof value === "number");
+
+/** Writes a choice of constants as an enum. */
+function withOneEnum(schema: ObjectSchema): ObjectSchema {
+  const { anyOf, oneOf, ...rest } = schema;
+  const choice = oneOf ?? anyOf;
+  const isPlain = rest.enum === undefined && rest.const === undefined;
+  if (!Array.isArray(choice) || !isPlain || (oneOf !== undefined && anyOf !== undefined))
+    return schema;
+  const lists = choice.map(constantsOf);
+  const values = lists.flatMap((list) => list ?? []);
+  const isChoice =
+    lists.filter((list) => list?.some((value) => value !== null)).length > 1 &&
+    lists.every((list) => list?.every((value) => isTypeOf(rest.type, value))) &&
+    new Set(values.map((value) => JSON.stringify(value))).size === values.length;
+  return isChoice ? { ...rest, enum: values } : schema;
+}
+
+/** The values of a schema that says nothing else; undefined for other schemas. */
+function constantsOf(schema: unknown): readonly unknown[] | undefined {
+  if (!isObjectSchema(schema)) return undefined;
+  const { type, const: only, enum: list, ...others } = schema;
+  if (!isAnnotation(others) || (only !== undefined && list !== undefined)) return undefined;
+  if (type === "null" && only === undefined && list === undefined) return [null];
+  const values = Array.isArray(list) ? list : Object.hasOwn(schema, "const") ? [only] : [];
+  return values.length > 0 && values.every((value) => isTypeOf(type, value)) ? values : undefined;
+}
 
 /** Replaces `enum` and `const`: only texts stay an enum. */
 function withTypedValues(schema: ObjectSchema): ObjectSchema {
@@ -204,8 +277,15 @@ function withTypedValues(schema: ObjectSchema): ObjectSchema {
   if (known.length === values.length) return typed;
   if (known.length === 0) return { ...rest, type: "null" };
   const { type: _, ...outer } = rest;
-  const { description: __, ...value } = typed;
-  return { ...outer, anyOf: [value, { type: "null" }] };
+  const { description, ...value } = typed;
+  const words = description === undefined ? {} : { description };
+  return { ...outer, ...words, anyOf: [withFormat(value), { type: "null" }] };
+}
+
+/** Whether generators can make a name of each value: names differ in more than case and punctuation. */
+function areNames(values: readonly unknown[]): boolean {
+  const names = values.map((value) => (typeof value === "string" ? plainName(value) : undefined));
+  return !names.includes(undefined) && new Set(names).size === new Set(values).size;
 }
 
 /** Whether `enum` or `const` has values that only words can tell. */
@@ -213,7 +293,7 @@ function hasInexactValues({ enum: list, const: only }: ObjectSchema): boolean {
   const values: readonly unknown[] = Array.isArray(list) ? list : only === undefined ? [] : [only];
   const known = new Set(values.filter((value) => value !== null));
   const numbers = [...known].filter((value) => typeof value === "number");
-  if (numbers.length === 0) return ![...known].every((value) => typeof value === "string");
+  if (numbers.length === 0) return !areNames([...known]);
   const span = Math.max(...numbers) - Math.min(...numbers) + 1;
   return numbers.length < known.size || !numbers.every(Number.isInteger) || span > numbers.length;
 }
@@ -222,7 +302,7 @@ function hasInexactValues({ enum: list, const: only }: ObjectSchema): boolean {
 function valuesOf(values: readonly unknown[], { type, description }: ObjectSchema): ObjectSchema {
   const types = new Set(values.map(typeOf));
   const [only = ""] = types;
-  if (types.size === 1 && only === "string") return { type: "string", enum: values };
+  if (areNames(values)) return { type: "string", enum: values };
   const words = `One of ${values.map((value) => JSON.stringify(value)).join(", ")}.`;
   const worded = {
     description: typeof description === "string" ? `${description} ${words}` : words,

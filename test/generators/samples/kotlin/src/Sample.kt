@@ -18,7 +18,7 @@ fun main(args: Array<String>) {
 
     val author = BooksDraftAuthor(name = "Jane Austen")
     val draft = BooksDraft(title = "Emma", author = author, year = 1815, price = 9.5)
-    val created = books.createBooksWithHttpInfo(draft, null, "\"kotlin\"", null) as Success<Books>
+    val created = books.createBooksWithHttpInfo(draft, null, null, "\"kotlin\"") as Success<Books>
     val emma = created.data
     val etag = created.headers.entries.first { it.key.equals("etag", true) }.value.first()
     println("created ${emma.title} ${emma.status?.value}")
