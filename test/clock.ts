@@ -55,10 +55,15 @@ export class Clock {
   /** Until so many milliseconds later, one by one. */
   async pass(ms: number): Promise<void> {
     for (const end = this.#now + ms; this.#now < end; ) {
-      this.#now++;
-      for (const [id, { at, act }] of [...this.#timers])
-        if (at <= this.#now && this.#timers.delete(id)) act();
+      this.holdUp(1);
       await passTurns(1);
     }
+  }
+
+  /** So much later at once, as when this process was held up: what is due comes late. */
+  holdUp(ms: number): void {
+    this.#now += ms;
+    for (const [id, { at, act }] of [...this.#timers])
+      if (at <= this.#now && this.#timers.delete(id)) act();
   }
 }

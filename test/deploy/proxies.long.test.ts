@@ -2,7 +2,10 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { connect } from "node:http2";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { missing } from "../generators/tools.ts";
@@ -10,6 +13,7 @@ import { openConnection, type RawResponse, send } from "../runtime/raw-connectio
 import { clientAddress, type Proxied, proxies, startBehind } from "./proxy.ts";
 
 interface Sent {
+  /** An empty one is left out. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
 }
@@ -28,7 +32,9 @@ async function exchange(
     ...(body.length > 0 ? { "content-length": String(Buffer.byteLength(body)) } : {}),
     ...headers,
   };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = Object.entries(fields).flatMap(([name, value]) =>
+    value === "" ? [] : `${name}: ${value}\r\n`,
+  );
   connection.write(`${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`);
   connection.write(body);
   const interim: number[] = [];
@@ -294,6 +300,70 @@ describe("a health check by HTTP/1.0", () => {
       }
     } finally {
       await behind.stop();
+    }
+  });
+});
+
+describe("nginx with a cache", () => {
+  const nginx = proxies.find(({ name }) => name === "nginx");
+  const lacking = missing(["nginx", "openssl"]);
+  const skip = lacking.length > 0 && `missing: ${lacking.join(", ")}`;
+
+  it("serves what everyone sees, and neither stores nor gives more to a token", {
+    skip,
+  }, async () => {
+    const cache = await mkdtemp(join(tmpdir(), "restante-cache-"));
+    const behind = await startBehind(nginx as (typeof proxies)[number], (text) =>
+      text
+        .replace("server {\n    listen", `proxy_cache_path ${cache} keys_zone=pages:1m;\n$&`)
+        .replace(
+          "proxy_buffering off;",
+          "proxy_cache pages; add_header X-Cache $upstream_cache_status always;",
+        ),
+    );
+    try {
+      const ask = async (
+        method: string,
+        path: string,
+        authorization?: string,
+        fields?: unknown,
+      ) => {
+        const body = fields === undefined ? "" : JSON.stringify(fields);
+        const headers = { ...json, ...(authorization !== undefined && { authorization }) };
+        return (await exchange(behind, method, `/api${path}`, { headers, body })).final;
+      };
+      // The recipe "Published or mine, and roles".
+      const rules = await readFile(new URL("../../docs/rules.md", import.meta.url), "utf8");
+      const [, recipe = ""] = /collections\/posts '(\{[^']*\})'/.exec(rules) ?? [];
+      const definition = { ...JSON.parse(recipe), cache: { maxAge: 3_600 } };
+      const roles = { editor: ["posts:*"] };
+      assert.equal((await ask("PUT", "/-/access", undefined, { roles })).status, 200);
+      assert.equal((await ask("PUT", "/-/collections/posts", undefined, definition)).status, 201);
+      const made = await ask("POST", "/-/tokens", undefined, {
+        ...{ name: "eve", subject: "eve", scopes: ["posts:*"], roles: ["editor"] },
+      });
+      const eve = `Bearer ${JSON.parse(made.body).token}`;
+      const post = { title: "Hello", notes: "secret", author: "ann", status: "published" };
+      assert.equal((await ask("PUT", "/posts/hello", undefined, post)).status, 201);
+
+      for (const path of ["/posts/hello", "/posts", "/posts?fields=title"]) {
+        const read = async (who: string) => {
+          const { status, headers, body } = await ask("GET", path, who);
+          assert.equal(status, 200, body);
+          return [headers["x-cache"], body.includes("secret")];
+        };
+        const hasNotes = !path.includes("fields");
+        // Before and after it is stored.
+        assert.deepEqual(await read(eve), ["MISS", hasNotes], path);
+        assert.deepEqual(await read(""), ["MISS", false], path);
+        assert.deepEqual(await read(""), ["HIT", false], path);
+        for (let again = 0; again < 2; again++)
+          assert.deepEqual(await read(eve), ["MISS", hasNotes], path);
+        assert.deepEqual(await read(""), ["HIT", false], path);
+      }
+    } finally {
+      await behind.stop();
+      await rm(cache, { recursive: true });
     }
   });
 });

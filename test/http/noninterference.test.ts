@@ -12,9 +12,11 @@ const definition = {
   access: { read: "owner", update: "owner", delete: "owner" },
   indexed: ["n", "tag"],
   searchable: ["text", "more"],
+  unique: ["code", ["code", "tag"]],
   schema: {
     properties: {
       text: { type: "string" },
+      code: { type: "string" },
       n: { type: "integer" },
       tag: { type: "string" },
       more: {
@@ -47,6 +49,7 @@ async function start(store: string | undefined): Promise<Server> {
 interface Sent {
   readonly method: string;
   readonly path: string;
+  /** A text is sent as it is. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -58,7 +61,10 @@ interface Got {
 }
 
 async function send({ app, tokens }: Server, who: Name, sent: Sent): Promise<Got> {
-  const body = sent.body === undefined ? undefined : JSON.stringify(sent.body);
+  const body =
+    sent.body === undefined || typeof sent.body === "string"
+      ? sent.body
+      : JSON.stringify(sent.body);
   const type = sent.method === "PATCH" ? "application/merge-patch+json" : "application/json";
   const content =
     body === undefined
@@ -83,6 +89,7 @@ const comparable = (text: string): string =>
   text
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "<time>")
     .replaceAll(/"next":"[^"]+"/g, '"next":"<cursor>"')
+    .replaceAll(/"location":"\/notes\/[0-9a-f-]{36}"/g, '"location":"<new>"')
     .replaceAll(/"since":"x[^"]+"/g, '"since":"<position>"')
     .replaceAll(/(cursor|since)=[\w.-]{20,}/g, "$1=<position>")
     .replaceAll(/cursor=[\w-]+/g, "cursor=<position>")
@@ -131,7 +138,8 @@ function randomWrite(random: Random): Write {
   const who = random() < 0.2 ? "admin" : owner;
   const id = `${owner}${Math.floor(random() * 6)}`;
   const path = `/notes/${id}`;
-  const body = randomFields(random);
+  // Nobody is refused because of a value that another owner has.
+  const body = { ...randomFields(random), code: id };
   const isChange = who !== owner || random() < 0.2;
   if (random() < 0.2) return { who, owner, sent: { method: "DELETE", path } };
   if (isChange) return { who, owner, sent: { method: "PATCH", path, body } };
@@ -157,6 +165,24 @@ const queries = [
 const searches = ["red", "red*", "sea ship", "green blue", "ship*", "red green blue", "blue sea"];
 const accepts = ["application/json", "application/x-ndjson", "text/csv"];
 
+/** Imports of ids and values that anybody may have, which write nothing. */
+function dryRuns(random: Random): readonly Sent[] {
+  const idOf = () => `${pick(random, ["ann", "bob", "admin", "new"])}${Math.floor(random() * 6)}`;
+  return ["key=id", "key=code", "key=id&atomic=true", "atomic=false"].map((query) => {
+    const lines = Array.from({ length: 5 }, () => ({
+      ...(query.includes("id") || (query === "key=code" && random() < 0.2) ? { id: idOf() } : {}),
+      ...(query === "key=code" || random() < 0.7 ? { code: idOf() } : {}),
+      ...{ n: 1, tag: pick(random, tags) },
+    }));
+    return {
+      method: "POST",
+      path: `/notes?dry-run=true&${query}`,
+      body: lines.map((line) => JSON.stringify(line)).join("\n"),
+      headers: { "content-type": "application/x-ndjson" },
+    };
+  });
+}
+
 /** Every read at this moment. */
 function readsOf(random: Random): readonly Sent[] {
   const asked = [
@@ -181,7 +207,7 @@ function readsOf(random: Random): readonly Sent[] {
     method: "GET",
     path: `/notes/${owner}${Math.floor(random() * 6)}`,
   }));
-  return [...lists, ...bodies, ...ones];
+  return [...lists, ...bodies, ...ones, ...dryRuns(random)];
 }
 
 /** What was read before under a name: a tag changes when what is shown does, and only then. */

@@ -566,6 +566,37 @@ describe("an interrupted upload", () => {
       clock.go();
     }
   });
+
+  it("does not end because the server was held up", async () => {
+    const arrived = [Promise.withResolvers<number>(), Promise.withResolvers<number>()] as const;
+    const rest = [arrived[0].promise, arrived[1].promise, new Promise<never>(() => {})];
+    async function* source() {
+      for (const next of rest) yield await next;
+    }
+    const got: number[] = [];
+    const clock = new Clock();
+    clock.stop();
+    try {
+      const reading = assert.rejects(async () => {
+        for await (const one of withTimeouts(source(), 2_000, 1e9)) got.push(one);
+      }, /^Error: No data of the body arrived/);
+      await clock.pass(100);
+      // Of this only a second counts.
+      clock.holdUp(3_600_000);
+      await clock.pass(500);
+      arrived[0].resolve(1);
+      await clock.pass(1_100);
+      clock.holdUp(3_600_000);
+      // What has arrived meanwhile is read after the timers.
+      setImmediate(() => arrived[1].resolve(2));
+      await clock.pass(10);
+      assert.deepEqual(got, [1, 2]);
+      await clock.pass(2_100);
+      await reading;
+    } finally {
+      clock.go();
+    }
+  });
 });
 
 describe("a change to a resource with files", () => {

@@ -2,6 +2,8 @@
 // @runtimes both
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { responseOf } from "../../src/lib/plain-response.ts";
@@ -79,7 +81,8 @@ describe("requests that arrive together", () => {
 describe("another client", () => {
   let server: TestServer;
   before(async () => {
-    server = await start(() => responseOf("hello", {}));
+    const large = "x".repeat(187 * 1024);
+    server = await start(({ url }) => responseOf(url.endsWith("/large") ? large : "hello", {}));
   });
   after(() => server.stop(0));
 
@@ -104,5 +107,27 @@ describe("another client", () => {
       for (let count = 0; count < requestsEach; count++)
         assert.equal((await other.response())?.status, 200);
     for (const connection of [...others, client]) connection.destroy();
+  });
+
+  it("waits for no more, where nobody reads large responses", async () => {
+    const client = await openConnection(server.port);
+    client.write(get);
+    await client.response();
+    const others = Array.from({ length: connections }, () => connect(server.port, "127.0.0.1"));
+    for (const other of others) {
+      other.write(get);
+      await once(other, "data");
+      other.pause();
+    }
+    server.reached.length = 0;
+    // It is more than the kernel holds for a client that does not read.
+    for (const other of others) other.write(get.replace("/a", "/large").repeat(requestsEach));
+    client.write(get.replace("/a", "/mine"));
+    assert.equal((await client.response())?.status, 200);
+    const before = server.reached.findIndex((request) => request.endsWith("/mine"));
+    assert.ok(before <= 2 * connections, `${before} requests came first`);
+    assert.ok(server.reached.length < connections * requestsEach, "responses were kept");
+    for (const other of others) other.destroy();
+    client.destroy();
   });
 });

@@ -3,7 +3,6 @@
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { anonymous, type Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
-import type { Resource } from "../../model/resource.ts";
 import type {
   AtomicChange,
   Change,
@@ -29,6 +28,7 @@ import {
   writtenOf,
 } from "./outcomes.ts";
 import type { Plan, PlannedOperation } from "./plan.ts";
+import { resourceOf, type Unseen } from "./unseen.ts";
 
 /** Operations with the plan that was made for them. */
 export interface PlannedWrite {
@@ -144,7 +144,6 @@ export class PlanCommitter {
   async eachPlanned(
     access: CollectionAccess,
     { operations, plan, planned }: PlannedWrite,
-    isTrial: boolean,
   ): Promise<readonly (Written | Problem | undefined)[]> {
     const hidden = new Map(plan.hidden.map(({ index, problem }) => [index, problem]));
     const sent =
@@ -153,9 +152,10 @@ export class PlanCommitter {
         : planned.flatMap((each, index) =>
             each instanceof Problem ? [] : [hidden.has(index) ? trialOf([each]) : each],
           );
-    const { firstRepeat } = plan;
+    const { firstRepeat, unseen } = plan;
+    const isTrial = unseen !== undefined;
     const outcomes = await (isTrial
-      ? this.#together(changesIn(planned), { isTrial: true })
+      ? this.#try(access, unseen, changesIn(planned))
       : firstRepeat === undefined
         ? this.#each(access, sent).then((all) => all.map(singleOutcome))
         : this.#inOrder(access, sent, changesIn(planned.slice(0, firstRepeat)).length));
@@ -193,6 +193,19 @@ export class PlanCommitter {
     if (access.rules !== undefined) return this.#store.commit(changes);
     const creation = this.#creationOf(access.name, access);
     return this.#store.commit([creation, ...changes]).then((outcomes) => outcomes.slice(1));
+  }
+
+  /** Tries changes as if what the caller may not know of did not exist. */
+  async #try(
+    access: CollectionAccess,
+    unseen: Unseen,
+    changes: readonly ResourceChange[],
+  ): Promise<readonly Outcome[]> {
+    if (changes.length === 0) return [];
+    const before = await unseen.before(access, changes);
+    const tried = before.length === 0 ? changes : changes.map(withoutRevision);
+    const outcomes = await this.#together([...before, ...tried], { isTrial: true });
+    return outcomes.slice(before.length);
   }
 
   /** Commits or tries changes that each succeed or fail on their own. */
@@ -233,21 +246,16 @@ export class PlanCommitter {
   }
 }
 
+/** What is tried before has changed revisions. */
+const withoutRevision = (change: ResourceChange): ResourceChange =>
+  typeof change.expect === "number" ? { ...change, expect: "anything" } : change;
+
 const isResourceChange = (change: Change): change is ResourceChange =>
   change.kind === "put" || change.kind === "remove" || change.kind === "operate";
 
 /** Whether the caller's sets are read from the collection that is changed. */
 const isDecidedByOwn = ({ collection, unchanged = [] }: ResourceChange): boolean =>
   unchanged.some((read) => read.collection === collection && !("id" in read));
-
-/** The resource that a change would create. */
-const resourceOf = ({ id, at, ...change }: ResourceChange): Resource => ({
-  id,
-  revision: 0,
-  createdAt: at,
-  updatedAt: at,
-  fields: change.kind === "put" ? change.fields : "{}",
-});
 
 /** Tries changes and undoes them. */
 const trialOf = (changes: readonly ResourceChange[]): Change => ({

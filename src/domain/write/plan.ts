@@ -27,6 +27,7 @@ import {
   workOf,
 } from "./operation.ts";
 import { type PlannedState, plannedState, States, write } from "./states.ts";
+import { Unseen } from "./unseen.ts";
 import { Upserts } from "./upserts.ts";
 import { type Accepted, isPlain, needsCurrent } from "./validate.ts";
 
@@ -51,6 +52,8 @@ export interface PlanContext {
   readonly fileLimits?: FileLimits | undefined;
   /** Whether all operations create or replace resources, without preconditions. */
   readonly isBulk: boolean;
+  /** Whether nothing is written: then the results depend only on what the caller may know of. */
+  readonly isTrial?: boolean;
 }
 
 const permissions = {
@@ -70,6 +73,8 @@ export class Plan {
   readonly #context: PlanContext;
   readonly states = new States();
   #upserts: Upserts | undefined;
+  /** Only of a dry run. */
+  readonly unseen: Unseen | undefined;
   /**
    * The PUTs to resources that the caller may not access. They are tried under other ids and rolled back,
    * so that they fail exactly as if the resource did not exist.
@@ -82,6 +87,7 @@ export class Plan {
     this.#store = store;
     this.#access = access;
     this.#context = context;
+    this.unseen = context.isTrial ? new Unseen(store) : undefined;
   }
 
   get #upsert(): Upserts {
@@ -143,6 +149,9 @@ export class Plan {
   ): Promise<readonly (ResourceChange | Problem)[]> {
     const reading = this.#load(operations);
     if (reading !== undefined) await reading;
+    // All operations of a dry run are for one collection.
+    const access = operations[0]?.access;
+    if (access !== undefined) await this.unseen?.setAside(access, this.states, this.#upsert);
     const planned: (ResourceChange | Problem)[] = [];
     const turns = new TimedTurns();
     for (const item of operations) {

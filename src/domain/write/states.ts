@@ -24,6 +24,11 @@ export class States {
   /** Changes of other resources that follow from deletions. They are committed with the planned ones. */
   readonly following: (Put | Remove)[] = [];
 
+  /** What is stored at the addresses. */
+  get stored(): readonly Resource[] {
+    return [...this.#states.values()].flatMap(({ stored }) => stored ?? []);
+  }
+
   get size(): number {
     return this.#states.size;
   }
@@ -42,6 +47,12 @@ export class States {
     if (this.at(collection, id)?.stored?.fields) return;
     const state = { stored, current: stored, isWritten: false, hiddenId: undefined };
     this.#states.set(`${collection}/${id}`, state);
+  }
+
+  /** From here on nothing is stored at this address. */
+  setAside(collection: string, id: string): void {
+    this.#states.delete(`${collection}/${id}`);
+    this.add(collection, id, undefined);
   }
 
   /** Adds a resource that the plan creates. */

@@ -60,6 +60,18 @@ export class Upserts {
     });
   }
 
+  /** The upserts of values that a stored resource has. */
+  get held(): readonly (readonly [UpsertOperation, Resource])[] {
+    return [...this.#holders].flatMap(([operation, holder]) =>
+      holder ? [[operation, holder] as const] : [],
+    );
+  }
+
+  /** From here on no stored resource has the value. */
+  setFree(operation: UpsertOperation): void {
+    this.#holders.set(operation, null);
+  }
+
   /** Returns the upsert as a PUT to the address of its target. */
   resolve(access: CollectionAccess, operation: UpsertOperation): PutOperation | Problem {
     const meant = this.#meant.get(operation) ?? notLoaded();

@@ -178,13 +178,9 @@ export class Writes {
     operations: readonly PlannedOperation[],
     { isTrial, key }: EachOptions,
   ): Promise<readonly (Written | Problem | undefined)[]> {
-    const plan = this.#plan(key, true);
+    const plan = this.#plan(key, true, undefined, isTrial);
     const planned = await plan.plan(operations, true);
-    const results = await this.#committer.eachPlanned(
-      access,
-      { operations, plan, planned },
-      isTrial,
-    );
+    const results = await this.#committer.eachPlanned(access, { operations, plan, planned });
     if (plan.states.size > 0 && !isTrial) {
       const written = results.flatMap((result) =>
         result === undefined || result instanceof Problem ? [] : [result.resource],
@@ -256,9 +252,10 @@ export class Writes {
     if (unusedFiles.length > 0) await this.#uploads.discard(unusedFiles);
   }
 
-  #plan(key: string | undefined, isBulk = false, memory?: BatchMemory): Plan {
+  #plan(key: string | undefined, isBulk = false, memory?: BatchMemory, isTrial = false): Plan {
     const { clock, maxBytes, base, maxCascade, fileLimits } = this.#options;
-    const context = { key, at: clock(), maxBytes, base, memory, maxCascade, fileLimits, isBulk };
+    const limits = { maxBytes, maxCascade, fileLimits };
+    const context = { key, at: clock(), base, memory, isBulk, isTrial, ...limits };
     return new Plan(this.#store, this.#access, context);
   }
 }

@@ -1,5 +1,6 @@
 // Streams a large upload with its size limit and timeouts.
 
+import { afterReading } from "../../lib/turns.ts";
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import { Problem } from "../../model/problem.ts";
@@ -96,12 +97,13 @@ export async function* withTimeouts<T>(
         isStalled = true;
         timeout.reject(new BodyError(problem));
       };
-      const timer = setTimeout(giveUp, Math.min(idleMs, left), left < idleMs ? tooSlow : stalled);
+      const problem = left < idleMs ? tooSlow : stalled;
+      const stop = afterTime(Math.min(idleMs, left), () => giveUp(problem));
       const abort = () => giveUp(superseded);
       signal?.addEventListener("abort", abort);
       if (signal?.aborted) abort();
       const result = await Promise.race([next, timeout.promise]).finally(() => {
-        clearTimeout(timer);
+        stop();
         signal?.removeEventListener("abort", abort);
       });
       if (result.done) return;
@@ -113,6 +115,27 @@ export async function* withTimeouts<T>(
     if (isStalled) ended.catch(() => undefined);
     else await ended;
   }
+}
+
+const stepMs = 1_000;
+
+/**
+ * Calls back after this time and after reading, unless it is stopped before. Of a time in which this process
+ * was held up, only one step counts.
+ */
+function afterTime(ms: number, act: () => void): () => void {
+  let isStopped = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const wait = (left: number) => {
+    if (isStopped) return;
+    if (left <= 0) act();
+    else timer = setTimeout(() => afterReading(() => wait(left - stepMs)), Math.min(left, stepMs));
+  };
+  wait(ms);
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
 }
 
 /** The client has most likely given up this request. */
