@@ -331,7 +331,6 @@ const others: Readonly<Record<string, string>> = {
   "CollectionAccess.requireKey": "part of the check itself",
   "CollectionAccess.requirePrecondition": "part of the check itself",
   "CollectionAccess.takeEarly": "is used by Resources.find, after the check",
-  "CollectionAccess.isOpen": "says what caches may store",
   "CollectionAccess.isOwned": "part of the check itself",
   "CollectionAccess.creator": "part of the check itself",
   "CollectionAccess.visibleOwner": "part of the check itself",

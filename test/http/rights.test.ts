@@ -131,7 +131,11 @@ for (const store of storesHere(undefined, [undefined, "postgres"]))
     });
 
     it("shows times as texts", async () => {
-      const old = { name: "old", to: "token", where: { createdAt: { lt: "2020-01-01T00:00:00Z" } } };
+      const old = {
+        name: "old",
+        to: "token",
+        where: { createdAt: { lt: "2020-01-01T00:00:00Z" } },
+      };
       await admin.put("/-/collections/logs", { access: { read: [old] } });
       await admin.put("/logs/a", {});
       const { createdAt } = await admin.json<{ createdAt: string }>("/logs/a");
