@@ -28,6 +28,8 @@ describe("failures of requests", () => {
       };
       fail(suspect(), 500);
       fail(new Outage("full", "no space"), 3);
+      for (const cause of ["a", "b", "c", "d", "e", "a", "b"]) fail(new Outage("busy", cause));
+      fail(new Outage("busy", "f"));
       fail(new FileOutage("full", "no space for files"), 2);
       for (const reason of ["unknown", "damaged"] as const) fail(new Outage(reason, "one"), 2);
       fail(new TypeError("a bug"), 2);
@@ -45,6 +47,7 @@ describe("failures of requests", () => {
     assert.deepEqual(logged, [
       "the disk has failed",
       "no space",
+      ...["a", "b", "c", "d", "e"],
       "no space for files",
       ...["one", "one", "one", "one", "a bug", "a bug"],
       "the disk has failed (500)",

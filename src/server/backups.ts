@@ -16,12 +16,17 @@ import type { Track } from "../backup/track.ts";
 import { unpack } from "../backup/unpack.ts";
 import { version } from "../lib/program.ts";
 import { isS3Url } from "../store/s3/location.ts";
-import { afterSwap, hasLitestream } from "../store/sqlite/other-programs.ts";
 import type { Replaced } from "../store/transfer/transfer.ts";
 import type { Config } from "./config.ts";
 import { openBackupPlace } from "./open-backups.ts";
 import { filesFolder, isWithin } from "./open-files.ts";
-import { openSource, openTarget, requireRoom, storeIdOf } from "./open-transfer.ts";
+import {
+  openSource,
+  openTarget,
+  requireRoom,
+  storeIdOf,
+  warningAfterSwap,
+} from "./open-transfer.ts";
 
 export interface BackupRequest {
   /** The absolute path of a folder or an archive, or the s3:// URL of a bucket. */
@@ -127,9 +132,7 @@ export async function restore(config: Config, request: RestoreRequest): Promise<
       await target.files.claim?.();
       const restored = await restoreBackup(backup, { ...target, replaces, track });
       await target.finish();
-      const database = { path: join(config.data, "restante.db") };
-      const isSwapped = isWhole && config.store === undefined;
-      const warning = isSwapped && hasLitestream(database) ? afterSwap : undefined;
+      const warning = isWhole ? warningAfterSwap(config) : undefined;
       return { ...restored, backup, warning };
     } catch (error) {
       await target.abandon();

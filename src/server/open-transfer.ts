@@ -9,6 +9,7 @@ import { postgresSource } from "../store/postgres/snapshot.ts";
 import { FolderLock } from "../store/sqlite/lock.ts";
 import { refuseOtherVersion } from "../store/sqlite/open.ts";
 import { hasDatabase, openExistingDatabase, openNewDatabase } from "../store/sqlite/open-loader.ts";
+import { afterSwap, hasLitestream } from "../store/sqlite/other-programs.ts";
 import { sqliteSource } from "../store/sqlite/snapshot.ts";
 import { writeVersionFile } from "../store/sqlite/version-file.ts";
 import { CannotLoad, type Loader, type TransferSource } from "../store/transfer/transfer.ts";
@@ -65,6 +66,10 @@ export function openTarget(config: Config, options: TargetOptions): Promise<Open
   if (config.store !== undefined) return openPostgresTarget(config, config.store, options);
   return options.isWhole ? openWholeFolder(config, options) : openFolder(config, options);
 }
+
+/** What to do after the database was replaced by another file. */
+export const warningAfterSwap = ({ store, data }: Config): string | undefined =>
+  store === undefined && hasLitestream({ path: join(data, "restante.db") }) ? afterSwap : undefined;
 
 /** Rejects when the target has something that may not be replaced, as far as a look at its folder tells. */
 export async function requireRoom(

@@ -135,7 +135,7 @@ describe("without settings", () => {
   });
 
   it("logs the address of each client", async () => {
-    const { headers } = await from(app, "::ffff:192.0.2.9", "/-/health");
+    const { headers } = await from(app, "::ffff:192.0.2.9", "/people");
     await captured.settled();
     const id = headers.get("x-request-id");
     const line = captured.lines().find(({ requestId }) => requestId === id);
