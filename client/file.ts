@@ -62,7 +62,8 @@ export class CollectionFile {
         onProgress?.(offset, file.size);
         let next = await this.#sendPart(path, file, offset, partBytes, signal);
         if (next instanceof Problem) {
-          if (++failures > mostFailures || !canPass(next)) throw next;
+          const isLast = offset + partBytes >= file.size;
+          if (++failures > mostFailures || !canPass(next, isLast)) throw next;
           next = await this.#offset(path, signal);
         }
         if (next !== offset) failures = 0;
@@ -110,8 +111,10 @@ export class CollectionFile {
   }
 }
 
-const canPass = (problem: Problem): boolean =>
+/** A part before the last is in conflict only with a request for the same upload, which the browser may have repeated. */
+const canPass = (problem: Problem, isLast: boolean): boolean =>
   problem instanceof NoAnswer ||
+  (problem.kind === "conflict" && !isLast) ||
   problem.status >= 500 ||
   problem.status === 429 ||
   isRepeatedPart(problem.kind);
