@@ -31,6 +31,8 @@ export interface Put extends Decided {
   readonly files?: string;
   /** The version of the rules that it was validated against; with other rules the outcome is `outdated`. */
   readonly rules?: number;
+  /** Set when it creates the collection where there is none, unless it fails. */
+  readonly createsCollection?: true;
   /** Set when the id was generated for this change, so that no resource has or had it. */
   readonly isNewId?: true;
   /** Set when all it does is to remove a file from a resource. */
