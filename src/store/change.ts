@@ -188,7 +188,9 @@ const deletingKinds: ReadonlySet<Change["kind"]> = new Set(["remove", "drop", "r
 export const failureOf = (outcome: Outcome): Outcome =>
   outcome.kind === "none" ? outcome.outcome : outcome;
 
-export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind === "outdated";
+/** Whether what was read before may be old: the rules have changed, or the collection is no longer there. */
+export const isOutdated = (outcome: Outcome): boolean =>
+  ["outdated", "missing"].includes(failureOf(outcome).kind);
 
 const failedKinds: ReadonlySet<Outcome["kind"]> = new Set([
   "taken",
