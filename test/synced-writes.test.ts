@@ -35,14 +35,17 @@ describe("a server under strace", () => {
         environment: { RESTANTE_ADMIN_TOKEN: secret },
         command: [...tracedBy(log), ...commandLine],
       });
+      let reads = 0;
       try {
-        await acknowledge(server, secret, data);
+        reads = await acknowledge(server, secret, data);
       } finally {
         // strace itself does not listen.
         for (const pid of await childrenOf(server.pid)) process.kill(pid, "SIGTERM");
         await server.ended;
       }
-      const unsynced = unsyncedAtAnswers(await readFile(log, "utf8"), data, isIgnored);
+      const answers = unsyncedAtAnswers(await readFile(log, "utf8"), data, isIgnored);
+      // A read acknowledges nothing: a step of the index may be on its way to the disk.
+      const unsynced = answers.toSpliced(writesBeforeReads, reads);
       assert.ok(unsynced.length > 10, `${unsynced.length} answers`);
       assert.deepEqual(
         unsynced.filter((paths) => paths.length > 0),
@@ -64,8 +67,10 @@ describe("a server under strace", () => {
     }));
 });
 
-/** Makes one of every kind of answer that acknowledges a write. */
-async function acknowledge(server: ServerProcess, secret: string, data: string): Promise<void> {
+const writesBeforeReads = 6;
+
+/** Makes one of every kind of answer that acknowledges a write. Returns how often it has read after the first six. */
+async function acknowledge(server: ServerProcess, secret: string, data: string): Promise<number> {
   const request = (path: string, init: RequestInit = {}) =>
     fetch(server.url + path, {
       ...init,
@@ -91,11 +96,17 @@ async function acknowledge(server: ServerProcess, secret: string, data: string):
   });
   assert.equal(lines.status, 200, await lines.text());
   // Its index is built from what is there; a new plan begins in a commit of its own.
-  await send(200, "PUT", "/-/collections/things", {
-    schema: { type: "object", properties: { n: { type: "integer" } } },
-    indexed: ["n"],
+  const defined = await request("/-/collections/things", {
+    method: "PUT",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ schema: { properties: { n: { type: "integer" } } }, indexed: ["n"] }),
   });
-  assert.equal((await request("/-/collections/things")).ok, true);
+  assert.ok(defined.ok, await defined.text());
+  let reads = 0;
+  for (let isBuilt = false; !isBuilt; reads++) {
+    const definition = await (await request("/-/collections/things")).json();
+    isBuilt = (definition as { readonly build?: unknown }).build === undefined;
+  }
   await send(201, "POST", "/things", { n: 3 });
   const form = new FormData();
   form.set("image", new Blob(["bytes of a file"], { type: "text/plain" }), "a.txt");
@@ -108,9 +119,15 @@ async function acknowledge(server: ServerProcess, secret: string, data: string):
   assert.equal((await client.patch(path, 10, Buffer.from("and more "))).status, 204);
   const done = await client.patch(path, 19, Buffer.from("of it"), { "upload-complete": "?1" });
   assert.equal(done.status, 201, done.body);
-  // The next write finds out, and the database is replaced by a copy.
+  // The next write finds out, and the database is replaced by a copy; then writes pass again.
   await rm(join(data, "restante.db-shm"));
   await send(503, "POST", "/things", { n: 4 });
-  while (!(await request("/-/ready")).ok) await new Promise((go) => setTimeout(go, 20));
-  await send(201, "POST", "/things", { n: 4 });
+  for (let status = 503; status === 503; ) {
+    const body = '{"n":4}';
+    const headers = { "content-type": "application/json" };
+    const answer = await request("/things", { method: "POST", headers, body });
+    ({ status } = answer);
+    assert.ok(status === 503 || status === 201, await answer.text());
+  }
+  return reads;
 }

@@ -21,6 +21,8 @@ const answers = /^(?:write|writev|sendto|sendmsg)\(\d+<(?:socket|TCP)[^>]*>.*"HT
  * Returns for each successful answer the paths below the folder that were not on the disk: files that were
  * written, folders in which something was made or renamed. `isIgnored` says which files need no sync. A file
  * that is renamed before it was synced, and a WAL that is deleted before a rename was, are in all that follow.
+ * A WAL that was written and synced since the last answer is not among them: what it has got since then is of
+ * a later commit, such as a step of an index build or the time at which a token was used.
  */
 export function unsyncedAtAnswers(
   log: string,
@@ -28,6 +30,7 @@ export function unsyncedAtAnswers(
   isIgnored: (path: string) => boolean,
 ): readonly (readonly string[])[] {
   const dirty = new Set<string>();
+  const committed = new Set<string>();
   const found: string[][] = [];
   const isOurs = (path: string) => path.startsWith(folder) && !isIgnored(path);
   const begun = new Map<string, string>();
@@ -41,10 +44,14 @@ export function unsyncedAtAnswers(
     const hasFailed = / = -1 /.test(call);
     const written = writes.exec(call)?.groups?.path;
     if (written !== undefined && rest === undefined && isOurs(written)) dirty.add(written);
-    if (rest === undefined && answers.test(text)) found.push([...dirty]);
+    if (rest === undefined && answers.test(text)) {
+      found.push([...dirty.difference(committed)]);
+      committed.clear();
+    }
     if (isUnfinished || hasFailed) continue;
     const synced = syncs.exec(call)?.groups?.path;
-    if (synced !== undefined) dirty.delete(synced);
+    if (synced !== undefined && dirty.delete(synced) && synced.endsWith("-wal"))
+      committed.add(synced);
     const removed = unlinks.exec(call)?.groups?.path;
     if (removed !== undefined) dirty.delete(removed);
     // What replaces the database must not lose its name after that.

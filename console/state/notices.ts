@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { reasonOf } from "../api/problem.ts";
+import { token } from "../api/session.ts";
 import { Countdown } from "./countdown.ts";
 
 export interface Notice {
@@ -28,9 +29,12 @@ function show(notice: Omit<Notice, "id">, milliseconds?: number, ended?: () => v
   return close;
 }
 
-/** `undo` writes the former values back. Its button stays for a while, and Ctrl+Z works after that, too. */
+/**
+ * `undo` writes the former values back. Its button stays for a while, and Ctrl+Z works after that, too, until
+ * whoever made the change signs out.
+ */
 export function tellDone(text: string, undo?: () => Promise<void>): void {
-  if (undo === undefined) return void show({ kind: "done", text }, shownMs);
+  if (undo === undefined || token.peek() === undefined) return void show({ kind: "done", text }, shownMs);
   const run = (): void => {
     undos.delete(run);
     close();
@@ -68,8 +72,8 @@ export function undoLast(): void {
   else last();
 }
 
-/** What runs each when the page is left; undefined for one that cannot run then. */
-const held = new Set<{ readonly leave: (() => void) | undefined }>();
+/** `leave` runs a change when the page is left; undefined for one that cannot run then. */
+const held = new Set<{ readonly leave: (() => void) | undefined; readonly undo: () => void }>();
 
 export interface HeldChange {
   /** What will happen, such as `Ada will be deleted.` */
@@ -102,7 +106,7 @@ export function holdBack({ text, run, leave, undone }: HeldChange): void {
   };
   const action = { label: "Undo", run: undo };
   const close = show({ kind: "held", text, action }, heldMs, begin(run));
-  const one = { leave: leave && begin(leave) };
+  const one = { leave: leave && begin(leave), undo };
   held.add(one);
   undos.add(undo);
 }
@@ -118,4 +122,12 @@ document.addEventListener("freeze", runHeld);
 
 addEventListener("beforeunload", (event) => {
   if ([...held].some(({ leave }) => leave === undefined)) event.preventDefault();
+});
+
+// The next person neither sees, undoes nor sends what the former one did.
+token.subscribe((secret) => {
+  if (secret !== undefined) return;
+  for (const { undo } of [...held]) undo();
+  undos.clear();
+  for (const { id } of notices.peek()) closeNotice(id);
 });

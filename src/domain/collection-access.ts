@@ -84,6 +84,11 @@ export class CollectionAccess {
     return isAdmin(this.principal);
   }
 
+  /** Whether the first write creates the collection. */
+  get createsCollection(): boolean {
+    return this.rules === undefined && this.isAdmin && isCollectionName(this.name);
+  }
+
   /** Whether it is an administrator, who sees more than the rules show to others. */
   get isForAdmin(): boolean {
     return this.#fixedMask.isForAdmin;
@@ -115,8 +120,7 @@ export class CollectionAccess {
     if (this.name === accessName) return collectionNotFound(this.name);
     if (this.rules !== undefined) return undefined;
     const isCreating = permission === "create" || permission === "put";
-    const mayCreateCollection = this.isAdmin && isCollectionName(this.name);
-    return isCreating && !mayCreateCollection ? collectionNotFound(this.name) : undefined;
+    return isCreating && !this.createsCollection ? collectionNotFound(this.name) : undefined;
   }
 
   #forbids(verb: Verb): Problem | undefined {

@@ -31,6 +31,8 @@ export interface Put extends Decided {
   readonly files?: string;
   /** The version of the rules that it was validated against; with other rules the outcome is `outdated`. */
   readonly rules?: number;
+  /** Set when it creates the collection where there is none, unless it fails. */
+  readonly createsCollection?: true;
   /** Set when the id was generated for this change, so that no resource has or had it. */
   readonly isNewId?: true;
   /** Set when all it does is to remove a file from a resource. */
@@ -186,7 +188,9 @@ const deletingKinds: ReadonlySet<Change["kind"]> = new Set(["remove", "drop", "r
 export const failureOf = (outcome: Outcome): Outcome =>
   outcome.kind === "none" ? outcome.outcome : outcome;
 
-export const isOutdated = (outcome: Outcome): boolean => failureOf(outcome).kind === "outdated";
+/** Whether what was read before may be old: the rules have changed, or the collection is no longer there. */
+export const isOutdated = (outcome: Outcome): boolean =>
+  ["outdated", "missing"].includes(failureOf(outcome).kind);
 
 const failedKinds: ReadonlySet<Outcome["kind"]> = new Set([
   "taken",

@@ -15,7 +15,11 @@ interface ReadDefinition {
 
 export type ReadState = ReadContent | ReadDefinition;
 
-/** The id of the token that the caller sent. When it is revoked at the commit, the outcome is `revoked`. */
+/**
+ * The id of the token that the caller sent. When it is revoked at the commit, the outcome is `revoked`. When it
+ * has expired since the plan, the change passes: its time, `at`, is before that, nobody was told of an end, and
+ * the process that commits can have another clock than the one that judged the request.
+ */
 export interface ByToken {
   readonly callerToken?: string | undefined;
 }

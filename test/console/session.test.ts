@@ -96,6 +96,23 @@ describe("a token that is no longer valid", { skip }, () => {
     await page.getByRole("button", { name: "Look around without a token" }).waitFor();
     await page.context().close();
   });
+
+  it("leaves nothing to undo to whoever signs in next", async () => {
+    const page = await test.open("#/c/people/bob", { token: test.app.admin });
+    await nameField(page).fill("Bob the third");
+    await page.keyboard.press("Control+s");
+    await page.getByText("Saved.", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Undo" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Token", { exact: true }).fill((await makeToken()).token);
+    await page.keyboard.press("Enter");
+    await page.locator(".resource").getByRole("heading").first().focus();
+    assert.equal(await page.getByRole("button", { name: "Undo" }).count(), 0);
+    await page.keyboard.press("Control+z");
+    await page.getByText("There is nothing to undo.").waitFor();
+    assert.equal(await nameOf("bob"), "Bob the third");
+    await page.context().close();
+  });
 });
 
 describe("a token that may only create", { skip }, () => {

@@ -83,6 +83,8 @@ export async function startApp(
   const settled = {
     ...(config as Config),
     ...{ data, logLevel: "silent" as const },
+    // Scans take more than the 10 s of a server where many test files run at once.
+    queryDeadline: 100,
     // The tests use the address, whatever the base URL is.
     ...(changes.baseUrl === undefined ? {} : { allowedHosts: ["127.0.0.1", "localhost"] }),
     ...{ ...changes, store },

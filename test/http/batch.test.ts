@@ -54,6 +54,37 @@ const patch = (path: string, body: unknown, more = {}) => ({
 const remove = (path: string, more = {}) => ({ method: "DELETE", path, ...more });
 const jsonPatch = { contentType: "application/json-patch+json" };
 
+describe("a batch that creates collections", () => {
+  for (const key of [undefined, "new"]) {
+    const headers = key === undefined ? {} : { "idempotency-key": key };
+    const send = (operations: readonly unknown[]) => client.batch(operations, headers);
+    const name = key === undefined ? "a batch" : "a batch with a key";
+
+    it(`leaves none behind when ${name} is rejected at its commit`, async () => {
+      await client.put("/-/collections/coded", { unique: ["code"] });
+      await client.put("/coded/one", { code: "a" });
+      const fresh = `fresh${key}`;
+      const answer = await send([post(`/${fresh}`, {}), post("/coded", { code: "a" })]);
+      assertProblem(answer, "conflict");
+      assertProblem(await client.get(`/-/collections/${fresh}`), "not-found");
+    });
+
+    it(`creates them with the first ${name}, and what it changes there`, async () => {
+      const fresh = `both${key}`;
+      const operations = [put(`/${fresh}/one`, { n: 1 }), patch(`/${fresh}/one`, { m: 2 })];
+      for (const _ of key === undefined ? ["once"] : ["once", "again"]) {
+        const { status, body } = await send(operations);
+        assert.equal(status, 200, body);
+      }
+      const { n, m } = JSON.parse((await client.get(`/${fresh}/one`)).body);
+      assert.deepEqual({ n, m }, { n: 1, m: 2 });
+      // The creation and the change were one each, however often they were sent.
+      const { total } = JSON.parse((await client.get(`/${fresh}`)).body);
+      assert.equal(total, 1);
+    });
+  }
+});
+
 describe("a batch", () => {
   it("swaps unique values where one of them is free meanwhile", async () => {
     await client.put("/-/collections/goods", { unique: ["sku"] });

@@ -1,7 +1,11 @@
 // A dry run of an import answers the same for what its caller may not see as for what does not exist.
 
 import assert from "node:assert/strict";
-import { after, before, describe } from "node:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import type { Committer } from "../../src/store/remote-committer.ts";
 import { itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
@@ -194,3 +198,44 @@ for (const store of ["sqlite", "postgres"])
         assert.deepEqual(await admin.state(collection), state);
       });
   });
+
+describe("a dry run while somebody else writes unseen", () => {
+  it("answers as if the value was free", async () => {
+    const data = await mkdtemp(join(tmpdir(), "restante-"));
+    const owner = await startApp({ data });
+    const { writer } = owner;
+    let beforeTrial: (() => Promise<unknown>) | undefined;
+    const committer: Committer = {
+      async commit(changes) {
+        const isTrial = changes.some((change) => change.kind === "all" && change.isTrial);
+        const held = isTrial ? beforeTrial : undefined;
+        if (isTrial) beforeTrial = undefined;
+        await held?.();
+        return writer.commit(changes);
+      },
+      erase: (erasure) => writer.erase(erasure),
+      scrub: (options) => writer.scrub(options),
+      lastError: undefined,
+      settled: async () => undefined,
+      close: async () => undefined,
+    };
+    const worker = await startApp({ data, adminToken: owner.admin }, undefined, committer);
+    const admin = new Client(owner);
+    const newClient = async (app: TestApp, subject: string) => {
+      const wanted = { name: subject, subject, scopes: ["owned:*"] };
+      return new Client(app, JSON.parse((await admin.post("/-/tokens", wanted)).body).token);
+    };
+    await admin.put("/-/collections/owned", definitions.owned);
+    const [ann, bob] = [await newClient(worker, "ann"), await newClient(owner, "bob")];
+    let status = 0;
+    beforeTrial = async () => {
+      ({ status } = await bob.post("/owned", { code: "new" }));
+    };
+    const { body } = await ann.post("/owned?dry-run=true", '{"code":"new"}\n', ndjson);
+    assert.equal(status, 201);
+    assert.deepEqual(body.match(/"status":\d+/g), ['"status":201'], body);
+    await worker.stop();
+    await owner.stop();
+    await rm(data, { recursive: true, force: true });
+  });
+});

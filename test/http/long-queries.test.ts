@@ -357,6 +357,61 @@ for (const store of stores)
     });
   });
 
+for (const store of stores)
+  describe(`the deadline of what rules ask (${store ?? "sqlite"})`, () => {
+    const slow = "The query took longer than 0.001 s.";
+    let app: TestApp;
+    let admin: QueryClient;
+    let ann: Client;
+    before(async () => {
+      app = await startHeavyApp({ ...(store && { store }) });
+      admin = new QueryClient(app);
+      const issued = await new Client(app).post("/-/tokens", {
+        name: "ann",
+        subject: "ann",
+        scopes: ["x:read"],
+      });
+      ann = new Client(app, JSON.parse(issued.body).token);
+      app.reload({ queryDeadline: 0.001 });
+    });
+    after(() => app.stop());
+
+    it("is a 504 for who needs a set that takes longer, and nothing is written or shown", async () => {
+      const heavy = { collection: "texts", where: heavyWhere(20), field: "name" };
+      const { status, body } = await new Client(app).put("/-/access", { sets: { heavy } });
+      assert.equal(status, 200, body);
+      const allowed = [{ name: "mine", to: "everyone", where: { name: { in: "$my.heavy" } } }];
+      await admin.define("ruled", { schema, access: { read: allowed, delete: allowed } });
+      await new Client(app).put("/ruled/1", { name: "n1" });
+      const then = await new Client(app).state("ruled");
+      for (const answer of [
+        await ann.get("/ruled"),
+        await ann.get("/ruled/1"),
+        await ann.remove("/ruled/1"),
+      ])
+        assert.equal(assertProblem(answer, "query-timeout").detail, `${slow} Narrow it.`);
+      assert.deepEqual(await new Client(app).state("ruled"), then);
+    });
+
+    it("is a 504 for a deletion whose references take longer, and nothing is deleted", async () => {
+      const everyone = [{ name: "all", to: "everyone" }];
+      await admin.define("shops", { access: { read: everyone, delete: everyone } });
+      await new Client(app).put("/shops/a", {});
+      const read = [
+        { name: "heavy", to: "everyone", where: { ...heavyWhere(20), id: { gt: "0" } } },
+      ];
+      const references = { shop: { collection: "shops", onDelete: "restrict" } };
+      const referring = { properties: { ...schema.properties, shop: { type: "string" } } };
+      await admin.define("orders", { schema: referring, references, access: { read } });
+      for (let count = 0; count < 4; count++)
+        await app.post("orders", { note: heavyText, shop: "a" });
+      const answer = await ann.remove("/shops/a");
+      assert.equal(assertProblem(answer, "query-timeout").detail, `${slow} Narrow it.`);
+      assert.equal((await ann.get("/shops/a")).status, 200);
+      assert.equal(JSON.parse((await new Client(app).get("/-/collections/orders")).body).total, 4);
+    });
+  });
+
 /** Sends the heavy query many times, until it is aborted. */
 class ManyQueries {
   readonly #controller = new AbortController();

@@ -440,7 +440,16 @@ describe("the schema of a definition", () => {
       [
         "that doubles with every level",
         { $ref: "#/$defs/d0", $defs: doublingInside },
-        { "/$defs/d11/allOf/0/properties/x": /again and again/ },
+        { "/$defs/d11/allOf/0/properties/x": /more than 100 times/ },
+      ],
+      [
+        "with more patterns of names than one name may be compared with",
+        {
+          patternProperties: Object.fromEntries(
+            Array.from({ length: 101 }, (_, n) => [`^x${n}$`, { type: "integer" }]),
+          ),
+        },
+        { "": /more than 100 times: every member of patternProperties/ },
       ],
       [
         "that comes back twice",

@@ -27,8 +27,9 @@ export function putOf(
   const put = { kind: "put", collection, id, fields, at, expect, rules, callerToken } as const;
   // Most puts have no more than that, and a copy takes longer than all of it.
   const isShort = (files ?? named ?? ruleReads) === undefined && setOwner === undefined;
-  if (isShort && !isOwned) return put;
-  return { ...put, ...accepted, ...access.creator, ...decidedBy(access) };
+  if (isShort && !isOwned && access.rules !== undefined) return put;
+  const creation = access.createsCollection ? ({ createsCollection: true } as const) : {};
+  return { ...put, ...accepted, ...access.creator, ...decidedBy(access), ...creation };
 }
 
 /** Creates a resource with an id that was made for it. */

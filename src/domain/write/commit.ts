@@ -28,7 +28,7 @@ import {
   writtenOf,
 } from "./outcomes.ts";
 import type { Plan, PlannedOperation } from "./plan.ts";
-import { resourceOf, type Unseen } from "./unseen.ts";
+import type { Unseen } from "./unseen.ts";
 
 /** Operations with the plan that was made for them. */
 export interface PlannedWrite {
@@ -40,11 +40,9 @@ export interface PlannedWrite {
 
 export class PlanCommitter {
   readonly #store: Store;
-  readonly #clock: () => number;
 
-  constructor(store: Store, clock: () => number) {
+  constructor(store: Store) {
     this.#store = store;
-    this.#clock = clock;
   }
 
   /** Commits the only change of a request. Returns undefined when another write came in between: then plan again. */
@@ -63,7 +61,7 @@ export class PlanCommitter {
       return "problem" in done ? done.problem : done.results[0];
     }
     if (planned instanceof Problem) return planned;
-    const [outcome = missing] = await this.#each(item.access, [planned]);
+    const [outcome = missing] = await this.#each([planned]);
     return resultOf(item.access, outcome) ?? this.#refusal([item], plan, 0, planned, outcome);
   }
 
@@ -125,16 +123,10 @@ export class PlanCommitter {
     if (operation !== undefined && plan.isOvertaken(operation, outcome)) return undefined;
     const conflict = conflictProblem(outcome, callerOf(operations));
     if (conflict !== undefined || !isCollectionMissing(outcome, change)) return conflict;
-    // The collection was deleted after its rules were read, or an admin's batch creates it.
-    if (operation?.access.isAdmin !== true) return collectionNotFound(operation?.access.name ?? "");
-    const written = operations.filter(
-      ({ operation: { kind } }) => kind !== "patch" && kind !== "remove" && kind !== "file",
-    );
-    await this.#createCollections(
-      new Set(written.map(({ access: { name } }) => name)),
-      operation.access,
-    );
-    return undefined;
+    // It was deleted after its rules were read: an administrator's next attempt creates it again.
+    return operation?.access.isAdmin === true
+      ? undefined
+      : collectionNotFound(operation?.access.name ?? "");
   }
 
   /**
@@ -157,11 +149,10 @@ export class PlanCommitter {
     const outcomes = await (isTrial
       ? this.#try(access, unseen, changesIn(planned))
       : firstRepeat === undefined
-        ? this.#each(access, sent).then((all) => all.map(singleOutcome))
-        : this.#inOrder(access, sent, changesIn(planned.slice(0, firstRepeat)).length));
+        ? this.#each(sent).then((all) => all.map(singleOutcome))
+        : this.#inOrder(sent, changesIn(planned.slice(0, firstRepeat)).length));
     let next = 0;
-    let isMissing = false;
-    const results = planned.map((change, index) => {
+    return planned.map((change, index) => {
       if (change instanceof Problem) return change;
       const outcome = outcomes[next++];
       if (outcome === undefined) return undefined;
@@ -170,29 +161,18 @@ export class PlanCommitter {
       const written = writtenOf(access, outcome);
       if (written !== undefined) return hidden.get(index) ?? written;
       if (!isCollectionMissing(outcome, change)) return conflictProblem(outcome, access.principal);
-      isMissing = true;
-      if (!access.isAdmin) return collectionNotFound(access.name);
-      // An open collection would be created, and takes any resource.
-      return isTrial
-        ? writtenOf(access, { kind: "created", resource: resourceOf(change) })
-        : undefined;
+      return access.isAdmin ? undefined : collectionNotFound(access.name);
     });
-    // The collection was deleted after its rules were read.
-    if (isMissing && access.isAdmin && !isTrial)
-      await this.#createCollections([access.name], access);
-    return results;
   }
 
-  /** Commits each change on its own. An admin's first write creates the collection. */
-  #each(access: CollectionAccess, changes: readonly Change[]): Promise<readonly Outcome[]> {
+  /** Commits each change on its own. */
+  #each(changes: readonly Change[]): Promise<readonly Outcome[]> {
     if (changes.length === 0) return Promise.resolve([]);
     const single = changes.length > 1 ? changes.filter(isResourceChange) : none;
     // Each would change what the next was decided by, so all are decided by the state before the first.
     if (single.length === changes.length && single.some(isDecidedByOwn))
       return this.#together(single, { isEach: true });
-    if (access.rules !== undefined) return this.#store.commit(changes);
-    const creation = this.#creationOf(access.name, access);
-    return this.#store.commit([creation, ...changes]).then((outcomes) => outcomes.slice(1));
+    return this.#store.commit(changes);
   }
 
   /** Tries changes as if what the caller may not know of did not exist. */
@@ -205,7 +185,12 @@ export class PlanCommitter {
     const before = await unseen.before(access, changes);
     const tried = before.length === 0 ? changes : changes.map(withoutRevision);
     const outcomes = await this.#together([...before, ...tried], { isTrial: true });
-    return outcomes.slice(before.length);
+    const own = outcomes.slice(before.length);
+    if (!own.some(({ kind }) => kind === "conflict")) return own;
+    // Where someone has just taken a value unseen, the answer does not say so: it is tried again.
+    const known = new Set(before.map(({ id }) => id));
+    const isMoved = (await unseen.before(access, changes)).some(({ id }) => !known.has(id));
+    return isMoved ? own.map((each) => (each.kind === "conflict" ? { kind: "stale" } : each)) : own;
   }
 
   /** Commits or tries changes that each succeed or fail on their own. */
@@ -223,26 +208,13 @@ export class PlanCommitter {
    * one has to be planned again, because that would then replace it. So all are applied together, or only
    * those before the first repeated resource; the others have no outcome.
    */
-  async #inOrder(
-    access: CollectionAccess,
-    changes: readonly Change[],
-    firstRepeat: number,
-  ): Promise<readonly Outcome[]> {
+  async #inOrder(changes: readonly Change[], firstRepeat: number): Promise<readonly Outcome[]> {
     const plain = changes.filter((change) => change.kind === "put");
     if (plain.length === changes.length) {
       const [outcome] = await this.#store.commit([{ kind: "all", changes: plain }]);
       if (outcome?.kind === "all") return outcome.outcomes;
     }
-    return (await this.#each(access, changes.slice(0, firstRepeat))).map(singleOutcome);
-  }
-
-  async #createCollections(names: Iterable<string>, by: CollectionAccess): Promise<void> {
-    await this.#store.commit([...names].map((name) => this.#creationOf(name, by)));
-  }
-
-  #creationOf(collection: string, { principal }: CollectionAccess): Change {
-    const callerToken = principal.token?.id;
-    return { kind: "create-collection", collection, at: this.#clock(), callerToken };
+    return (await this.#each(changes.slice(0, firstRepeat))).map(singleOutcome);
   }
 }
 

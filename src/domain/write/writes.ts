@@ -62,7 +62,7 @@ export class Writes {
     this.#access = access;
     this.#uploads = uploads;
     this.#options = options;
-    this.#committer = new PlanCommitter(store, options.clock);
+    this.#committer = new PlanCommitter(store);
   }
 
   /**

@@ -23,6 +23,7 @@ const tooMany =
   "too many schemas apply to the same value here; remove some from allOf, anyOf, oneOf or $ref";
 const exponential =
   "a nested value would be validated again and again, more often with every level; refer back to this schema only once";
+const tooOften = `a value in here would be validated more than ${costLimits.maxTimes} times: every member of patternProperties counts for it, and so does each allOf, anyOf, oneOf and $ref that repeats them; use fewer`;
 
 /** Returns whether the schema is within the limits. */
 export function checkCost(
@@ -129,20 +130,20 @@ class Cost {
       for (const targets of eachSlot(this.#weights.get(schema)?.slots ?? new Map())) {
         const back = [...targets].filter(([target]) => this.#reaches(target, schema));
         const isExponential = back.reduce((sum, [, number]) => sum + number, 0) > 1;
-        if (isExponential) this.#addError(schema);
+        if (isExponential) this.#addError(schema, exponential);
         const rest = [...targets].filter(([target]) => !back.some(([each]) => each === target));
         const sum = rest.reduce((total, [target, number]) => total + number * count(target), 0);
         most = Math.max(most, sum + (back.length > 0 ? 1 : 0));
       }
       times.set(schema, most);
-      if (most > costLimits.maxTimes) this.#addError(schema);
+      if (most > costLimits.maxTimes) this.#addError(schema, tooOften);
       return Math.min(most, costLimits.maxTimes + 1);
     };
     for (const schema of this.#weights.keys()) count(schema);
   }
 
-  #addError(schema: ObjectSchema): void {
-    this.#addOnce(this.#weights.get(schema)?.location.path ?? this.#root, exponential);
+  #addError(schema: ObjectSchema, message: string): void {
+    this.#addOnce(this.#weights.get(schema)?.location.path ?? this.#root, message);
   }
 
   /** Reports each message once, because every schema that reaches the error has it too. */

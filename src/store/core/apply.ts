@@ -183,10 +183,14 @@ class Batch {
   /** References are checked after the change, which is undone when they do not hold. */
   #applyDecided(change: ResourceChange): Outcome {
     const collection = this.#collection(change.collection);
-    if (!collection) return missing;
+    if (!collection) return createsCollection(change) ? this.#applyAsGroup(change) : missing;
     const isChecked =
       change.kind === "remove" ? collection.referrers.length > 0 : collection.hasReferences;
-    if (!isChecked) return applyTo(collection, change);
+    return isChecked ? this.#applyAsGroup(change) : applyTo(collection, change);
+  }
+
+  /** Undoes what the change has done when it fails. */
+  #applyAsGroup(change: ResourceChange): Outcome {
     const outcome = this.#applyTogether([change], false);
     return outcome.kind === "all" ? (outcome.outcomes[0] ?? missing) : failureOf(outcome);
   }
@@ -209,13 +213,21 @@ class Batch {
   }
 
   #applyTogether(changes: AtomicChange["changes"], isTrial: boolean): Outcome {
+    const created = new Set<string>();
+    for (const change of changes) {
+      if (!createsCollection(change) || this.#collection(change.collection)) continue;
+      created.add(change.collection);
+      this.#create(change.collection, change.at);
+    }
     const touched = new Set(changes.map(({ collection }) => this.#collection(collection)));
     for (const collection of touched) collection?.begin();
     const outcome = isTrial ? this.#applyTrial(changes) : this.#applyEach(changes);
+    const isUndone = isTrial || outcome.kind === "none";
     for (const collection of touched) {
-      if (isTrial || outcome.kind === "none") collection?.undo();
+      if (isUndone) collection?.undo();
       collection?.end();
     }
+    if (isUndone) for (const name of created) this.#collections.set(name, undefined);
     return outcome;
   }
 
@@ -268,18 +280,20 @@ class Batch {
 
   /** The key belongs to the collection of the request with the lowest part, and commits with it. */
   #applyOnce(atomic: AtomicChange, once: IdempotencyKey): Outcome {
-    const owner = this.#keyOwner(atomic.changes.slice(0, once.ownChanges));
-    if (!owner) return this.#applyAll(atomic);
-    const clock = advanceClock(owner.keyClock, once.at);
-    const stored = this.#storedKey(owner, once);
-    if (stored && stored.expiresAt > clock.now) {
+    const own = atomic.changes.slice(0, once.ownChanges);
+    const known = this.#keyOwner(own);
+    const stored = known && this.#storedKey(known, once);
+    if (stored && stored.expiresAt > advanceClock(known.keyClock, once.at).now) {
       if (stored.fingerprint !== once.fingerprint) return { kind: "reused" };
       if (this.#isAnyDeleted(stored.outcomes)) return { kind: "gone" };
       const { outcomes = [] } = decodeOutcomes(stored.outcomes) ?? {};
       return { kind: "all", outcomes, isReplay: true };
     }
     const outcome = this.#applyAll(atomic);
-    if (outcome.kind !== "all") return outcome;
+    // The changes may have created the collection.
+    const owner = this.#keyOwner(own);
+    if (outcome.kind !== "all" || !owner) return outcome;
+    const clock = advanceClock(owner.keyClock, once.at);
     if (isWorthSaving(owner.keyClock, clock)) owner.keyClock = clock;
     const { key, fingerprint } = once;
     const outcomes = encodeOutcomes(atomic.changes, outcome.outcomes);
@@ -308,6 +322,9 @@ class Batch {
     );
   }
 }
+
+const createsCollection = (change: ResourceChange): boolean =>
+  change.kind === "put" && change.createsCollection === true;
 
 function applyTo(collection: OpenCollection, change: ResourceChange): Outcome {
   if (!collection.matchesRules(change.rules)) return outdated;

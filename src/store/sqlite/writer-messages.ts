@@ -78,8 +78,15 @@ export function packChanges(changes: readonly Change[]): PackedChanges {
   return cells;
 }
 
-const hasFieldsOnly = ({ files, setOwner, unchanged, isRemovingFile }: Put): boolean =>
+const hasFieldsOnly = ({
+  files,
+  setOwner,
+  unchanged,
+  isRemovingFile,
+  createsCollection,
+}: Put): boolean =>
   files === undefined &&
+  createsCollection === undefined &&
   setOwner === undefined &&
   unchanged === undefined &&
   isRemovingFile === undefined;

@@ -1,7 +1,19 @@
 // Collections: created once, each with exact counters.
 
 import assert from "node:assert/strict";
-import { all, create, define, kinds, put, remove, revisionOf, totalOf } from "./change-helpers.ts";
+import type { Change } from "../../../src/store/store.ts";
+import {
+  all,
+  create,
+  define,
+  doneIn,
+  kinds,
+  once,
+  put,
+  remove,
+  revisionOf,
+  totalOf,
+} from "./change-helpers.ts";
 import type { ContractTest } from "./engine-under-test.ts";
 
 export function collections(contractTest: ContractTest): void {
@@ -28,6 +40,42 @@ export function collections(contractTest: ContractTest): void {
       assert.deepEqual(await store.collections(), []);
     },
   );
+
+  const first = (id: string, more: Parameters<typeof put>[1] = {}) =>
+    ({ ...put(id, more), createsCollection: true }) as const;
+
+  contractTest("a put that fails creates no collection", async ({ store }) => {
+    const alone = await store.commit([first("a", { expect: 1 })]);
+    assert.deepEqual(kinds(alone), ["missing"]);
+    const [group] = await store.commit([
+      all([first("a"), put("b", { expect: "nothing" }), put("b", { expect: "nothing" })]),
+    ]);
+    assert.equal(group?.kind, "none");
+    const trial: Change = { kind: "all", changes: [first("a")], isTrial: true };
+    const [tried] = await store.commit([trial]);
+    assert.deepEqual(kinds(doneIn(tried)), ["created"]);
+    assert.deepEqual(await store.collections(), []);
+  });
+
+  contractTest("a put creates its collection once", async ({ store }) => {
+    const outcomes = await store.commit([
+      first("a", { expect: 1 }),
+      first("a"),
+      first("b", { collection: "others" }),
+      first("c"),
+    ]);
+    assert.deepEqual(kinds(outcomes), ["missing", "created", "created", "created"]);
+    assert.deepEqual(kinds(await store.commit([first("d")])), ["created"]);
+    assert.deepEqual([await totalOf(store), (await store.collection("others"))?.total], [3, 1]);
+  });
+
+  contractTest("a key is kept with the collection that its request creates", async ({ store }) => {
+    const changes = [first("a"), first("b", { collection: "others" })];
+    const [done] = await store.commit([all(changes, once("k"))]);
+    const [again] = await store.commit([all(changes, once("k", { at: 101 }))]);
+    assert.deepEqual(doneIn(again, true), doneIn(done));
+    assert.deepEqual([await totalOf(store), (await store.collection("others"))?.total], [1, 1]);
+  });
 
   contractTest("a collection is created once; a repetition does nothing", async ({ store }) => {
     assert.deepEqual(kinds(await store.commit([create("things", 7)])), ["done"]);
