@@ -1,6 +1,7 @@
 // Loads a checked backup into a store: files first, then rows, which are published all at once.
 
 import type { Token } from "../model/token.ts";
+import { definedVersion } from "../store/core/open-head.ts";
 import { bytesOf, type Files } from "../store/files.ts";
 import { newParts } from "../store/transfer/publication.ts";
 import { type SourceRow, sourceTableNames } from "../store/transfer/source-tables.ts";
@@ -22,7 +23,10 @@ export interface Restored {
   readonly files: number;
 }
 
-/** Collections get new parts, so that positions in feeds from before are not valid any more. */
+/**
+ * Collections get new parts, so that positions in feeds from before are not valid any more, and their
+ * definitions are set again, so that the version of the contract does not go back.
+ */
 export async function restoreBackup(backup: CheckedBackup, input: RestoreInput): Promise<Restored> {
   const saved: string[] = [];
   try {
@@ -71,7 +75,9 @@ async function restoreRows(
   const step = track("rows", { total, unit: "resources" });
   for (const { tables, files: _, ...collection } of collections) {
     const part = parts.get(collection.part) ?? collection.part;
-    const load = await loader.begin({ ...collection, part });
+    const version = definedVersion(collection.version, Date.now());
+    const head = { ...collection.head, version };
+    const load = await loader.begin({ ...collection, part, version, head });
     for (const table of sourceTableNames)
       for await (const rows of readChunks<SourceRow>(reader, tables[table])) {
         await load.add(table, rows);

@@ -14,6 +14,7 @@ import {
 import type { Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
 import { checkSets, type RulesView } from "./check-rules.ts";
+import { notBefore } from "./contract.ts";
 import { preconditionFailed, tokenEnded } from "./problems.ts";
 import { retryOnConflict } from "./retry.ts";
 import type { SetDefinitions } from "./sets.ts";
@@ -43,12 +44,8 @@ export class AccessDocuments {
     text: string,
     condition?: DocumentCondition,
   ): Promise<AccessDocument | Problem> {
-    const document = await checkedDocument(
-      this.#store,
-      principal,
-      text,
-      await this.#store.collections(),
-    );
+    const collections = await this.#store.collections();
+    const document = await checkedDocument(this.#store, principal, text, collections);
     if (document instanceof Problem) return document;
     const definition = JSON.stringify(document);
     return retryOnConflict(async () => {
@@ -58,7 +55,8 @@ export class AccessDocuments {
       const callerToken = principal.token?.id;
       const change = { kind: "define", collection: accessName, definition, callerToken } as const;
       const expected = condition && { replaces: stored?.definition ?? null };
-      const [outcome] = await this.#store.commit([{ ...change, ...expected, at: this.#clock() }]);
+      const at = notBefore(this.#clock(), collections);
+      const [outcome] = await this.#store.commit([{ ...change, ...expected, at }]);
       if (outcome?.kind === "revoked") return tokenEnded;
       return outcome?.kind === "outdated" ? undefined : document;
     });

@@ -10,10 +10,11 @@ import { Problem } from "../model/problem.ts";
 import { type AccessDocument, accessName } from "../model/schemas/access.ts";
 import type { Violations } from "../model/schemas/collection.ts";
 import { isAdmin, type Verb, verbs } from "../model/token.ts";
-import type { BuildProgress, Store } from "../store/store.ts";
+import type { BuildProgress, Change, Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
 import { checkedDefinition, compact, requireName } from "./checked-definition.ts";
 import { CollectionAccess } from "./collection-access.ts";
+import { type Contract, contractTime, isSameAccess, notBefore, withdrawal } from "./contract.ts";
 import { applyDefinitionSet, type DefinitionSet, type RefusedSet } from "./definition-set.ts";
 import { canApply } from "./grant-callers.ts";
 import { notUniqueProblem } from "./not-unique.ts";
@@ -46,12 +47,6 @@ const pauseMs = 20;
 /** A dry run is made for its list of violations, so it may take longer. */
 const maxDryRunMs = 10_000;
 
-/** A collection with the verbs that a principal may use. */
-export interface UsableCollection {
-  readonly collection: Collection;
-  readonly verbs: readonly Verb[];
-}
-
 export class Collections {
   readonly #store: Store;
   readonly #clock: () => number;
@@ -72,15 +67,18 @@ export class Collections {
    * Returns all collections with the verbs that the principal may use. A collection without verbs is
    * hidden from it: only its name may have an effect, on the names of generated types.
    */
-  usable(principal: Principal): MaybePromise<readonly UsableCollection[]> {
-    return then(this.#all(), (all) =>
-      all.map((collection) => ({ collection, verbs: usableVerbs(principal, collection) })),
-    );
+  usable(principal: Principal): MaybePromise<Contract> {
+    return then(this.#store.collections(), (all) => {
+      const collections = all
+        .filter(isCollection)
+        .map((collection) => ({ collection, verbs: usableVerbs(principal, collection) }));
+      return { collections, definedAt: contractTime(all, collections) };
+    });
   }
 
   /** The access document is stored like a collection, and is none. */
   #all(): MaybePromise<readonly Collection[]> {
-    return then(this.#store.collections(), (all) => all.filter(({ name }) => name !== accessName));
+    return then(this.#store.collections(), (all) => all.filter(isCollection));
   }
 
   find(principal: Principal, name: string): MaybePromise<Collection | Problem> {
@@ -156,11 +154,21 @@ export class Collections {
       callerToken: token?.id,
       ...(condition && { replaces: before?.definition ?? null }),
     };
-    const change = { kind: "define", collection: name, definition, ...expected } as const;
-    const [outcome] = await this.#store.commit([{ ...change, at: this.#clock() }]);
+    const at = this.#clock();
+    const change = { kind: "define", collection: name, definition, at, ...expected } as const;
+    const withdrawn =
+      before && !isSameAccess(before.definition, definition)
+        ? [await this.#withdrawalOf(before, token?.id)]
+        : [];
+    const [outcome] = await this.#store.commit([change, ...withdrawn]);
     if (outcome?.kind === "revoked") return tokenEnded;
     if (outcome?.kind === "conflict") return notUniqueProblem(outcome.field, outcome.clashes);
     return outcome?.kind === "outdated" ? undefined : before === undefined;
+  }
+
+  async #withdrawalOf(from: Collection, callerToken: string | undefined): Promise<Change> {
+    const document = await this.#store.collection(accessName);
+    return { ...withdrawal(document, notBefore(this.#clock(), [from])), callerToken };
   }
 
   /** Returns how far the indexes of a collection are; undefined when they are complete. */
@@ -209,11 +217,15 @@ export class Collections {
     if (forbidden !== undefined) return forbidden;
     const drop = { kind: "drop", collection: name, isEmptyOnly: !isConfirmed } as const;
     const outcome = await retryOnConflict(async () => {
-      const current = condition && (await this.#store.collection(name));
-      if (current && !(await condition?.(current))) return preconditionFailed;
-      const expected = current && { revision: current.revision };
+      const current = await this.#store.collection(name);
+      if (condition && current && !(await condition(current))) return preconditionFailed;
+      const expected = condition && current && { revision: current.revision };
       const callerToken = principal.token?.id;
-      const [outcome] = await this.#store.commit([{ ...drop, ...expected, callerToken }]);
+      const withdrawn = current && (await this.#withdrawalOf(current, callerToken));
+      const [outcome] = await this.#store.commit([
+        { ...drop, ...expected, callerToken },
+        ...(withdrawn ? [withdrawn] : []),
+      ]);
       return outcome?.kind === "outdated" ? undefined : outcome;
     });
     if (outcome instanceof Problem) return outcome;
@@ -233,6 +245,8 @@ function usableVerbs(principal: Principal, collection: Collection): readonly Ver
   const access = new CollectionAccess(principal, name, rules);
   return verbs.filter((verb) => access.require(verb) === undefined);
 }
+
+const isCollection = ({ name }: Collection): boolean => name !== accessName;
 
 const notEmpty = (name: string): Problem =>
   new Problem(

@@ -11,6 +11,7 @@ import { type Change, failureOf, type Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
 import { checkedDocument } from "./access-documents.ts";
 import { checkedDefinition, compact } from "./checked-definition.ts";
+import { isSameAccess, notBefore, withdrawal } from "./contract.ts";
 import { notUniqueProblem } from "./not-unique.ts";
 import { retryOnConflict } from "./retry.ts";
 
@@ -46,7 +47,8 @@ export function applyDefinitionSet(
     const stored = new Map((await store.collections()).map((each) => [each.name, each]));
     const checked = await check(store, principal, set, stored);
     if ("problem" in checked) return checked;
-    const changes = changesFor(checked, stored, clock());
+    const at = notBefore(clock(), [...stored.values()]);
+    const changes = changesFor(checked, stored, at);
     const [first] = await store.commit(changes);
     const failed = first && failureOf(first);
     if (failed?.kind === "outdated") return undefined;
@@ -65,10 +67,14 @@ function changesFor(
   at: number,
 ): readonly Extract<Change, { kind: "define" }>[] {
   const together = randomUUID();
+  const withdraws = ({ name, text }: CheckedDefinition) =>
+    !isSameAccess(stored.get(name)?.definition ?? text, text);
   const define = (collection: string, definition: string, replaces: string | null) =>
     ({ kind: "define", collection, definition, replaces, together, at }) as const;
   const references = checked.flatMap(({ definition }) => referencesOf(definition.references));
   const targets = new Set(references.map(({ collection }) => collection));
+  const hasWithdrawals =
+    checked.every(({ name }) => name !== accessName) && checked.some(withdraws);
   const early = checked.filter(({ name }) => targets.has(name) && !stored.has(name));
   return [
     ...early.map(({ name }) => define(name, "{}", null)),
@@ -76,6 +82,7 @@ function changesFor(
       const before = early.includes(each) ? "{}" : stored.get(each.name)?.definition;
       return define(each.name, each.text, before ?? null);
     }),
+    ...(hasWithdrawals ? [{ ...withdrawal(stored.get(accessName), at), together }] : []),
   ];
 }
 

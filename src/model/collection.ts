@@ -8,6 +8,8 @@ export interface Collection {
   readonly total: number;
   /** The size of the JSON texts of all resources in UTF-8. */
   readonly bytes: number;
+  /** The same as in Rules. Its full seconds are when the definition was set; 0 when it never was. */
+  readonly version: number;
   /** The definition as JSON text, `{}` for an open collection. */
   readonly definition: string;
   readonly createdAt: number;

@@ -9,6 +9,7 @@ import { InvalidBackup } from "../../src/backup/manifest.ts";
 import { backUp, checkOnly } from "../../src/server/backups.ts";
 import { CannotLoad } from "../../src/store/transfer/transfer.ts";
 import type { TestApp } from "../http/app.ts";
+import type { Document } from "../http/openapi-document.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { itOn } from "../short-run.ts";
 import { describeApp, fill, key, noTrack, Place, upload, withApp } from "./stores.ts";
@@ -29,6 +30,12 @@ const position = async (app: TestApp): Promise<string> => {
   return ((await response.json()) as { next: string }).next;
 };
 
+/** What the version of the contract says about when the newest definition was set. */
+async function definedAt(app: TestApp): Promise<number> {
+  const { info } = (await (await app.request("/-/openapi.json")).json()) as Document;
+  return Number(info.version.split(".")[1]);
+}
+
 const checkAt = (from: string) => checkOnly({ from, isOverwriting: false, track: noTrack });
 
 async function filesIn(folder: string): Promise<readonly string[]> {
@@ -46,7 +53,7 @@ for (const engine of engines) {
       "restores to either engine with all that clients see, and other feed positions",
       inPlace(async (place) => {
         const source = await place.config(engine);
-        const [secrets, seen, since] = await withApp(source, async (app) => {
+        const [secrets, seen, since, definedBefore] = await withApp(source, async (app) => {
           const filled = await fill(app);
           const next = await position(app);
           const description = await describeApp(app, filled);
@@ -54,7 +61,7 @@ for (const engine of engines) {
           const made = await place.backUp(source);
           assert.deepEqual(made.lost, []);
           assert.equal(made.record.files, 5);
-          return [filled, description, next] as const;
+          return [filled, description, next, await definedAt(app)] as const;
         });
         const { record } = await checkAt(place.path("backups"));
         assert.equal(record.resources, 25 + 1 + 3 + 1 + 5);
@@ -66,6 +73,7 @@ for (const engine of engines) {
             target,
             async (app) => {
               assert.deepEqual(await describeApp(app, secrets), seen);
+              assert.ok((await definedAt(app)) > definedBefore);
               assert.equal((await app.request(`/people?since=${since}`)).status, 410);
               const again = await app.request("/orders", {
                 method: "POST",

@@ -553,14 +553,14 @@ describe("a principal without the scope", () => {
 
   it("sees no collection and no action", async () => {
     for (const principal of [anonymous, holderOf("others:*", "action:others")]) {
-      const usable = await all.collections.usable(principal);
+      const { collections: usable } = await all.collections.usable(principal);
       assert.deepEqual(
         usable.map(({ verbs }) => verbs),
         [[]],
       );
       assert.deepEqual(all.actions.visibleTo(principal), []);
     }
-    assert.deepEqual((await all.collections.usable(system))[0]?.verbs, verbs);
+    assert.deepEqual((await all.collections.usable(system)).collections[0]?.verbs, verbs);
     assert.deepEqual(all.actions.visibleTo(system), [action]);
   });
 

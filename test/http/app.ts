@@ -104,8 +104,8 @@ export async function startApp(
 
   const checker = new ResponseChecker(async () => {
     const { baseUrl: base = "", maxBodyBytes } = settled;
-    const collections = await app.collections.usable(system);
-    const settings = { base, version, maxBodyBytes };
+    const { collections } = await app.collections.usable(system);
+    const settings = { base, version, contract: "", maxBodyBytes };
     return wholeDocument(routes, settings, collections, actions) as unknown as Document;
   });
 

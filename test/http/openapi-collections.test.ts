@@ -340,7 +340,6 @@ describe("collections in the document", () => {
     const changed = await ask(app.admin, { "if-none-match": tag });
     assert.equal(changed.status, 200);
     await new Client(app).put("/-/collections/notes", {});
-    assert.equal((await ask(app.admin)).headers.get("etag"), tag);
   });
 });
 

@@ -36,7 +36,7 @@ before(async () => {
   const response = await app.request("/-/openapi.json", { token: null });
   assert.equal(response.headers.get("content-type"), "application/json");
   document = (await response.json()) as Document;
-  const settings = { base: "", version: "", maxBodyBytes: 1_000 };
+  const settings = { base: "", version: "", contract: "", maxBodyBytes: 1_000 };
   whole = wholeDocument(routes, settings, [], []) as unknown as Document;
 });
 after(() => app.stop());

@@ -141,7 +141,7 @@ describe("QUERY", () => {
     assert.equal((await asker.get("/people")).headers.get("etag"), before);
   });
 
-  it("is listed by OPTIONS, by a 405 and for other origins", async () => {
+  it("is listed by OPTIONS, by a preflight and by a 405", async () => {
     const options = await app.request("/people", {
       method: "OPTIONS",
       headers: { origin: "https://a.example", "access-control-request-method": "QUERY" },
@@ -149,7 +149,6 @@ describe("QUERY", () => {
     assert.equal(options.headers.get("accept-query"), "application/json");
     assert.match(options.headers.get("allow") ?? "", /\bQUERY\b/);
     assert.match(options.headers.get("access-control-allow-methods") ?? "", /\bQUERY\b/);
-    assert.match(options.headers.get("access-control-expose-headers") ?? "", /\bAccept-Query\b/);
     const rejected = await answerOf(app.request("/people", { method: "DELETE" }));
     assertProblem(rejected, "method-not-allowed");
     assert.equal(rejected.headers.get("accept-query"), "application/json");

@@ -277,6 +277,7 @@ describe("a definition", () => {
       revision: 1,
       total: 0,
       bytes: 0,
+      version: 0,
       definition,
       createdAt: 0,
       updatedAt: 0,

@@ -86,8 +86,8 @@ export const openapiPage =
     if (!isOpenapiVersion(version)) return unknownVersion;
     const rejected = checkAccept(request.headers, ["application/json"]);
     if (rejected !== undefined) return rejected;
-    return then(services.collections.usable(principal), (collections) => {
-      const document = documentFor(routes(), services, principal, collections, version);
+    return then(services.collections.usable(principal), (contract) => {
+      const document = documentFor(routes(), services, principal, contract, version);
       return sendPage(context, renderDocument(services, document));
     });
   };

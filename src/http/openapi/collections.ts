@@ -1,6 +1,6 @@
 // Describes each visible collection in the OpenAPI document: its paths and schemas.
 
-import type { UsableCollection } from "../../domain/collections.ts";
+import type { UsableCollection } from "../../domain/contract.ts";
 import { own } from "../../lib/own-property.ts";
 import { exampleOf } from "../../lib/schema/example.ts";
 import { MergePatchSchemas } from "../../lib/schema/merge-patch.ts";

@@ -1,7 +1,7 @@
 // Builds the OpenAPI document: every route, and every collection that the caller may see.
 
 import { hash } from "node:crypto";
-import type { UsableCollection } from "../../domain/collections.ts";
+import type { Contract, UsableCollection } from "../../domain/contract.ts";
 import { RecentMap } from "../../lib/recent-map.ts";
 import { typeName } from "../../lib/schema/type-name.ts";
 import { componentPath } from "../../lib/schema/variant.ts";
@@ -24,8 +24,10 @@ import {
 import { otherProblem, problemResponses } from "./problems.ts";
 import { withComponents } from "./references.ts";
 
-/** The settings that the document shows. */
-type DocumentSettings = Pick<Services, "base" | "version" | "maxBodyBytes">;
+/** What the document shows of the server, and the version of the contract. */
+interface DocumentSettings extends Pick<Services, "base" | "version" | "maxBodyBytes"> {
+  readonly contract: string;
+}
 
 /**
  * Builds the exact document of these routes, with the collections that have verbs and the actions that are
@@ -33,7 +35,7 @@ type DocumentSettings = Pick<Services, "base" | "version" | "maxBodyBytes">;
  */
 export function wholeDocument(
   routes: Routes,
-  { base, version, maxBodyBytes }: DocumentSettings,
+  { base, version, contract, maxBodyBytes }: DocumentSettings,
   allCollections: readonly UsableCollection[],
   allActions: readonly Action[],
   allowedActions: ReadonlySet<Action> = new Set(allActions),
@@ -56,7 +58,8 @@ export function wholeDocument(
     openapi: openapiVersions["3.2"],
     info: {
       title: "Restante",
-      version,
+      version: contract,
+      "x-restante-version": version,
       summary: "POST it, GET it back: a durable HTTP API for any collection.",
       description: about,
       license: { name: "MIT", identifier: "MIT" },
@@ -198,7 +201,7 @@ export function documentFor(
   routes: Routes,
   services: Services,
   principal: Principal,
-  collections: readonly UsableCollection[],
+  { collections, definedAt }: Contract,
   version: OpenapiVersion,
 ): Document {
   const documents = cache.get(services) ?? new RecentMap<string, Document>(maxCached);
@@ -206,16 +209,37 @@ export function documentFor(
   const allowedActions = new Set(services.actions.visibleTo(principal));
   const count = collections.filter(({ verbs }) => verbs.length > 0).length;
   const described = count > maxDescribed ? [] : collections;
-  const key = `${version} ${count} ${keyOf(described, allowedActions)}`;
+  const contract = contractVersion(definedAt, collections, allowedActions);
+  const key = `${version} ${count} ${contract} ${keyOf(described, allowedActions)}`;
   const cached = documents.get(key);
   if (cached !== undefined) return cached;
   const { all } = services.actions;
-  const whole = wholeDocument(routes, services, described, all, allowedActions);
+  const whole = wholeDocument(routes, { ...services, contract }, described, all, allowedActions);
   const portable = portableDocument(whole, version, namedComponents);
   const body = JSON.stringify(count > maxDescribed ? withNote(portable, count) : portable);
   const document = { body, etag: `"${hash("sha256", body).slice(0, 32)}"` };
   documents.set(key, document);
   return document;
+}
+
+/**
+ * The version of what a caller may use (docs/decisions/0081-the-contract-has-a-version-of-its-own.md). What
+ * follows `+` differs where the definitions or the actions do, also on a node whose actions are others.
+ */
+function contractVersion(
+  definedAt: number,
+  collections: readonly UsableCollection[],
+  actions: ReadonlySet<Action>,
+): string {
+  const seen = collections
+    .filter(({ verbs }) => verbs.length > 0)
+    .map(({ collection: { name, definition }, verbs }) => [name, verbs, definition]);
+  const described = [...actions].map(({ name, description, input, output }) => [
+    ...[name, description],
+    ...[input, output],
+  ]);
+  const digest = hash("sha256", JSON.stringify([seen, described])).slice(0, 8);
+  return `1.${definedAt}.0+${digest}`;
 }
 
 /** Hashes everything that a document depends on. A hidden collection affects only the type names. */

@@ -85,7 +85,8 @@ export class OpenCollection {
   /** Must be the only change of its batch to this collection, because existing index rows must follow it. */
   define(definition: string, at: number): void {
     this.#rules.define(definition, this.head.total);
-    this.#renewVersion(at);
+    this.#touchRules(at);
+    this.#head.define(at);
     this.#values = new TrackedValues(this.#plan, this.#holders);
   }
 
@@ -107,7 +108,8 @@ export class OpenCollection {
   setReferrer(name: string, isReferring: boolean, at: number): void {
     const others = this.referrers.filter((other) => other !== name);
     this.#rules.referrers = isReferring ? [...others, name].sort() : others;
-    this.#renewVersion(at);
+    this.#touchRules(at);
+    this.#head.renewVersion(this.isNew ? at : 0);
   }
 
   has(id: string): boolean {
@@ -219,10 +221,9 @@ export class OpenCollection {
   readonly #holders: Holders = (entry, most) =>
     this.isNew ? [] : this.#state.holders(this.part, entry, most);
 
-  #renewVersion(at: number): void {
+  #touchRules(at: number): void {
     // A new collection has got its revision already.
     if (!this.isNew) this.#touch(at, 0, 0);
-    this.#head.renewVersion(at);
   }
 
   /** Returns undefined when the state has to be looked up. */

@@ -4,6 +4,15 @@ import type { KeyClock } from "./key-clock.ts";
 import type { Head } from "./rows.ts";
 import { notBefore, sharesSecond } from "./times.ts";
 
+/**
+ * The version of a definition that is set at this time: the next full second, in milliseconds, later than
+ * that of any former one. What else takes a version adds one, so that the second is that of the definition
+ * (docs/decisions/0081-the-contract-has-a-version-of-its-own.md). With the time, a collection that is
+ * deleted and created again gets another version.
+ */
+export const definedVersion = (version: number, at: number): number =>
+  (Math.floor(Math.max(version, at) / 1_000) + 1) * 1_000;
+
 export class OpenHead {
   /** The head before the batch. */
   readonly before: Head;
@@ -45,9 +54,14 @@ export class OpenHead {
     this.#current = head;
   }
 
-  /** Includes the time, so that a collection that is deleted and created again gets another version. */
-  renewVersion(at: number): void {
-    this.#current = { ...this.#current, version: Math.max(this.#current.version + 1, at) };
+  /** Takes the version of a new definition. */
+  define(at: number): void {
+    this.#current = { ...this.#current, version: definedVersion(this.#current.version, at) };
+  }
+
+  /** Takes the next version, not below the given one: something else than the definition has changed what caches hold. */
+  renewVersion(least: number): void {
+    this.#current = { ...this.#current, version: Math.max(this.#current.version + 1, least) };
   }
 
   /** Returns the head to write, for the epoch of the writer. */

@@ -117,7 +117,7 @@ export class Builder {
     const state: IndexBuild = { ...next, builder: [this.#node, now] };
     await rows(saveBuild(sql, part, state));
     if (isNewPlan(build, state)) {
-      const newVersion = Math.max(version + 1, now);
+      const newVersion = version + 1;
       await rows(sql`
         UPDATE heads SET version = ${newVersion}::bigint WHERE part = ${part}::bigint`);
       await rows(sql`

@@ -154,7 +154,8 @@ function collectionOf(
   { name, createdAt, rules }: CollectionRow,
   { revision, total, bytes, updatedAt, sharesDate }: HeadState,
 ): Collection {
-  const { definition } = rules;
-  const collection = { name, revision, total, bytes, definition, createdAt, updatedAt };
+  const { definition, version } = rules;
+  const counters = { revision, total, bytes, version };
+  const collection = { name, ...counters, definition, createdAt, updatedAt };
   return sharesDate === 1 ? { ...collection, sharesDate: true } : collection;
 }

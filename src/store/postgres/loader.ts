@@ -2,7 +2,7 @@
 
 import { type CollectionWrite, type EngineWrites, noPartWrites, noWrites } from "../core/writes.ts";
 import { type EpochRow, type LoadedRows, PartLoader } from "../transfer/part-loader.ts";
-import { correctReferrers, replacedBy, versionAfter } from "../transfer/publication.ts";
+import { correctReferrers, replacedBy } from "../transfer/publication.ts";
 import {
   CannotLoad,
   type Loader,
@@ -168,10 +168,9 @@ async function renewVersions(
   sql: Sql,
   collections: readonly Omit<ChangedCollection, "createdAt">[],
 ): Promise<readonly ChangedCollection[]> {
-  const at = Date.now();
   const renewed = collections.map((each) => ({
     ...each,
-    version: versionAfter(each.version, at),
+    version: each.version + 1,
     createdAt: undefined,
   }));
   for (const { part, version } of renewed)

@@ -79,9 +79,8 @@ export class BuildRunner {
     const state = this.#advance(running, rows);
     this.#stepRows = rowsOf(build, state) || rows;
     if (!isNewPlan(build, state)) return false;
-    const next = Math.max(version + 1, Date.now());
-    this.#updateHead.run(next, part);
-    this.#updateCollection.run(next, part);
+    this.#updateHead.run(version + 1, part);
+    this.#updateCollection.run(version + 1, part);
     return true;
   }
 

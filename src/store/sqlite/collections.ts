@@ -145,9 +145,10 @@ const rulesIn = ({ version, definition, referrers }: CollectionRow): Rules =>
 
 export function toCollection(
   { name, definition, createdAt }: Pick<CollectionRow, "name" | "definition" | "createdAt">,
-  { revision, total, bytes, updatedAt, sharesDate }: Head,
+  { revision, total, bytes, updatedAt, sharesDate, version }: Head,
 ): Collection {
-  const collection = { name, revision, total, bytes, definition, createdAt, updatedAt };
+  const counters = { revision, total, bytes, version };
+  const collection = { name, ...counters, definition, createdAt, updatedAt };
   return sharesDate === 1 ? { ...collection, sharesDate: true } : collection;
 }
 

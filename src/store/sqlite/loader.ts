@@ -2,7 +2,7 @@
 
 import { noPartWrites, noWrites } from "../core/writes.ts";
 import { type LoadedRows, PartLoader } from "../transfer/part-loader.ts";
-import { correctReferrers, replacedBy, versionAfter } from "../transfer/publication.ts";
+import { correctReferrers, replacedBy } from "../transfer/publication.ts";
 import type { Loader, PartLoad, Publication, SourceCollection } from "../transfer/transfer.ts";
 import { CollectionRows } from "./collections.ts";
 import type { Connection } from "./connection.ts";
@@ -72,7 +72,7 @@ export class SqliteLoader implements Loader {
 
   #correctReferrers(collections: CollectionRows): void {
     for (const [collection, referrers] of correctReferrers(collections.all())) {
-      const version = versionAfter(collection.version, Date.now());
+      const version = collection.version + 1;
       const unchanged = { createdAt: undefined, build: undefined, isDefined: false };
       this.#rows.saveCollection({ ...collection, ...unchanged, version, referrers });
       this.#run("UPDATE heads SET version = ? WHERE part = ?", version, collection.part);

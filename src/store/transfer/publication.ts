@@ -50,9 +50,6 @@ export function correctReferrers<T extends ReferringCollection>(
   });
 }
 
-/** The version of a definition after a change of its collection (see OpenHead.renewVersion). */
-export const versionAfter = (version: number, at: number): number => Math.max(version + 1, at);
-
 /**
  * Returns a new part for each one. Their order is the same: the Idempotency-Key of a request that writes
  * to several collections is in the lowest part.

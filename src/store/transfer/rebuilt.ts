@@ -1,6 +1,6 @@
 // Computes what the rows of a collection and of its head are when all that is derived is computed again.
 
-import { correctReferrers, versionAfter } from "./publication.ts";
+import { correctReferrers } from "./publication.ts";
 import { CannotLoad, type SourceCollection } from "./transfer.ts";
 
 /** What the resources of a part say; the last two are 0 when there are none. */
@@ -19,7 +19,7 @@ export function rebuiltCollection(
   if (collection === undefined) throw new CannotLoad("the collection does not exist any more");
   const corrected = correctReferrers(collections).find(([each]) => each === collection);
   const { head } = collection;
-  const version = versionAfter(Math.max(collection.version, head.version), Date.now());
+  const version = Math.max(collection.version, head.version) + 1;
   const counters = {
     total,
     bytes,

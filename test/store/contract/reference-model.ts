@@ -218,9 +218,9 @@ export class ReferenceModel {
   }
 
   /** Founding takes the first revision, and each write the next: none is left out. */
-  #found(name: string, at: number, definition = "{}"): void {
+  #found(name: string, at: number, definition = "{}", version = 0): void {
     const times = { createdAt: at, updatedAt: at };
-    const collection = { name, revision: 1, total: 0, bytes: 0, definition, ...times };
+    const collection = { name, revision: 1, total: 0, bytes: 0, version, definition, ...times };
     this.#collections.set(name, { collection, resources: new Map(), removals: new Map() });
   }
 
@@ -230,8 +230,12 @@ export class ReferenceModel {
       collectionState && sharedField(definition, [...collectionState.resources.values()]);
     if (field !== undefined) return { kind: "conflict", field };
     if (collectionState) touch(collectionState, at, 0);
-    if (collectionState) collectionState.collection = { ...collectionState.collection, definition };
-    else this.#found(name, at, definition);
+    // The next full second.
+    const former = collectionState?.collection.version ?? 0;
+    const version = 1_000 * (1 + Math.floor(Math.max(former, at) / 1_000));
+    if (collectionState)
+      collectionState.collection = { ...collectionState.collection, definition, version };
+    else this.#found(name, at, definition, version);
     return { kind: "done" };
   }
 

@@ -135,7 +135,7 @@ export function resourceFiles(contractTest: ContractTest): void {
       attach("c", ["x3"], { expect: 1 }),
       attach("a", ["x4"], { fields: '{"n":1}' }),
       attach("c", ["x5"], { fields: '{"n":1}' }),
-      attach("a", ["x6"], { rules: 1_000 }),
+      attach("a", ["x6"], { rules: 987_654 }),
       attach("a", ["x7"], { collection: "nowhere" }),
       remove("a", 1_000),
     ]);

@@ -112,7 +112,7 @@ describe("a page of large resources", () => {
       ["id", 1, 1, 1, "x".repeat(chars), null, null, 0] as const;
     const sizes = (chars: readonly number[]) => {
       const definition = "{}";
-      const known = { name: "c", revision: 1, total: 1, bytes: 1, definition };
+      const known = { name: "c", revision: 1, total: 1, bytes: 1, version: 0, definition };
       const packed = { collection: { ...known, createdAt: 1, updatedAt: 1 }, rows: chars.map(row) };
       return [...messagesOf(packed)].map((message) => {
         if (message.kind === "rows") return message.rows.map(([, , , , fields]) => fields.length);
