@@ -34,7 +34,8 @@ function show(notice: Omit<Notice, "id">, milliseconds?: number, ended?: () => v
  * whoever made the change signs out.
  */
 export function tellDone(text: string, undo?: () => Promise<void>): void {
-  if (undo === undefined || token.peek() === undefined) return void show({ kind: "done", text }, shownMs);
+  if (undo === undefined || token.peek() === undefined)
+    return void show({ kind: "done", text }, shownMs);
   const run = (): void => {
     undos.delete(run);
     close();
