@@ -10,7 +10,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { customersOf, ordersOf } from "../../src/cli/demo.ts";
 import { demoFile } from "../../src/lib/program.ts";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, sourceCommandLine, start } from "../process.ts";
 import { runs } from "../seeds.ts";
