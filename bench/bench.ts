@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { Stores } from "./data/stores.ts";
 import { measureHere } from "./here.ts";
 import { scenarioNames } from "./load/scenarios.ts";

@@ -3,7 +3,7 @@
 import { rmSync } from "node:fs";
 import { mkdir, mkdtemp, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { bearer, readIds, totalOf } from "./data/fill.ts";
 import { pageLimit, person } from "./data/records.ts";
 import { type Ask, defaultConnections, load } from "./load/load.ts";

@@ -2,7 +2,15 @@
 // It must run on any Node that npm runs on. `--dev` adds the packages for tests, builds and benchmarks.
 
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -47,12 +55,17 @@ function build(script, folders, output = script) {
 function link() {
   const isWindows = process.platform === "win32";
   const path = join(binaries, isWindows ? "restante.cmd" : "restante");
-  if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
+  if (existsSync(path)) return;
+  // A link that leads nowhere is in the way of a new one.
+  rmSync(path, { force: true });
   if (isWindows) writeFileSync(path, '@node "%~dp0\\..\\..\\bin\\restante.js" %*\r\n');
   else symlinkSync("../../bin/restante", path);
 }
 
-/** Compares the lock file with the list that npm writes after an install. Starts no process. */
+/**
+ * Compares the lock file with the list that npm writes after an install, and with what is there: what removes
+ * or replaces packages may have been stopped. Starts no process.
+ */
 function isInstalled() {
   const wanted = readPackages("package-lock.json");
   const present = readPackages("node_modules/.package-lock.json");
@@ -61,8 +74,15 @@ function isInstalled() {
     (!isDev && (entry.dev || entry.devOptional)) ||
     (present[path] === undefined
       ? entry.optional || entry.devOptional
-      : present[path].version === entry.version && present[path].integrity === entry.integrity);
-  return Object.entries(wanted).every(isThere) && isProgram("bun") && (!isDev || isProgram("node"));
+      : present[path].version === entry.version &&
+        present[path].integrity === entry.integrity &&
+        existsSync(join(root, path, "package.json")));
+  return (
+    Object.entries(wanted).every(isThere) &&
+    tools.every((name) => existsSync(join(binaries, name))) &&
+    isProgram("bun") &&
+    (!isDev || isProgram("node"))
+  );
 }
 
 function readPackages(file) {

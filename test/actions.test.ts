@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import { defineAction, ProblemError, restante } from "../src/index.ts";
 import { CliError } from "../src/lib/cli-error.ts";
 import { actionLimits } from "../src/model/action-schema.ts";
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { loadActions, reloadActions } from "../src/server/actions-folder.ts";
 import { defaultConfig } from "../src/server/config.ts";
 import { childrenOf, commandLine, run, type ServerProcess, start } from "./process.ts";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { json, requestSender } from "./acknowledged-writes.ts";
 import { freePort } from "./deploy/free-port.ts";
 import { start } from "./process.ts";

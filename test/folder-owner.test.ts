@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { type Restante, restante } from "../src/index.ts";
-import { isSecret, newSecret } from "../src/model/token.ts";
+import { isSecret, newSecret } from "../src/model/secret.ts";
 import { defaultConfig } from "../src/server/config.ts";
 import { openStore } from "../src/server/open-store.ts";
 import { run, type ServerProcess, start } from "./process.ts";
@@ -157,7 +157,7 @@ describe("commands", () => {
     };
     await mkdir(data);
     const alone = await created();
-    assert(alone.every(isSecret));
+    assert(alone.every((secret) => isSecret(secret)));
     const running = await start(["--data", data], { cwd });
     const socket = join(data, "restante.sock");
     assert.equal(statSync(socket).mode & 0o777, 0o600);

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
-import { isSecret, newSecret, secretPattern } from "../src/model/token.ts";
+import { isSecret, newSecret, secretPattern } from "../src/model/secret.ts";
 import { settings } from "../src/server/config.ts";
 import {
   commandLine,
@@ -344,6 +344,10 @@ describeOn("bun", "on a terminal", () => {
     bannerText((text) => {
       assert.match(text, /data +\.\/greeted here\n/);
       assert.match(text, /admin token +rst_\w+\n +It is shown only once/);
+      assert.match(
+        text,
+        /console +http:\S+\/-\/console#code=rsc_\w+\n +Opens the console signed in/,
+      );
       assert.equal(commandsIn(text).length, 3);
       shells.forEach((shell, index) => {
         const { stdout, stderr } = paste(shell, commandsIn(text));
@@ -359,6 +363,7 @@ describeOn("bun", "on a terminal", () => {
   it("a later start shows how to create a token, and the commands use it", { skip }, () =>
     bannerText((text) => {
       assert.doesNotMatch(text, secretPattern);
+      assert.match(text, /sign in +\S+ console --data '\.\/greeted here'\n/);
       const making = /TOKEN=\$\(.*\)$/m.exec(text)?.[0] ?? assert.fail(text);
       const { stdout } = paste("sh", [making, ...commandsIn(text)]);
       assert.match(stdout, /^HTTP\/1.1 201 /);
@@ -431,6 +436,37 @@ describeOn("bun", "tokens at the command line", () => {
     const malformed = await token("create", "--name", "x", "--role", "Editor");
     assert.equal(malformed.code, 2);
     assert.match(malformed.stderr, /^--role: "Editor" is not the name of a role/m);
+  });
+
+  it("console prints a link to the running server, which signs in", async () => {
+    const { code, stdout, stderr } = await run(["console", "--data", "desk"], { cwd });
+    assert.deepEqual(
+      [code, stderr],
+      [0, "Opens the console signed in: once, within 15 minutes.\n"],
+    );
+    const [url, secret] = stdout.trimEnd().split("/-/console#code=");
+    assert.equal(url, running.url);
+    assert(isSecret(secret ?? "", "rsc"));
+    const signedIn = await fetch(`${running.url}/-/console/tokens`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ code: secret }),
+    });
+    assert.equal(signedIn.status, 201);
+    assert.match((await token("list")).stdout, / console sign-in .* admin .* alive$/m);
+  });
+
+  it("console says when no server has the folder, and where the link will lead", async () => {
+    const args = ["console", "--data", "kept", "--base-url", "https://example.org/api"];
+    const { code, stdout, stderr } = await run(args, { cwd });
+    assert.equal(code, 0);
+    assert.match(stderr, /^No server uses \S+kept now: start it first\. /);
+    assert.match(stdout, /^https:\/\/example\.org\/api\/-\/console#code=rsc_/);
+    const off = await run(["console", "--data", "kept"], {
+      cwd,
+      environment: { RESTANTE_CONSOLE: "off" },
+    });
+    assert.deepEqual([off.code, off.stdout], [1, ""]);
   });
 
   it("secret prints a secret and stores nothing", async () => {

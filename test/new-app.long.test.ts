@@ -13,7 +13,7 @@ import { stripVTControlCharacters } from "node:util";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import sharp, { type Noise } from "sharp";
 import { Client } from "../client/index.ts";
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { desktop, expectAccessible, expectNoSidewaysScroll, phone } from "./console/console.ts";
 import { findChromium, startChromium } from "./http/chromium.ts";
 import { installPackage, npm, packInto } from "./npm-package.ts";

@@ -11,7 +11,7 @@ import { after, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { installPackage, npm, packInto } from "./npm-package.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { json, requestSender, type SendRequest } from "./acknowledged-writes.ts";
 import { PostgresServer } from "./postgres-server.ts";
 import { childrenOf, type ServerProcess, start } from "./process.ts";

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { UploadClient } from "./http/upload-client.ts";
 import { childrenOf, commandLine, type ServerProcess, start } from "./process.ts";
 import { makeOlder } from "./store/sqlite/older-database.ts";

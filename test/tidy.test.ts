@@ -98,7 +98,7 @@ const restrictedCode: readonly [what: string, pattern: RegExp, within: RegExp, a
   [
     ["the global Bun", /\bBun\b/, source, /^src\/runtime\/bun\.ts$/],
     ["process.env", /\bprocess\.env\b/, source, /^src\/server\/config\.ts$/],
-    ["console", /\bconsole\./, source, /^src\/(main|cli\/serve|cli\/token)\.ts$/],
+    ["console", /\bconsole\./, source, /^src\/(main|cli\/(?:console|serve|token))\.ts$/],
     [
       "a number without a seed",
       /\bMath\.random\b/,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { assemble } from "../src/server/app.ts";
 import { defaultConfig } from "../src/server/config.ts";
 import { listenFor } from "../src/server/lifecycle.ts";

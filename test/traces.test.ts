@@ -8,7 +8,7 @@ import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Metrics } from "../src/lib/metrics.ts";
 import { readParent, type TraceSpan, Traces } from "../src/lib/traces.ts";
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { TraceExporter } from "../src/server/trace-exporter.ts";
 import { attributesOf, type Collector, startCollector } from "./collector.ts";
 import fc from "./fast-check.ts";

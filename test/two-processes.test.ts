@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { describe, it } from "node:test";
-import { newSecret } from "../src/model/token.ts";
+import { newSecret } from "../src/model/secret.ts";
 import { run, type ServerProcess, start } from "./process.ts";
 import { isLong, newSeed, randomNumbers, runs } from "./seeds.ts";
 

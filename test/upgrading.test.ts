@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { version } from "../src/lib/program.ts";
-import { hashSecret, newSecret } from "../src/model/token.ts";
+import { hashSecret, newSecret } from "../src/model/secret.ts";
 import { openFile } from "../src/store/sqlite/open.ts";
 import { schemaVersion } from "../src/store/sqlite/schema.ts";
 import { run, start } from "./process.ts";

@@ -1,7 +1,7 @@
 // Speed: Restante against a bare server, both free to use all cores.
 
 import { newId } from "../../src/model/id.ts";
-import { hashSecret, newSecret } from "../../src/model/token.ts";
+import { hashSecret, newSecret } from "../../src/model/secret.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { bearer, define, fill, readIds } from "../data/fill.ts";
 import { person } from "../data/records.ts";

@@ -8,6 +8,7 @@ import { usePolling } from "../state/poll.ts";
 import { collectionPath, linkTo } from "../state/router.ts";
 import { Button } from "../ui/button.tsx";
 import { copyText } from "../ui/clipboard.ts";
+import { FirstToken } from "../ui/first-token.tsx";
 import { Icon } from "../ui/icon.tsx";
 
 const everyMs = 1_000;
@@ -32,8 +33,8 @@ export function FirstSteps({ onCreate, arrived }: FirstStepsProps) {
       <h2 id="first-steps">{arrived === undefined ? "POST the first person" : "It has arrived"}</h2>
       {arrived === undefined ? (
         <p>
-          Run this in a terminal. <code>$TOKEN</code> is your token; on the machine of the server
-          the first one is in the file <code>admin-token</code> of the data folder.
+          Run this in a terminal. <code>$TOKEN</code> is your token;{" "}
+          <a href={linkTo(["tokens"])}>Tokens</a> makes one. <FirstToken />
         </p>
       ) : (
         <p>The resource is on disk, and the server made a collection for it.</p>

@@ -13,6 +13,7 @@ import { isPaletteOpen, useCommands } from "../state/commands.ts";
 import { closeNotice, notices, pauseNotices, undoLast } from "../state/notices.ts";
 import { isWatched } from "../state/poll.ts";
 import { goTo, linkTo, route } from "../state/router.ts";
+import { linkState } from "../state/sign-in-link.ts";
 import { flipTheme } from "../state/theme.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Loading, Message, ProblemMessage } from "../ui/states.tsx";
@@ -26,7 +27,10 @@ import { TopBar } from "./top-bar.tsx";
 
 const refreshMs = 10_000;
 
-export const App = () => (token.value === undefined ? <SignIn /> : <Frame />);
+export function App() {
+  if (token.value !== undefined) return <Frame />;
+  return linkState.value === "busy" ? <Loading what="the console" /> : <SignIn />;
+}
 
 function Frame() {
   const isRailOpen = useSignal(false);

@@ -71,13 +71,6 @@ export function TokenForm({ action, onSignedIn, children }: TokenFormProps) {
         {action}
       </Button>
       {children}
-      <details class="help">
-        <summary>You run this server?</summary>
-        <p>
-          The first admin token is in the file <code>admin-token</code> of the data folder, or was
-          shown when the server started. <code>npx restante token create</code> makes another one.
-        </p>
-      </details>
     </form>
   );
 }

@@ -1,7 +1,7 @@
-// Describes the commands for tokens, rules, definitions and measurements. A command's module is loaded when it runs.
+// Describes the commands for tokens, the console, rules, definitions and measurements. A command's module is loaded when it runs.
 
 import { type Command, Option } from "commander";
-import { newSecret } from "../model/token.ts";
+import { newSecret } from "../model/secret.ts";
 import { processEnvironment, settings } from "../server/config.ts";
 import type { TestOptions } from "./access.ts";
 import { configOf, withSettings } from "./config-options.ts";
@@ -15,6 +15,14 @@ const fromTokenVariable = "RESTANTE_FROM_TOKEN";
 
 export function addAdminCommands(program: Command): void {
   addTokenCommands(program);
+  withSettings(program.command("console"), ["data", "store", "host", "port", "baseUrl"])
+    .description("Print a link that opens the web console signed in: once, within 15 minutes.")
+    .action(async (_, command) => {
+      const config = configOf(command);
+      const { printConsoleLink } = await import("./console.ts");
+      await printConsoleLink(config);
+    });
+
   withSettings(program.command("types"), ["collections", "data", "store"])
     .description(
       "Print TypeScript types of the collections in a folder of definitions or in the store.",

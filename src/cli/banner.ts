@@ -1,6 +1,7 @@
 // Builds the text that the terminal shows when the server has started: addresses, token and curl commands.
 
 import { styleText } from "node:util";
+import { linkHint } from "./console.ts";
 
 export interface BannerInfo {
   readonly version: string;
@@ -8,6 +9,10 @@ export interface BannerInfo {
   readonly localUrl: string;
   readonly baseUrl: string | undefined;
   readonly hasConsole: boolean;
+  /** Opens the console signed in, once; only at the first start. */
+  readonly signInLink: string | undefined;
+  /** The command that prints another link. */
+  readonly linkCommand: string;
   readonly data: string;
   /** Set only when it was just created. */
   readonly firstAdminToken: string | undefined;
@@ -16,11 +21,11 @@ export interface BannerInfo {
 }
 
 export function bannerText(info: BannerInfo): string {
-  const { version, localUrl, baseUrl, hasConsole, data, firstAdminToken, tokenCommand } = info;
+  const { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand } = info;
   const facts = [
     ["listening on", bold(localUrl)],
     ...(baseUrl === undefined ? [] : [["public URL", baseUrl]]),
-    ...(hasConsole ? [["console", `${baseUrl ?? localUrl}/-/console`]] : []),
+    ...consoleFacts(info),
     ["data", data],
     ...(firstAdminToken === undefined
       ? [["new token", `TOKEN=$(${tokenCommand})`]]
@@ -37,6 +42,19 @@ export function bannerText(info: BannerInfo): string {
     ),
   ];
   return `\n${indent(sections.join("\n\n"))}\n\n`;
+}
+
+function consoleFacts({ hasConsole, signInLink, linkCommand, baseUrl, localUrl }: BannerInfo) {
+  if (!hasConsole) return [];
+  return signInLink === undefined
+    ? [
+        ["console", `${baseUrl ?? localUrl}/-/console`],
+        ["sign in", linkCommand],
+      ]
+    : [
+        ["console", bold(signInLink)],
+        ["", linkHint],
+      ];
 }
 
 /**

@@ -1,7 +1,8 @@
 // The command `demo`: fills a shop with products, customers and orders, to look around in.
 
+import { mkdirSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import { CliError, usageError } from "../lib/cli-error.ts";
+import { CliError, messageOf, usageError } from "../lib/cli-error.ts";
 import { demoFile } from "../lib/program.ts";
 import type { App } from "../server/app.ts";
 import type { Config } from "../server/config.ts";
@@ -15,6 +16,7 @@ import { withStoreToWrite } from "./with-store.ts";
 export interface DemoOptions {
   readonly orders: string;
   readonly json?: boolean;
+  readonly serve?: boolean;
 }
 
 /** `templates/demo/shop.json`. Each product has a picture beside it. */
@@ -34,55 +36,93 @@ const daysOfOrders = 730;
 
 /** A run that was stopped goes on. A shop that is complete, or collections of others, are left alone. */
 export async function runDemo(config: Config, options: DemoOptions): Promise<void> {
+  const startedAt = performance.now();
+  const shop = demoShop(options);
+  if (config.store === undefined) createFolder(config.data);
+  await withStoreToWrite(
+    operatorConfig(config),
+    async (app) => {
+      if (!(await shop.fill(app)))
+        throw new CliError(1, "The demo shop is there already, so nothing was written.");
+    },
+    "Run the same command again.",
+  );
+  const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
+  const text = Object.entries(shop.totals).map(([name, count]) => countOf(count, name));
+  print(options, { collections: shop.totals, seconds }, [
+    `The shop has ${text.join(", ")}. Open the console to look around.`,
+  ]);
+}
+
+function createFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new CliError(1, `Cannot create ${path}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+interface DemoShop {
+  readonly totals: Readonly<Record<string, number>>;
+  /** Returns false when an earlier run has filled it. */
+  fill(app: App): Promise<boolean>;
+}
+
+/** Checks the options. */
+export function demoShop(options: DemoOptions): DemoShop {
   const orders = /^[0-9]{1,8}$/.test(options.orders) ? Number(options.orders) : 0;
   if (orders < 1 || orders > mostOrders)
     throw usageError([{ where: "--orders", detail: `must be a number from 1 to ${mostOrders}` }]);
   const shop: Shop = JSON.parse(demoFile("shop.json").toString());
   const products = Object.keys(shop.products).length;
   const totals = { products, customers: Math.max(10, Math.ceil(orders / 20)), orders };
-  const progress = new Progress({ isJson: options.json });
-  const startedAt = performance.now();
-  const act = async (app: App): Promise<void> => {
-    await checkCollections(app, shop, orders);
-    for (const [name, definition] of Object.entries(shop.definitions))
-      await put(app, `/-/collections/${name}`, JSON.stringify(definition), {
-        "content-type": "application/json",
-      });
-    const step = progress.step("products", { total: products, unit: "resources" });
-    // At once, because one commit serves many of them.
-    await Promise.all(Object.keys(shop.products).map((id) => putProduct(app, shop, id)));
-    step.add(products);
-    step.done();
-    await importAll(app, "customers", customersOf(shop), totals.customers, progress);
-    await importAll(app, "orders", ordersOf(shop, totals), orders, progress);
+  return {
+    totals,
+    async fill(app) {
+      if (await isComplete(app, shop, orders)) return false;
+      const progress = new Progress({ isJson: options.json });
+      await fillShop(app, shop, totals, progress).finally(() => progress.close());
+      return true;
+    },
   };
-  await withStoreToWrite(
-    operatorConfig(config),
-    (app) => act(app).finally(() => progress.close()),
-    "Run the same command again.",
-  );
-  const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
-  const text = Object.entries(totals).map(([name, count]) => countOf(count, name));
-  print(options, { collections: totals, seconds }, [
-    `The shop has ${text.join(", ")}. Open the console to look around.`,
-  ]);
 }
 
-/** Only what an earlier run of the same command has begun may be there. */
-async function checkCollections(app: App, shop: Shop, orders: number): Promise<void> {
+async function fillShop(
+  app: App,
+  shop: Shop,
+  totals: { readonly products: number; readonly customers: number; readonly orders: number },
+  progress: Progress,
+): Promise<void> {
+  const { products, customers, orders } = totals;
+  for (const [name, definition] of Object.entries(shop.definitions))
+    await put(app, `/-/collections/${name}`, JSON.stringify(definition), {
+      "content-type": "application/json",
+    });
+  const step = progress.step("products", { total: products, unit: "resources" });
+  // At once, because one commit serves many of them.
+  await Promise.all(Object.keys(shop.products).map((id) => putProduct(app, shop, id)));
+  step.add(products);
+  step.done();
+  await importAll(app, "customers", customersOf(shop), customers, progress);
+  await importAll(app, "orders", ordersOf(shop, totals), orders, progress);
+}
+
+/** Whether the last order is there. Otherwise only what an earlier run of the same command has begun may be there. */
+async function isComplete(app: App, shop: Shop, orders: number): Promise<boolean> {
+  const last = localUrl(`/orders/${idOf("orders", orders)}`);
+  if ((await app.systemFetch(new Request(last, { method: "HEAD" }))).ok) return true;
   for (const [name, definition] of Object.entries(shop.definitions)) {
     const sent = await app.systemFetch(new Request(localUrl(`/-/collections/${name}`)));
     if (sent.status === 404) continue;
     await requireSuccess(sent, name, (one) => one);
-    const found = (await sent.json()) as { readonly total: number; readonly definition: object };
+    const found = (await sent.json()) as { readonly definition: object };
     if (!isDeepStrictEqual(found.definition, definition))
       throw new CliError(
         1,
         `The collection ${name} exists already, so nothing was written. Use another folder: --data ./demo`,
       );
-    if (name === "orders" && found.total >= orders)
-      throw new CliError(1, "The demo shop is there already, so nothing was written.");
   }
+  return false;
 }
 
 /** With its photo, in one request. */

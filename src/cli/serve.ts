@@ -29,15 +29,20 @@ import { startSweeps } from "../server/sweeps.ts";
 import { logUncaughtErrors } from "../server/uncaught-errors.ts";
 import { stateOf, watchFiles } from "../server/watch.ts";
 import { bannerText } from "./banner.ts";
+import { signInLink } from "./console.ts";
 
 /** One Ctrl-C arrives twice: from the terminal, and again from npm, which passes it on. */
 const samePressMs = 500;
+
+/** What another command does with the server that it starts, instead of the first token and the greeting. */
+export type Greet = (app: App, url: string) => Promise<void>;
 
 /** Runs until a signal ends the process. */
 export async function serve(
   config: Config,
   sources: ConfigSources,
   isWatching: boolean,
+  greet?: Greet,
 ): Promise<void> {
   // What changes from here on is seen.
   const before = stateOf(isWatching ? pathsOf(config, sources) : []);
@@ -56,23 +61,31 @@ export async function serve(
   void logConcerns(config, log);
   const reloader = new Reloader(sources, app, log);
   app.settings.reloadBy(() => reloader.reload());
-  if (config.workers > 1) await superviseWorkers(config, app, log, reloader);
-  else await serveAlone(config, app, log);
+  if (config.workers > 1) await superviseWorkers(config, app, log, reloader, greet);
+  else await serveAlone(config, app, log, greet);
   listening.resolve(reloader);
   if (isWatching) watchFiles(before, reloader);
 }
 
 /** Answers requests in this process. */
-async function serveAlone(config: Config, app: App, log: Log): Promise<void> {
+async function serveAlone(
+  config: Config,
+  app: App,
+  log: Log,
+  greet: Greet | undefined,
+): Promise<void> {
   const isHeadless = !process.stdout.isTTY;
   if (isHeadless && config.port !== 0) await claimPort(config, app, log);
   const metrics = await startMetrics(config, app, log, () => app.metrics.read());
   // Who waits until the server is ready finds the file.
-  if (isHeadless) await createFirstToken(config, app);
+  if (isHeadless && !greet) await createFirstToken(config, app);
   const server = await start(config, app, log, metrics);
   const backups = scheduleBackups(config, log, app.showBackups);
-  stopOnSignal(together(server, backups, metrics), app, log);
-  await announce(config, app, server.port, log);
+  const running = together(server, backups, metrics);
+  stopOnSignal(running, app, log);
+  await announce(config, app, server.port, log, greet).catch((thrown) =>
+    stopAndThrow(running, app, log, thrown),
+  );
   await backups?.start();
 }
 
@@ -134,22 +147,33 @@ async function superviseWorkers(
   app: App,
   log: Log,
   reloader: Reloader,
+  greet: Greet | undefined,
 ): Promise<void> {
   const port = await claimPort(config, app, log);
   const workers = new Supervisor(config, port, app, log, reloader);
   const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
   const metrics = await startMetrics(config, app, log, () => workers.collectMetrics());
-  stopOnSignal(together(workers, backups, metrics), app, log);
+  const running = together(workers, backups, metrics);
+  stopOnSignal(running, app, log);
   // Who waits until a worker is ready finds the file.
-  if (!process.stdout.isTTY) await createFirstToken(config, app);
+  if (!process.stdout.isTTY && !greet) await createFirstToken(config, app);
   try {
     await workers.start();
   } catch (cause) {
     await metrics?.stop(0);
     return closeAndThrow(app, `Cannot start a worker: ${messageOf(cause)}`, cause);
   }
-  await announce(config, app, port, log);
+  await announce(config, app, port, log, greet).catch((thrown) =>
+    stopAndThrow(running, app, log, thrown),
+  );
   await backups?.start();
+}
+
+/** A signal stops the greeting, too, which is no error then. */
+async function stopAndThrow(server: Stoppable, app: App, log: Log, thrown: unknown): Promise<void> {
+  if (app.isClosing) return;
+  await drain(server, app, log);
+  throw thrown;
 }
 
 /**
@@ -194,21 +218,36 @@ function listenErrorMessage({ host, port }: Config, cause: unknown): string {
 }
 
 /** Publishes the address for commands, and shows it on the terminal or in the log. */
-async function announce(config: Config, app: App, port: number, log: Log): Promise<void> {
+async function announce(
+  config: Config,
+  app: App,
+  port: number,
+  log: Log,
+  greet: Greet | undefined,
+): Promise<void> {
   const url = localUrl(config, port);
   await app.announce(url);
-  if (!process.stdout.isTTY) {
-    const { pid } = process;
+  const { pid } = process;
+  if (!process.stdout.isTTY)
     log.info({ url, data: describeStore(config), version, pid }, "listening");
-    return;
-  }
+  if (greet) return greet(app, url);
+  if (!process.stdout.isTTY) return;
   const { baseUrl } = config;
   const data = config.store === undefined ? shortPath(config.data) : describeStore(config);
   const hasConsole = config.console === "on";
-  const tokenCommand = tokenCommandFor(config);
   const firstAdminToken = await createFirstToken(config, app);
-  const info = { version, localUrl: url, baseUrl, hasConsole, data, firstAdminToken, tokenCommand };
-  process.stdout.write(bannerText(info));
+  const isFirst = firstAdminToken !== undefined && hasConsole;
+  process.stdout.write(
+    bannerText({
+      ...{ version, localUrl: url, baseUrl, hasConsole, data, firstAdminToken },
+      // The token does without it.
+      signInLink: isFirst
+        ? await signInLink(app, baseUrl ?? url).catch(() => undefined)
+        : undefined,
+      linkCommand: commandFor(config, "console"),
+      tokenCommand: tokenCommandFor(config),
+    }),
+  );
 }
 
 /**
@@ -232,7 +271,10 @@ async function createFirstToken(config: Config, { tokens }: App): Promise<string
 }
 
 const tokenCommandFor = (config: Config): string =>
-  `${invocation()} token create ${storeFlag(config)} --name me --scope admin`;
+  `${commandFor(config, "token create")} --name me --scope admin`;
+
+const commandFor = (config: Config, name: string): string =>
+  `${invocation()} ${name} ${storeFlag(config)}`;
 
 /** Shows a URL with a password as the variable, not as text. */
 function storeFlag({ store, data }: Config): string {

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import type { BackupOptions, RestoreOptions } from "./backup.ts";
-import { configOf, withSettings } from "./config-options.ts";
+import { configOf, sourcesOf, withSettings } from "./config-options.ts";
 import type { CopyOptions } from "./copy.ts";
 import type { DemoOptions } from "./demo.ts";
 import type { DoctorOptions } from "./doctor.ts";
@@ -141,15 +141,25 @@ export function addStoreCommands(program: Command): void {
       await runDoctor(config, options);
     });
 
-  withSettings(program.command("demo"), ["data", "store", "files"])
+  withSettings(program.command("demo"), ["data", "store", "files", "host", "port", "logLevel"])
     .description(
       "Fill a shop to look around in: products with photos, customers and orders, also while a server runs.",
     )
     .option("--orders <count>", "How many orders", "5000")
+    .option(
+      "--serve",
+      "Start a server on the folder, on the port or the next free one, and print a link that opens its console signed in.",
+    )
     .option("--json", "Print the result as JSON.")
     .action(async (options: DemoOptions, command) => {
-      const config = configOf(command);
-      const { runDemo } = await import("./demo.ts");
-      await runDemo(config, options);
+      const sources = sourcesOf(command);
+      const config = configOf(command, sources);
+      if (options.serve) {
+        const { serveDemo } = await import("./demo-server.ts");
+        await serveDemo(config, sources, options);
+      } else {
+        const { runDemo } = await import("./demo.ts");
+        await runDemo(config, options);
+      }
     });
 }

@@ -15,13 +15,12 @@ import {
   accessVersionOf,
   withRoleScopes,
 } from "../model/schemas/access.ts";
+import { hashSecret, isSecret } from "../model/secret.ts";
 import {
   actionScope,
   allowsAction,
-  hashSecret,
   isAdmin,
   isAlive,
-  isSecret,
   readsMetrics,
   type Token,
 } from "../model/token.ts";

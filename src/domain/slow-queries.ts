@@ -12,7 +12,7 @@ import {
 } from "../model/query/missing-indexes.ts";
 import type { Query } from "../model/query/query.ts";
 import { type QueryShape, shapeOf } from "../model/query/query-shape.ts";
-import { redactSecrets } from "../model/token.ts";
+import { redactSecrets } from "../model/secret.ts";
 import { describePlan } from "../store/core/query-plan.ts";
 import { requireAdmin } from "./access.ts";
 

@@ -1,11 +1,12 @@
-// Creates, lists and revokes tokens.
+// Creates, lists and revokes tokens, and makes one for a code that signs the console in.
 
 import { createHash } from "node:crypto";
 import { newId } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import { type CheckedTokenRequest, readTokenRequest } from "../model/schemas/token.ts";
-import { hashSecret, newSecret, type Token } from "../model/token.ts";
+import { hashSecret, isSecret, newSecret } from "../model/secret.ts";
+import { codeIdOf, isAlive, type Token } from "../model/token.ts";
 import type { Store, TokenRange } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
 import { tokenEnded } from "./problems.ts";
@@ -27,6 +28,9 @@ export interface IssuedToken {
   readonly secret: string;
   readonly token: Token;
 }
+
+const codeLifetimeMs = 15 * 60_000;
+const signInMs = 12 * 60 * 60_000;
 
 export class Tokens {
   readonly #store: Store;
@@ -75,7 +79,7 @@ export class Tokens {
         "The token request is not valid; `errors` lists each error.",
         { errors: request },
       );
-    const id = key === undefined ? newId() : idFromKey(key);
+    const id = key === undefined ? newId() : derivedId("token", key.owner, key.key);
     const token = tokenOf(id, secret, request, now);
     const callerToken = principal.token?.id;
     const [outcome] = await this.#store.commit([{ kind: "create-token", token, callerToken }]);
@@ -96,6 +100,38 @@ export class Tokens {
     return outcome?.kind === "missing" ? tokenNotFound : undefined;
   }
 
+  /** Makes a code that signs the console in once. Nothing else accepts it, and no list shows it. */
+  async createCode(principal: Principal): Promise<string | Problem> {
+    const forbidden = requireAdmin(principal);
+    if (forbidden !== undefined) return forbidden;
+    const code = newSecret("rsc");
+    const now = this.#clock();
+    const request = {
+      name: "sign-in code",
+      scopes: [],
+      roles: [],
+      expiresAt: now + codeLifetimeMs,
+    };
+    const token = tokenOf(codeIdOf(hashSecret(code)), code, request, now);
+    await this.#store.commit([{ kind: "create-token", token }]);
+    return code;
+  }
+
+  /** Puts an administrator's token in the place of a code, in one commit. Undefined: the code is not valid. */
+  async exchangeCode(code: string): Promise<IssuedToken | undefined> {
+    const codeId = codeIdOf(hashSecret(code));
+    const stored = isSecret(code, "rsc") ? await this.#store.findToken(codeId) : undefined;
+    const now = this.#clock();
+    if (stored === undefined || !isAlive(stored, now)) return undefined;
+    const secret = newSecret();
+    const expiresAt = now + signInMs;
+    const request = { name: "console sign-in", scopes: ["admin"], roles: [], expiresAt };
+    // The same id for the same code, so that only one of several nodes creates it.
+    const token = tokenOf(derivedId("code", codeId), secret, request, now);
+    const [outcome] = await this.#store.commit([{ kind: "create-token", token, code: codeId }]);
+    return outcome?.kind === "done" ? { secret, token } : undefined;
+  }
+
   /** Creates the first admin token of an empty store, for the server itself. Returns whether it did. */
   async createFirstAdmin(principal: Principal, secret: string): Promise<boolean | Problem> {
     const forbidden = requireAdmin(principal);
@@ -108,11 +144,9 @@ export class Tokens {
   }
 }
 
-/** A UUID of version 8 (RFC 9562 §5.8). */
-function idFromKey({ owner, key }: TokenKey): string {
-  const bytes = createHash("sha256")
-    .update(JSON.stringify(["token", owner, key]))
-    .digest();
+/** A UUID of version 8 (RFC 9562 §5.8), the same for the same parts. */
+function derivedId(...parts: readonly string[]): string {
+  const bytes = createHash("sha256").update(JSON.stringify(parts)).digest();
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   const hex = bytes.toString("hex", 0, 16);

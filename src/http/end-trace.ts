@@ -2,7 +2,7 @@
 
 import { withoutIpv4Prefix } from "../lib/ip-address.ts";
 import type { Attributes, Trace } from "../lib/traces.ts";
-import { redactSecrets } from "../model/token.ts";
+import { redactSecrets } from "../model/secret.ts";
 import { addressOf } from "./request/client-address.ts";
 import type { RequestContext } from "./request/context.ts";
 import { loggedPath } from "./request-log.ts";

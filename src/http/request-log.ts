@@ -1,7 +1,8 @@
 // Collects a log line per request and writes the lines in batches.
 
 import { withoutIpv4Prefix } from "../lib/ip-address.ts";
-import { redactSecrets, secretPrefix, type Token } from "../model/token.ts";
+import { redactSecrets, secretPrefix } from "../model/secret.ts";
+import type { Token } from "../model/token.ts";
 import { addressOf } from "./request/client-address.ts";
 import type { RequestContext } from "./request/context.ts";
 

@@ -11,8 +11,10 @@ import {
   resourceIdSchema,
 } from "../model/schemas/resource.ts";
 import { healthSchema, homeSchema } from "../model/schemas/server.ts";
+import { issuedTokenSchema, signInCodeSchema } from "../model/schemas/token.ts";
 import { listActions, runAction } from "./actions/actions.ts";
 import { consoleFile, consolePage } from "./admin/console.ts";
+import { signInToConsole } from "./admin/console-sign-in.ts";
 import {
   apiCatalog,
   createdPage,
@@ -206,6 +208,18 @@ export const routes: Routes = {
     parameters: conditions,
     responses: { 200: response("The file.", consoleFileTypes, validators), 304: notModified },
     problems: [404],
+  }),
+  signInToConsole: route("POST /-/console/tokens", "anyone", signInToConsole, {
+    summary: "Sign in to the console with the code of a link",
+    description:
+      "`restante console` prints the link. The code is used up, and an administrator's token of 12 hours takes its place in the same commit.",
+    body: jsonContent(signInCodeSchema),
+    responses: {
+      201: json("The token and its secret, which is shown only once.", issuedTokenSchema, {
+        Location: headers.location,
+      }),
+    },
+    problems: [401, 404, 422],
   }),
   getDocs: route("GET /-/docs", "anyone", consolePage, {
     summary: "This document as a web page, in the console",

@@ -1,9 +1,9 @@
-// Access tokens: the stored record, the format of the secret, and what the scopes allow.
+// Access tokens: the stored record, and what the scopes allow.
 
-import { hash, randomBytes } from "node:crypto";
-import { crc32 } from "node:zlib";
-
-/** The stored record of a token. The secret is returned once and never stored. */
+/**
+ * The stored record of a token. The secret is returned once and never stored. A code that signs the console
+ * in is stored as one, too; its secret is of another kind, so that it authenticates no request.
+ */
 export interface Token {
   readonly id: string;
   /** SHA-256 of the secret, in hex. A 256-bit random secret needs no slow hash. */
@@ -81,63 +81,10 @@ export const actionScope = (name: string): Scope => `action:${name}`;
 export const isAlive = (token: Token, now: number): boolean =>
   token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);
 
-/** Documented for secret scanners: a prefix, 43 base62 characters and a checksum of 6. */
-export const secretPattern = /rst_[0-9A-Za-z]{49}/;
-/** In any letters, because what a client has changed is still secret. */
-export const secretPrefix = /rst_/i;
-const secrets = /rst_[0-9a-z]{49}/gi;
-/** A percent-encoded character that can be part of a secret. */
-const encodedCharacter = /%(?:3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff])/g;
-/** A percent sign that was encoded one or more times. */
-const encodedPercent = /%(?:25)+/g;
+/** The id of a code, from its hash. */
+export const codeIdOf = (hash: string): string => `-${hash}`;
 
-/** Replaces the secrets in a text with `rst_...`, also when they are percent-encoded. */
-export function redactSecrets(text: string): string {
-  const decodedText = text.includes("%") ? decoded(text) : text;
-  const redacted = secretPrefix.test(decodedText)
-    ? decodedText.replace(secrets, "rst_...")
-    : decodedText;
-  return redacted === decodedText ? text : redacted;
-}
+/** The ids of codes sort before all those of tokens, so that lists and counts begin behind them. */
+export const firstTokenId = "0";
 
-const decoded = (text: string): string =>
-  text
-    .replace(encodedPercent, "%")
-    .replace(encodedCharacter, ([, ...hex]) =>
-      String.fromCharCode(Number.parseInt(hex.join(""), 16)),
-    );
-
-/** Whether a text contains a secret, plain or percent-encoded. */
-export const holdsSecret = (text: string): boolean => redactSecrets(text) !== text;
-
-const wholeSecret = /^rst_[0-9A-Za-z]{49}$/;
-
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-function base62(value: bigint, width: number): string {
-  let text = "";
-  for (let rest = value; text.length < width; rest /= 62n)
-    text = alphabet[Number(rest % 62n)] + text;
-  return text;
-}
-
-/** CRC-32 in base62. Uses numbers instead of bigints, because it is computed for every request. */
-function checksum(text: string): string {
-  let sum = "";
-  for (let rest = crc32(text); sum.length < 6; rest = Math.floor(rest / 62)) {
-    sum = alphabet[rest % 62] + sum;
-  }
-  return sum;
-}
-
-/** A new secret: 256 random bits and a checksum that detects typing errors without a lookup. */
-export function newSecret(): string {
-  const body = `rst_${base62(BigInt(`0x${randomBytes(32).toString("hex")}`), 43)}`;
-  return body + checksum(body);
-}
-
-/** Whether the text has the format and checksum of a secret. */
-export const isSecret = (text: string): boolean =>
-  wholeSecret.test(text) && checksum(text.slice(0, -6)) === text.slice(-6);
-
-export const hashSecret = (secret: string): string => hash("sha256", secret);
+export const isCode = ({ id }: Pick<Token, "id">): boolean => id < firstTokenId;

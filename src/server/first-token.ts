@@ -5,7 +5,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import { newSecret } from "../model/token.ts";
+import { newSecret } from "../model/secret.ts";
 import type { App } from "./app.ts";
 
 type AppTokens = App["tokens"];

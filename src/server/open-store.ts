@@ -21,7 +21,7 @@ import { fileQuotasOf } from "./limit-settings.ts";
 import { foldersOf } from "./open-files.ts";
 
 export { connectToOwner, OtherVersion } from "../store/commit-socket.ts";
-export { FolderInUse } from "../store/sqlite/lock.ts";
+export { FolderInUse, readOwner } from "../store/sqlite/lock.ts";
 
 /** A store whose `close` also releases the lock of the folder. */
 export interface OpenStore extends Store {

@@ -4,7 +4,7 @@ import { slowMs } from "../domain/slow-queries.ts";
 import { corsHeaders } from "../http/cors.ts";
 import type { Services } from "../http/request/context.ts";
 import { loggedPath, type RequestLog } from "../http/request-log.ts";
-import { redactSecrets } from "../model/token.ts";
+import { redactSecrets } from "../model/secret.ts";
 import type { Config } from "./config.ts";
 import { FailureCounts } from "./failure-counts.ts";
 import type { Log } from "./log.ts";

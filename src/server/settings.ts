@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { readDuration } from "../lib/duration.ts";
-import { isSecret } from "../model/token.ts";
+import { isSecret } from "../model/secret.ts";
 import { allowedLocation } from "../store/s3/location.ts";
 import { type LimitConfig, limitSettings } from "./limit-settings.ts";
 import {

@@ -114,7 +114,8 @@ type AdminChange =
       readonly isEmptyOnly: boolean;
       readonly revision?: number;
     }
-  | { readonly kind: "create-token"; readonly token: Token }
+  /** With `code`, the token takes the place of this code, and is `missing` when the code is gone. */
+  | { readonly kind: "create-token"; readonly token: Token; readonly code?: string }
   | { readonly kind: "revoke-token"; readonly id: string; readonly at: number }
   | { readonly kind: "touch-token"; readonly id: string; readonly at: number };
 

@@ -76,7 +76,7 @@ export interface Store extends Erasing {
   /** Returns the token with this hash, even if it is expired or revoked. */
   token(hash: string): MaybePromise<Token | undefined>;
   findToken(id: string): MaybePromise<Token | undefined>;
-  /** Returns tokens in the order of their ids; without a range all of them. With a subject only its own. */
+  /** Returns tokens in the order of their ids, with a subject only its own. Without a range all rows: codes, too. */
   tokens(range?: TokenRange): MaybePromise<readonly Token[]>;
   countTokens(subject?: string): MaybePromise<number>;
 

@@ -19,7 +19,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { gunzipSync } from "node:zlib";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, runKilledAt, type ServerProcess, sends, start } from "../process.ts";
 import { runs } from "../seeds.ts";

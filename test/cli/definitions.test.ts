@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, start } from "../process.ts";
 import { storesHere } from "../short-run.ts";

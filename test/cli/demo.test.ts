@@ -3,14 +3,15 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { customersOf, ordersOf } from "../../src/cli/demo.ts";
 import { demoFile } from "../../src/lib/program.ts";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, type ServerProcess, sourceCommandLine, start } from "../process.ts";
 import { runs } from "../seeds.ts";
@@ -31,7 +32,6 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
     let server: ServerProcess;
     before(async () => {
       cwd = await mkdtemp(join(tmpdir(), "restante-demo-"));
-      await mkdir(join(cwd, "data"));
       if (store === "postgres") postgres = await PostgresServer.shared();
       const url = await postgres?.preparedDatabase();
       target = url === undefined ? ["--data", "data"] : ["--data", "data", "--store", url];
@@ -133,7 +133,91 @@ describe("restante demo on a terminal", () => {
   });
 });
 
+describe("restante demo --serve", () => {
+  /** Resolves with the link when it is printed. */
+  async function serveDemo(cwd: string, port: number) {
+    const args = ["demo", "--serve", "--data", "shop", "--orders", "300", "--port", String(port)];
+    const env = { PATH: process.env.PATH };
+    const child = spawn(program, [...flags, ...args, "--log-level", "silent"], { cwd, env });
+    const ended = once(child, "close");
+    let stdout = "";
+    for await (const part of child.stdout.setEncoding("utf8")) {
+      stdout += part;
+      if (/#code=\w+\n/.test(stdout)) break;
+    }
+    child.stderr.resume();
+    const [link = "", url = "", code = ""] = /(http:\S+)\/-\/console#code=(\w+)/.exec(stdout) ?? [];
+    return { child, ended, link, url, code };
+  }
+
+  const signIn = async ({ url, code }: { readonly url: string; readonly code: string }) => {
+    const body = JSON.stringify({ code });
+    const sent = { method: "POST", headers: { "content-type": "application/json" }, body };
+    const response = await fetch(`${url}/-/console/tokens`, sent);
+    assert.equal(response.status, 201);
+    return ((await response.json()) as { token: string }).token;
+  };
+
+  it("makes the folder, takes a free port, fills the shop once, and links to a running server", async () => {
+    const cwd = await mkdtemp(join(tmpdir(), "restante-demo-"));
+    const taken = createServer().listen(0);
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const first = await serveDemo(cwd, port);
+    assert.ok(Number(new URL(first.url).port) > port, first.url);
+    const authorization = `Bearer ${await signIn(first)}`;
+    const orders = `${first.url}/-/collections/orders`;
+    const revisionNow = async () => {
+      const response = await fetch(orders, { headers: { authorization } });
+      const { total } = (await response.json()) as { total: number };
+      return [total, response.headers.get("etag")];
+    };
+    const before = await revisionNow();
+    assert.equal(before[0], 300);
+    // Another one beside it ends.
+    const second = await serveDemo(cwd, port);
+    assert.deepEqual(await second.ended, [0, null]);
+    assert.equal(second.url, first.url);
+    await signIn(second);
+    assert.deepEqual(await revisionNow(), before);
+    first.child.kill("SIGINT");
+    assert.deepEqual(await first.ended, [0, null]);
+    // A later one opens the same shop.
+    const third = await serveDemo(cwd, port);
+    await signIn(third);
+    third.child.kill("SIGTERM");
+    await third.ended;
+    taken.close();
+    await rm(cwd, { recursive: true });
+  });
+
+  it("leaves alone a folder with collections of others, and no database", async () => {
+    const cwd = await mkdtemp(join(tmpdir(), "restante-demo-"));
+    const server = await start(["--data", "shop"], { cwd, environment });
+    await fetch(`${server.url}/-/collections/products`, {
+      method: "PUT",
+      headers: { ...headers, "content-type": "application/json" },
+      body: "{}",
+    });
+    server.signal("SIGTERM");
+    await server.ended;
+    const args = ["demo", "--serve", "--data", "shop", "--port", "0"];
+    const refused = await run(args, { cwd, environment });
+    assert.deepEqual([refused.code, refused.stderr.includes("products exists already")], [1, true]);
+    const database = await run([...args, "--store", "postgres://localhost/x"], { cwd });
+    assert.deepEqual([database.code, database.stdout], [2, ""]);
+    await rm(cwd, { recursive: true });
+  });
+});
+
 describe("restante demo", () => {
+  it("creates the folder", async () => {
+    const cwd = await mkdtemp(join(tmpdir(), "restante-demo-"));
+    const { code, stdout } = await run(["demo", "--data", "new/shop", "--orders", "1"], { cwd });
+    assert.deepEqual([code, stdout.includes("24 products, 10 customers, 1 order")], [0, true]);
+    await rm(cwd, { recursive: true });
+  });
+
   it("rejects a number of orders that it cannot make", async () => {
     for (const count of ["0", "x"]) {
       const { code, stderr } = await run(["demo", "--orders", count], { cwd: tmpdir() });

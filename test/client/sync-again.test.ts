@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, describe, it } from "node:test";
 import { type AnyCollections, Client } from "../../client/index.ts";
 import { type Copy, memory, Sync } from "../../client/sync/index.ts";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { startApp, type TestApp } from "../http/app.ts";
 
 const names = (copy: Copy<AnyCollections[string]>) => copy.all().map(({ name }) => name);

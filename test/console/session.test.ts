@@ -115,6 +115,42 @@ describe("a token that is no longer valid", { skip }, () => {
   });
 });
 
+describe("a sign-in link", { skip }, () => {
+  const test = useConsole();
+  const signedIn = (page: Page) => page.getByRole("button", { name: "Sign out" });
+
+  it("opens the console signed in, and leaves the address bar and the history at once", async () => {
+    const code = await test.app.code();
+    const seen: string[] = [];
+    const page = await test.open("", { token: null });
+    page.on("request", (request) => seen.push(`${request.url()} ${request.headers().referer}`));
+    await page.goto(`${test.app.url}/-/console#code=${code}`);
+    await signedIn(page).waitFor();
+    assert.equal(page.url(), `${test.app.url}/-/console`);
+    assert.ok(seen.some((request) => request.includes("/-/console/tokens")));
+    for (const request of seen) assert.ok(!request.includes(code), request);
+    // The token stays until the tab is closed.
+    await page.reload();
+    await signedIn(page).waitFor();
+    await page.context().close();
+  });
+
+  it("that was used says how to get another one, and where the first token is", async () => {
+    const code = await test.app.code();
+    const other = await test.open(`#code=${code}`, { token: null });
+    await signedIn(other).waitFor();
+    const page = await test.open(`#code=${code}`, { token: null, ...phone });
+    await page.getByRole("alert").getByText("`restante console`").waitFor();
+    await page.getByText("admin-token").waitFor();
+    await expectAccessible(page);
+    await expectNoSidewaysScroll(page);
+    // A new link in the same tab loads no page.
+    await page.evaluate(`location.hash = "#code=${await test.app.code()}"`);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    assert.equal(page.url(), `${test.app.url}/-/console`);
+  });
+});
+
 describe("a token that may only create", { skip }, () => {
   const test = useConsole(async (app) => {
     await app.request("/notes", {

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import type { Page } from "playwright-core";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { desktop, expectAccessible, phone, skip, useBrowser } from "./console.ts";
 import { TestProxy } from "./test-proxy.ts";

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import type { Page } from "playwright-core";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { certificateFolder, makeCertificate } from "../certificates.ts";
 import { holdBuilds, releaseBuilds } from "../held-builds.ts";
 import { start } from "../process.ts";

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { type DrawnPanel, drawDashboard, type Series } from "./draw-dashboard.ts";
 import { freePort } from "./free-port.ts";

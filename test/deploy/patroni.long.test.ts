@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { AcknowledgedWrites, requestSender } from "../acknowledged-writes.ts";
 import { missing } from "../generators/tools.ts";
 import { type ServerProcess, start } from "../process.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { openTlsConnection, type RawConnection } from "../runtime/raw-connection.ts";
 import { freePort } from "./free-port.ts";

@@ -266,6 +266,7 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   "Tokens.find": admin(({ tokens }, who) => tokens.find(who, "t")),
   "Tokens.create": admin(({ tokens }, who) => tokens.create(who, { name: "t", scopes: ["admin"] })),
   "Tokens.revoke": admin(({ tokens }, who) => tokens.revoke(who, "t")),
+  "Tokens.createCode": admin(({ tokens }, who) => tokens.createCode(who)),
   "Tokens.createFirstAdmin": admin(({ tokens }, who) => tokens.createFirstAdmin(who, "secret")),
   "Actions.find": {
     needs: "action",
@@ -423,6 +424,7 @@ const others: Readonly<Record<string, string>> = {
   "Upserts.isOvertaken": "used by Plan",
   "BatchMemory.takeChanged": "used by Plan",
   "BatchMemory.takeWritten": "used by Plan",
+  "Tokens.exchangeCode": "asks for a code, which nobody but an administrator has made",
   "TokenUses.add": "called for the token of a request",
   "TokenUses.latest": "used by Tokens",
   "TokenUses.flush": "run by the server itself",

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, describe, it } from "node:test";
 import postgres from "postgres";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { commandLine, run, runKilledAt, type ServerProcess, sends, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { childrenOf, killedAt, run, runKilledAt, start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { itLong } from "../short-run.ts";

@@ -35,6 +35,8 @@ export interface TestApp {
   post(collection: string, fields: unknown): Promise<Record<string, unknown>>;
   /** Returns the secret of a new token with these scopes. */
   token(...scopes: string[]): Promise<string>;
+  /** Returns a new code that signs the console in. */
+  code(): Promise<string>;
   total(collection: string): Promise<number>;
   /** Changes settings, as a reload does. */
   reload(changes: Partial<Config>): void;
@@ -149,6 +151,10 @@ export async function startApp(
       const made = await app.tokens.create(system, { name: "test", scopes, expiresAt: null });
       if (!("secret" in made)) throw new Error(made.detail);
       return made.secret;
+    },
+    async code() {
+      const code = await app.tokens.createCode(system);
+      return typeof code === "string" ? code : assert.fail(code.detail);
     },
     async total(collection) {
       const response = await request(`/${collection}`);

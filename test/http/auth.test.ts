@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { routes } from "../../src/http/routes.ts";
-import { hashSecret, newSecret } from "../../src/model/token.ts";
+import { hashSecret, newSecret } from "../../src/model/secret.ts";
 import { withClockMoved } from "../clock.ts";
 import { send } from "../runtime/raw-connection.ts";
 import { startApp, type TestApp } from "./app.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { answerOf, assertProblem } from "./expect.ts";
 

@@ -181,6 +181,10 @@ export async function requestEverything(
     ["GET /", { token: null, headers: { accept: "text/html" } }],
     ["GET /-/console", { token: null }],
     ["GET /-/console/icon.svg", { token: null }],
+    [
+      "POST /-/console/tokens",
+      { token: null, headers: json, body: JSON.stringify({ code: await app.code() }) },
+    ],
     ["GET /-/docs", { token: null }],
     ["GET /-/created", { token: null }],
     ["GET /-/openapi.json", { token: null }],

@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { isLong, newSeed, randomNumbers, runs } from "../seeds.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";
 import { type Answer, answerOf, assertProblem } from "./expect.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { runs } from "../seeds.ts";
 import { bytesOf } from "../store/disk/file-helpers.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret, type SecretKind } from "../../src/model/secret.ts";
 import { send } from "../runtime/raw-connection.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
@@ -138,6 +138,11 @@ const positions: Readonly<Record<string, Position>> = {
     (secret) => JSON.stringify({ name: 1, scopes: [secret] }),
     "/-/tokens",
   ),
+  "code of a sign-in link": posted(
+    "application/json",
+    (secret) => JSON.stringify({ code: secret }),
+    "/-/console/tokens",
+  ),
   upload: (secret) => ({ target: `/-/uploads/${secret.replaceAll(/\W/g, "")}${"0".repeat(20)}` }),
   settings: posted(
     "application/json",
@@ -146,11 +151,13 @@ const positions: Readonly<Record<string, Position>> = {
   ),
 };
 
-/** In a path only a token is known to be a secret. */
+/** In a path only what the server has made is known to be a secret. */
 const inPaths: Readonly<Record<string, Position>> = {
   id: (secret) => ({ target: `/people/${secret}` }),
-  "id in capital letters": (secret) => ({ target: `/people/RST_${secret.slice(4)}` }),
-  "encoded capital letter": (secret) => ({ target: `/people/r%53t_${secret.slice(4)}` }),
+  "id in capital letters": (secret) => ({
+    target: `/people/${secret.slice(0, 4).toUpperCase()}${secret.slice(4)}`,
+  }),
+  "encoded capital letter": (secret) => ({ target: `/people/r%53${secret.slice(2)}` }),
   "encoded id": (secret) => ({ target: `/people/%72${secret.slice(1)}` }),
   collection: (secret) => ({ target: `/${secret}` }),
   file: (secret) => ({ target: `/people/1/${secret}` }),
@@ -180,23 +187,25 @@ describe("a secret", () => {
   const letters = (count: number) =>
     Array.from({ length: count }, () => "bcdfghjkmnpqrstvwxz"[Math.floor(random() * 19)]).join("");
   const secrets: string[] = [];
-  const make = (isToken: boolean): string => {
-    const made = isToken ? newSecret() : `s3cr3t${letters(12)}`;
-    // Without the prefix of tokens, which may be spelled in another way.
-    secrets.push(made.replace("rst_", ""), base64(made).replaceAll("=", "").slice(0, -2));
+  const make = (kind?: SecretKind): string => {
+    const made = kind ? newSecret(kind) : `s3cr3t${letters(12)}`;
+    // Without the prefix of its kind, which may be spelled in another way.
+    secrets.push(made.replace(/^rs._/, ""), base64(made).replaceAll("=", "").slice(0, -2));
     return made;
   };
 
   it("is in no line of the log and in no list of the server, wherever a request has it", async () => {
     for (let turn = 0; turn < runs(1, 10); turn++) {
       for (const place of Object.values(positions))
-        for (const isToken of [true, false]) await send(app.port, textOf(place(make(isToken))));
-      for (const place of Object.values(inPaths)) await send(app.port, textOf(place(make(true))));
+        for (const kind of ["rst", undefined] as const)
+          await send(app.port, textOf(place(make(kind))));
+      for (const place of Object.values(inPaths))
+        for (const kind of ["rst", "rsc"] as const) await send(app.port, textOf(place(make(kind))));
       // Two positions at once, as a careless client sends them.
       const places = Object.values(positions);
       const any = (): Position => places[Math.floor(random() * places.length)] ?? (() => ({}));
       for (let pair = 0; pair < 20; pair++) {
-        const [one, other] = [any()(make(true)), any()(make(false))];
+        const [one, other] = [any()(make("rst")), any()(make())];
         const headers = [...(one.headers ?? []), ...(other.headers ?? [])];
         await send(app.port, textOf({ ...other, ...one, headers }));
       }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { send } from "../runtime/raw-connection.ts";
 import { isLong } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";

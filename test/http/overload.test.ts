@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import * as zlib from "node:zlib";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { peakBytes, residentBytes } from "../memory.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { isLong, runs } from "../seeds.ts";

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import sharp from "sharp";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { childrenOf, sourceCommandLine, start } from "../process.ts";
 import { describeOn } from "../short-run.ts";
 import { mountSmall } from "../store/sqlite/test-directory.ts";

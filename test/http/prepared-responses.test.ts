@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { RemoteCommitter, runCommitRequest } from "../../src/store/remote-committer.ts";
 import { stopTimeHere, withClockMoved } from "../clock.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { stopTimeHere } from "../clock.ts";
 import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";

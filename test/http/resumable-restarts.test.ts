@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type OnSuccessPayload, Upload } from "tus-js-client";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { type ServerProcess, start } from "../process.ts";
 import { newSeed, randomNumbers, runs, within } from "../seeds.ts";

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { start } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";

@@ -1,7 +1,7 @@
 // Starts a server as a separate process, which a test may kill and start again.
 
 import { join } from "node:path";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { type ProcessOptions, start } from "../process.ts";
 
 /** One secret for all starts. The first one stores it. */

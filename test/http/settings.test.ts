@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { type Config, readConfig, settings } from "../../src/server/config.ts";
 import { describeSettings } from "../../src/server/describe-settings.ts";
 import { startApp, type TestApp } from "./app.ts";

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { itLong } from "../short-run.ts";
 import { S3Server, secrets } from "../store/s3/s3-server.ts";

@@ -15,7 +15,7 @@ import type { Query, Sorting } from "../../src/model/query/query.ts";
 import { shapeOf } from "../../src/model/query/query-shape.ts";
 import { simplified } from "../../src/model/query/simplify.ts";
 import type { ValueKind } from "../../src/model/query/sort-key.ts";
-import { newSecret } from "../../src/model/token.ts";
+import { newSecret } from "../../src/model/secret.ts";
 
 function where(
   field: string,

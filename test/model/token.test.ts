@@ -2,16 +2,13 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { hashSecret, isSecret, newSecret, secretPattern } from "../../src/model/secret.ts";
 import {
   allows,
   allowsAction,
-  hashSecret,
   isAdmin,
   isAlive,
-  isSecret,
-  newSecret,
   scopePattern,
-  secretPattern,
   type Token,
   type Verb,
   verbs,
@@ -84,6 +81,9 @@ describe("a secret", () => {
       assert.ok(!isSecret(secret + extra));
     }
     assert.ok(!isSecret(secret.replace("rst_", "RST_")));
+    const code = newSecret("rsc");
+    assert.ok(isSecret(code, "rsc"));
+    assert.ok(!isSecret(code) && !isSecret(secret, "rsc"));
   });
 
   it("needs its format even when the checksum is right", () => {

@@ -61,7 +61,7 @@ function answerFile(context: RequestContext, name: string): MaybePromise<Respons
   return rejected ?? sendPage(context, renderedFile(context, name, type, text));
 }
 
-const switchedOff = new Problem("not-found", "The console is switched off (--console off).");
+export const switchedOff = new Problem("not-found", "The console is switched off (--console off).");
 const notBuilt = new Problem("not-found", "The console is not built here. Run: npm run setup");
 const notFound = new Problem("not-found", "The console has no such file.");
 

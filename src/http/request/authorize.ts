@@ -10,7 +10,7 @@ import { unauthenticated } from "../../domain/problems.ts";
 import { requireSignedUrls, signerLostAccess, wrongSignature } from "../../domain/signed-urls.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
-import { holdsSecret } from "../../model/token.ts";
+import { holdsSecret } from "../../model/secret.ts";
 import { challenge, HttpProblem } from "../headers/http-problem.ts";
 import { isCsv, isNdjson } from "../headers/media-type.ts";
 import type { RequestContext } from "./context.ts";

@@ -40,13 +40,13 @@ export function limitToken(context: RequestContext): Problem | undefined {
   return limitProblem(quota, `One token may send ${perToken} requests a minute.`);
 }
 
-/** Rejects an invalid token when its address has sent too many of them; valid tokens are not counted. */
+/** Rejects an invalid token or code when its address has sent too many; valid ones are not counted. */
 export function limitWrongTokens(context: RequestContext): Problem | undefined {
   const network = networkOf(addressOf(context));
   if (network === "") return undefined;
   const seconds = context.services.rateLimits.wrongTokens.take(network, wrongTokensPerMinute);
   if (seconds === 0) return undefined;
-  const detail = `The token is not valid, and this address has sent ${wrongTokensPerMinute} such tokens in a minute. A valid token is accepted at any time.`;
+  const detail = `The token or code is not valid, and this address has sent ${wrongTokensPerMinute} such in a minute. A valid one is accepted at any time.`;
   return new HttpProblem("too-many-requests", detail, { "retry-after": String(seconds) });
 }
 

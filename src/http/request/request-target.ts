@@ -2,7 +2,7 @@
 
 import { type ParameterError, Problem } from "../../model/problem.ts";
 import type { ListRequest } from "../../model/query/list-request.ts";
-import { holdsSecret } from "../../model/token.ts";
+import { holdsSecret } from "../../model/secret.ts";
 
 const maxTargetBytes = 8192;
 

@@ -4,7 +4,7 @@ import type { Written } from "../../domain/write/operation.ts";
 import { responseOf } from "../../lib/plain-response.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { FieldError, ParameterError, Problem } from "../../model/problem.ts";
-import { redactSecrets } from "../../model/token.ts";
+import { redactSecrets } from "../../model/secret.ts";
 import { replayedHeader } from "../headers/idempotency-key.ts";
 import { isForm, prefersHtml } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";

@@ -12,7 +12,7 @@ import type { ListedIndex } from "../../model/listed-index.ts";
 import { FileOutage, Outage } from "../../model/outage.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import type { ProblemBody } from "../../model/schemas/problem.ts";
-import { redactSecrets } from "../../model/token.ts";
+import { redactSecrets } from "../../model/secret.ts";
 import { challenge, HttpProblem } from "../headers/http-problem.ts";
 import {
   type CurrentServices,

@@ -3,7 +3,7 @@
 import { definitionLimits } from "../definition-schema.ts";
 import { isOfElements } from "../field-kind.ts";
 import { type ListedField, type ListedIndex, maxIndexFields, readIndex } from "../listed-index.ts";
-import { holdsSecret } from "../token.ts";
+import { holdsSecret } from "../secret.ts";
 import { type IndexPlan, ownerField } from "./index-plan.ts";
 import { type Condition, isCondition, type Predicate } from "./predicate.ts";
 import type { Query, Sorting } from "./query.ts";

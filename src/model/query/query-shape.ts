@@ -1,6 +1,6 @@
 // Describes a query without its values: the fields with their operators, the sort order, and whether it searches.
 
-import { redactSecrets } from "../token.ts";
+import { redactSecrets } from "../secret.ts";
 import { ownerField } from "./index-plan.ts";
 import { type Condition, isCondition, type Predicate } from "./predicate.ts";
 import type { Query } from "./query.ts";

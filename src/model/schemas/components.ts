@@ -42,7 +42,13 @@ import { healthSchema, homeSchema } from "./server.ts";
 import { reloadedSchema, settingListSchema, settingSchema } from "./setting.ts";
 import { signedUrlRequestSchema, signedUrlSchema } from "./signed-url.ts";
 import { slowQueryListSchema, slowQuerySchema } from "./slow-query.ts";
-import { issuedTokenSchema, tokenListSchema, tokenRequestSchema, tokenSchema } from "./token.ts";
+import {
+  issuedTokenSchema,
+  signInCodeSchema,
+  tokenListSchema,
+  tokenRequestSchema,
+  tokenSchema,
+} from "./token.ts";
 
 /** Every schema of the API that has a name, except those of the user's collections and actions. */
 export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
@@ -87,6 +93,7 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   SignedUrlRequest: signedUrlRequestSchema,
   SignedUrl: signedUrlSchema,
   TokenRequest: tokenRequestSchema,
+  SignInCode: signInCodeSchema,
   Token: tokenSchema,
   IssuedToken: issuedTokenSchema,
   TokenList: tokenListSchema,

@@ -107,6 +107,16 @@ export const tokenRequestSchema = {
   examples: [{ name: "backup", scopes: ["people:read"] }],
 } as const;
 
+export const signInCodeSchema = {
+  type: "object",
+  required: ["code"],
+  properties: {
+    code: { type: "string", description: "That of the link, which `restante console` prints." },
+  },
+  additionalProperties: false,
+  examples: [{ code: "rsc_…" }],
+} as const;
+
 export const tokenSchema = {
   type: "object",
   required: shownNames,
@@ -138,6 +148,14 @@ export const tokenListSchema = {
 
 /** A token to create, as a client sends it. */
 export type TokenRequest = FromSchema<typeof tokenRequestSchema, "out">;
+
+/** Returns the code, or all errors of the body. */
+export function readSignInCode(
+  given: unknown,
+): FromSchema<typeof signInCodeSchema> | readonly FieldError[] {
+  const report = new ErrorReport();
+  return checkValue(signInCodeSchema, given, report) ? given : report.errors;
+}
 
 /** A valid request with its roles, and its expiry in milliseconds since the epoch. */
 export interface CheckedTokenRequest extends Omit<TokenRequest, "roles" | "expiresAt"> {

@@ -1,6 +1,6 @@
 // Applies changes to tokens in memory, and collects the rows to write at the end of the batch.
 
-import type { Token } from "../../model/token.ts";
+import { isCode, type Token } from "../../model/token.ts";
 import type { Change, Outcome } from "../store.ts";
 import type { StateBefore } from "./state.ts";
 import type { EngineWrites, TokenTime } from "./writes.ts";
@@ -13,6 +13,8 @@ export class OpenTokens {
   readonly #state: TokenState;
   readonly #new = new Map<string, Token>();
   readonly #newHashes = new Set<string>();
+  readonly #usedCodes = new Set<string>();
+  readonly #codeTimes: number[] = [];
   readonly #revoked = new Map<string, TokenTime>();
   readonly #used = new Map<string, TokenTime>();
   /** Many changes of a batch can have the same caller. */
@@ -23,7 +25,7 @@ export class OpenTokens {
   }
 
   apply(change: TokenChange): Outcome {
-    if (change.kind === "create-token") return this.#create(change.token);
+    if (change.kind === "create-token") return this.#create(change);
     const { kind, id, at } = change;
     if (!this.#exists(id)) return { kind: "missing" };
     // The first revocation and the last use count.
@@ -42,9 +44,14 @@ export class OpenTokens {
     return isRevoked;
   }
 
-  collect(): Pick<EngineWrites, "tokens" | "revokedTokens" | "usedTokens"> {
+  collect(): Pick<
+    EngineWrites,
+    "tokens" | "usedCodes" | "codeTimes" | "revokedTokens" | "usedTokens"
+  > {
     return {
       tokens: [...this.#new.values()],
+      usedCodes: [...this.#usedCodes],
+      codeTimes: this.#codeTimes,
       revokedTokens: [...this.#revoked.values()],
       usedTokens: [...this.#used.values()],
     };
@@ -54,10 +61,14 @@ export class OpenTokens {
     return this.#new.has(id) || this.#state.hasToken(id);
   }
 
-  #create(token: Token): Outcome {
+  #create({ token, code }: Extract<TokenChange, { kind: "create-token" }>): Outcome {
     const { id, hash } = token;
+    if (code !== undefined && (this.#usedCodes.has(code) || !this.#exists(code)))
+      return { kind: "missing" };
     if (this.#exists(id) || this.#newHashes.has(hash) || this.#state.hasTokenHash(hash))
       return { kind: "taken" };
+    if (code !== undefined) this.#usedCodes.add(code);
+    if (code !== undefined || isCode(token)) this.#codeTimes.push(token.createdAt);
     this.#newHashes.add(hash);
     this.#new.set(id, token);
     return { kind: "done" };

@@ -21,6 +21,10 @@ export interface EngineWrites {
   /** Collections to delete. Their other rows are deleted later, in steps. */
   readonly deletedCollections: readonly DeletedCollection[];
   readonly tokens: readonly Token[];
+  /** The ids of codes that tokens took the place of. */
+  readonly usedCodes: readonly string[];
+  /** When codes were made or used; those that had expired then are deleted. */
+  readonly codeTimes: readonly number[];
   readonly revokedTokens: readonly TokenTime[];
   readonly usedTokens: readonly TokenTime[];
 }
@@ -30,6 +34,8 @@ export const noWrites: EngineWrites = {
   collections: [],
   deletedCollections: [],
   tokens: [],
+  usedCodes: [],
+  codeTimes: [],
   revokedTokens: [],
   usedTokens: [],
 };

@@ -141,6 +141,7 @@ export class References {
       case "create-token":
         this.tokenIds.add(change.token.id);
         this.tokenHashes.add(change.token.hash);
+        if (change.code !== undefined) this.tokenIds.add(change.code);
         break;
       default:
         this.tokenIds.add(change.id);

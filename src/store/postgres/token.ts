@@ -1,7 +1,7 @@
 // Reads and writes tokens. When a token was last used is in a table of its own.
 
-import type { Token } from "../../model/token.ts";
-import type { TokenTime } from "../core/writes.ts";
+import { firstTokenId, type Token } from "../../model/token.ts";
+import type { EngineWrites, TokenTime } from "../core/writes.ts";
 import type { TokenRange } from "../store.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
 
@@ -46,13 +46,15 @@ export async function findToken(sql: Sql, id: string): Promise<Token | undefined
   return row && toToken(row);
 }
 
-/** The tokens before a page are counted in the index alone. */
+/** The tokens before a page are counted in the index alone. Without a range the codes are there, too. */
 export async function listTokens(sql: Sql, range?: TokenRange): Promise<readonly Token[]> {
-  const { offset = 0, limit = null, subject } = range ?? {};
-  const found = await rows<TokenRow>(sql`
-    SELECT ${tokenColumns(sql)} WHERE tokens.id IN (
-      SELECT id FROM tokens ${ofSubject(sql, subject)} ORDER BY id LIMIT ${limit}::bigint OFFSET ${offset}::bigint
-    ) ORDER BY tokens.id`);
+  const page =
+    range === undefined
+      ? sql``
+      : sql`WHERE tokens.id IN (
+          SELECT id FROM tokens ${ofSubject(sql, range.subject)}
+          ORDER BY id LIMIT ${range.limit}::bigint OFFSET ${range.offset}::bigint)`;
+  const found = await rows<TokenRow>(sql`SELECT ${tokenColumns(sql)} ${page} ORDER BY tokens.id`);
   return found.map(toToken);
 }
 
@@ -64,7 +66,9 @@ export async function countTokens(sql: Sql, subject?: string): Promise<number> {
 }
 
 const ofSubject = (sql: Sql, subject: string | undefined): Statement =>
-  subject === undefined ? sql`` : sql`WHERE subject = ${subject}`;
+  subject === undefined
+    ? sql`WHERE id >= ${firstTokenId}`
+    : sql`WHERE id >= ${firstTokenId} AND subject = ${subject}`;
 
 /** When another node has created the same token in the meantime, the conflict restarts the whole batch. */
 export const insertTokens = (sql: Sql, tokens: readonly Token[]): Statement => sql`
@@ -77,6 +81,13 @@ export const insertTokens = (sql: Sql, tokens: readonly Token[]): Statement => s
     ${column(tokens, "createdAt")}::bigint[], ${column(tokens, "expiresAt")}::bigint[],
     ${column(tokens, "revokedAt")}::bigint[]
   )`;
+
+type CodeWrites = Pick<EngineWrites, "usedCodes" | "codeTimes">;
+
+/** Deletes the codes that were used, and those that have expired. */
+export const deleteCodes = (sql: Sql, { usedCodes, codeTimes }: CodeWrites): Statement => sql`
+  DELETE FROM tokens WHERE id < ${firstTokenId}
+  AND (id = ANY (${[...usedCodes]}::text[]) OR expires <= ANY (${[...codeTimes]}::bigint[]))`;
 
 /** The first revocation counts. */
 export const revokeTokens = (sql: Sql, revoked: readonly TokenTime[]): Statement => sql`

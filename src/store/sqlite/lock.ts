@@ -121,7 +121,7 @@ export class FolderLock {
 const recordPathIn = (folder: string): string => join(resolve(folder), "restante.owner");
 
 /** Reads the record of the last owner, which is current only while the lock is held. */
-function readOwner(folder: string): FolderOwner | undefined {
+export function readOwner(folder: string): FolderOwner | undefined {
   try {
     const record: unknown = JSON.parse(readFileSync(recordPathIn(folder), "utf8"));
     return isOwner(record) ? record : undefined;

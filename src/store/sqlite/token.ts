@@ -1,7 +1,7 @@
 // Reads and writes tokens, and the times of their last use.
 
 import { RecentMap } from "../../lib/recent-map.ts";
-import type { Token } from "../../model/token.ts";
+import { firstTokenId, type Token } from "../../model/token.ts";
 import type { EngineWrites } from "../core/writes.ts";
 import type { TokenRange } from "../store.ts";
 import type { Connection, PreparedQuery } from "./connection.ts";
@@ -48,6 +48,7 @@ export class TokenReader {
   readonly #byHash: PreparedQuery<TokenRow>;
   readonly #byId: PreparedQuery<TokenRow>;
   readonly #page: PreparedQuery<TokenRow>;
+  readonly #all: PreparedQuery<TokenRow>;
   readonly #count: PreparedQuery<readonly [number]>;
   readonly #pageOf: PreparedQuery<TokenRow>;
   readonly #countOf: PreparedQuery<readonly [number]>;
@@ -57,9 +58,11 @@ export class TokenReader {
     this.#byId = connection.query(`${select} WHERE id = ?`);
     // The tokens before the page are counted in the index alone.
     this.#page = connection.query(
-      `${select} WHERE id IN (SELECT id FROM tokens ORDER BY id LIMIT ? OFFSET ?) ORDER BY id`,
+      `${select} WHERE id IN (
+         SELECT id FROM tokens WHERE id >= '${firstTokenId}' ORDER BY id LIMIT ? OFFSET ?) ORDER BY id`,
     );
-    this.#count = connection.query("SELECT count(*) FROM tokens");
+    this.#all = connection.query(`${select} ORDER BY id`);
+    this.#count = connection.query(`SELECT count(*) FROM tokens WHERE id >= '${firstTokenId}'`);
     this.#pageOf = connection.query(`${select} WHERE subject = ? ORDER BY id LIMIT ? OFFSET ?`);
     this.#countOf = connection.query("SELECT count(*) FROM tokens WHERE subject = ?");
   }
@@ -82,8 +85,9 @@ export class TokenReader {
     return rows.map(toToken);
   }
 
+  /** With the codes. */
   all(): readonly Token[] {
-    return this.page({ offset: 0, limit: -1 });
+    return this.#all.all().map(toToken);
   }
 
   count(subject?: string): number {
@@ -92,16 +96,25 @@ export class TokenReader {
   }
 }
 
-export type TokenWrites = Pick<EngineWrites, "tokens" | "revokedTokens" | "usedTokens">;
+export type TokenWrites = Pick<
+  EngineWrites,
+  "tokens" | "usedCodes" | "codeTimes" | "revokedTokens" | "usedTokens"
+>;
 
 export class TokenWriter {
   readonly #insert: PreparedQuery<never>;
+  readonly #deleteCode: PreparedQuery<never>;
+  readonly #deleteExpiredCodes: PreparedQuery<never>;
   readonly #revoke: PreparedQuery<never>;
   readonly #saveUse: PreparedQuery<never>;
 
   constructor(connection: Connection) {
     this.#insert = connection.query(
       `INSERT INTO tokens (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#deleteCode = connection.query("DELETE FROM tokens WHERE id = ?");
+    this.#deleteExpiredCodes = connection.query(
+      `DELETE FROM tokens WHERE id < '${firstTokenId}' AND expires <= ?`,
     );
     // The first revocation and the last use count.
     this.#revoke = connection.query(
@@ -113,8 +126,10 @@ export class TokenWriter {
     );
   }
 
-  write({ tokens, revokedTokens, usedTokens }: TokenWrites): void {
+  write({ tokens, usedCodes, codeTimes, revokedTokens, usedTokens }: TokenWrites): void {
     for (const token of tokens) this.insert(token);
+    for (const id of usedCodes) this.#deleteCode.run(id);
+    for (const at of codeTimes) this.#deleteExpiredCodes.run(at);
     for (const { id, at } of revokedTokens) this.#revoke.run(at, id);
     for (const { id, at } of usedTokens) this.#saveUse.run(id, at);
   }

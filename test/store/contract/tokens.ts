@@ -75,6 +75,29 @@ export function tokens(contractTest: ContractTest): void {
     assert.deepEqual(await Promise.all(counts), [4, 1, 0]);
   });
 
+  contractTest("take the place of a code once, and codes are in no list", async ({ store }) => {
+    const others = await store.countTokens();
+    const codes = ["-1", "-2", "-3"].map((id, at) => token(id, { expiresAt: 10 * (at + 1) }));
+    await store.commit(codes.map((each) => ({ kind: "create-token", token: each })));
+    assert.equal(await store.countTokens(), others);
+    assert.deepEqual(await store.tokens({ offset: others, limit: 9 }), []);
+    assert.deepEqual((await store.tokens()).slice(0, 3), codes);
+    const exchange = (id: string, code: string): Change => {
+      return { kind: "create-token", token: token(id, { createdAt: 10 }), code };
+    };
+    const outcomes = await store.commit([
+      exchange("a", "-2"),
+      exchange("b", "-2"),
+      exchange("b", "-9"),
+    ]);
+    assert.deepEqual(kinds(outcomes), ["done", "missing", "missing"]);
+    assert.deepEqual(kinds(await store.commit([exchange("c", "-2")])), ["missing"]);
+    assert.equal(await store.countTokens(), others + 1);
+    // The first one has expired.
+    const left = await Promise.all(codes.map(({ id }) => store.findToken(id)));
+    assert.deepEqual(left, [undefined, undefined, codes[2]]);
+  });
+
   contractTest("have unique ids and hashes", async ({ store }) => {
     const outcomes = await store.commit([
       { kind: "create-token", token: token("a") },

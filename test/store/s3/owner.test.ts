@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { FileOutage } from "../../../src/model/outage.ts";
-import { newSecret } from "../../../src/model/token.ts";
+import { newSecret } from "../../../src/model/secret.ts";
 import type { Files } from "../../../src/store/files.ts";
 import { OtherStore } from "../../../src/store/s3/owner.ts";
 import { openS3 } from "../../../src/store/s3/s3.ts";
