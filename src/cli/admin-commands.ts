@@ -57,7 +57,9 @@ function addSettingsCommand(program: Command): void {
 }
 
 function addHealthCommand(program: Command): void {
-  withSettings(program.command("health"), ["host", "port", "tlsCert", "tlsKey"])
+  withSettings(program.command("health"), [
+    ...["host", "port", "tlsCert", "tlsKey", "public", "apiPath"],
+  ])
     .description(
       "Ask the server of these settings whether it is alive, for health checks. Ends with 1 if it is not.",
     )

@@ -7,7 +7,12 @@ export interface BannerInfo {
   /** The URL of the server for clients on this machine. */
   readonly localUrl: string;
   readonly baseUrl: string | undefined;
-  readonly hasConsole: boolean;
+  /** The path that the API is below. */
+  readonly apiPath: string;
+  /** The folder that is served beside it. */
+  readonly website: string | undefined;
+  /** Undefined when there is no console. */
+  readonly consoleUrl: string | undefined;
   readonly data: string;
   /** Set only when it was just created. */
   readonly firstAdminToken: string | undefined;
@@ -16,11 +21,14 @@ export interface BannerInfo {
 }
 
 export function bannerText(info: BannerInfo): string {
-  const { version, localUrl, baseUrl, hasConsole, data, firstAdminToken, tokenCommand } = info;
+  const { version, localUrl, baseUrl, apiPath, consoleUrl, data } = info;
+  const { website, firstAdminToken, tokenCommand } = info;
   const facts = [
     ["listening on", bold(localUrl)],
     ...(baseUrl === undefined ? [] : [["public URL", baseUrl]]),
-    ...(hasConsole ? [["console", `${baseUrl ?? localUrl}/-/console`]] : []),
+    ...(website === undefined ? [] : [["website", website]]),
+    ...(apiPath === "" ? [] : [["API", `${baseUrl ?? localUrl}${apiPath}`]]),
+    ...(consoleUrl === undefined ? [] : [["console", consoleUrl]]),
     ["data", data],
     ...(firstAdminToken === undefined
       ? [["new token", `TOKEN=$(${tokenCommand})`]]
@@ -43,8 +51,8 @@ export function bannerText(info: BannerInfo): string {
  * The commands work in sh, bash and zsh. They have no comments, because zsh rejects them at the prompt.
  * The first command shows the response and stores it, so that the second finds its Location.
  */
-function curlCommands({ localUrl, baseUrl, firstAdminToken = "$TOKEN" }: BannerInfo) {
-  const url = baseUrl ?? localUrl;
+function curlCommands({ localUrl, baseUrl, apiPath, firstAdminToken = "$TOKEN" }: BannerInfo) {
+  const url = `${baseUrl ?? localUrl}${apiPath}`;
   const authorization = `-H "Authorization: Bearer ${firstAdminToken}"`;
   const location = `$(echo "$RESPONSE" | awk -F'[ \\r]' '/^[Ll]ocation:/ {print $2}')`;
   return [

@@ -5,16 +5,17 @@ import { fileURLToPath } from "node:url";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import { isExecutable, version } from "../lib/program.ts";
 import { codeOf } from "../lib/system-error.ts";
-import type { Server } from "../runtime/runtime.ts";
 import { loadActions } from "../server/actions-folder.ts";
 import { type App, type CollectMetrics, describeStore } from "../server/app.ts";
 import { BackupScheduler } from "../server/backup-schedule.ts";
 import { readCertificate } from "../server/certificate.ts";
+import { checkPublic } from "../server/check-public.ts";
 import type { Config, ConfigSources } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
 import { logConcerns } from "../server/doctor.ts";
 import { makeFirstToken, writeFirstToken } from "../server/first-token.ts";
 import {
+  type AppServer,
   drain,
   listenFor,
   listenForMetrics,
@@ -23,6 +24,7 @@ import {
 } from "../server/lifecycle.ts";
 import { localUrl } from "../server/local-url.ts";
 import { createLog, type Log, setLogFormat } from "../server/log.ts";
+import { apiPathOf, hasConsole } from "../server/places.ts";
 import { pathsOf, Reloader } from "../server/reload.ts";
 import { Supervisor } from "../server/supervisor.ts";
 import { startSweeps } from "../server/sweeps.ts";
@@ -50,6 +52,7 @@ export async function serve(
   const actions = await loadActions(config);
   // Workers read it themselves. Its errors are reported once, before anything is opened.
   readCertificate(config);
+  checkPublic(config, log);
   const app = await openApp(config, log, undefined, actions);
   await prepare(config, app, log);
   startSweeps(app, log);
@@ -72,7 +75,7 @@ async function serveAlone(config: Config, app: App, log: Log): Promise<void> {
   const server = await start(config, app, log, metrics);
   const backups = scheduleBackups(config, log, app.showBackups);
   stopOnSignal(together(server, backups, metrics), app, log);
-  await announce(config, app, server.port, log);
+  await announce(config, app, server, log);
   await backups?.start();
 }
 
@@ -135,8 +138,9 @@ async function superviseWorkers(
   log: Log,
   reloader: Reloader,
 ): Promise<void> {
-  const port = await claimPort(config, app, log);
-  const workers = new Supervisor(config, port, app, log, reloader);
+  const claimed = await claimPort(config, app, log);
+  const { port, consolePort } = claimed;
+  const workers = new Supervisor({ ...config, consolePort }, port, app, log, reloader);
   const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
   const metrics = await startMetrics(config, app, log, () => workers.collectMetrics());
   stopOnSignal(together(workers, backups, metrics), app, log);
@@ -148,19 +152,22 @@ async function superviseWorkers(
     await metrics?.stop(0);
     return closeAndThrow(app, `Cannot start a worker: ${messageOf(cause)}`, cause);
   }
-  await announce(config, app, port, log);
+  await announce(config, app, claimed, log);
   await backups?.start();
 }
 
+type Ports = Pick<AppServer, "port" | "consolePort">;
+
 /**
- * Checks that the port is free, before anything is written. A shared port is never "in use", so another
+ * Checks that the ports are free, before anything is written. A shared port is never "in use", so another
  * server could take requests.
  */
-async function claimPort(config: Config, app: App, log: Log): Promise<number> {
+async function claimPort(config: Config, app: App, log: Log): Promise<Ports> {
   const fetch = () => app.errorResponse(503, "The server is starting.");
-  const server = await start({ ...config, ...noTls, workers: 1 }, { ...app, fetch }, log);
+  const starting = { ...app, fetch, consolePort: { ...app.consolePort, fetch } };
+  const server = await start({ ...config, ...noTls, workers: 1 }, starting, log);
   await server.stop(0);
-  return server.port;
+  return server;
 }
 
 const noTls = { tlsCert: undefined, tlsKey: undefined };
@@ -170,12 +177,14 @@ async function start(
   app: App,
   log: Log,
   metrics?: Stoppable | undefined,
-): Promise<Server> {
+): Promise<AppServer> {
   try {
     return await listenFor(config, app, log);
   } catch (cause) {
     await metrics?.stop(0);
-    return closeAndThrow(app, listenErrorMessage(config, cause), cause);
+    const isExplained = cause instanceof CliError;
+    const message = isExplained ? cause.message : listenErrorMessage(config, cause);
+    return closeAndThrow(app, message, cause);
   }
 }
 
@@ -194,21 +203,39 @@ function listenErrorMessage({ host, port }: Config, cause: unknown): string {
 }
 
 /** Publishes the address for commands, and shows it on the terminal or in the log. */
-async function announce(config: Config, app: App, port: number, log: Log): Promise<void> {
-  const url = localUrl(config, port);
+async function announce(config: Config, app: App, ports: Ports, log: Log): Promise<void> {
+  const url = localUrl(config, ports.port);
   await app.announce(url);
+  const { baseUrl, public: website } = config;
+  const apiPath = apiPathOf(config);
+  const consoleUrl = consoleUrlOf(config, ports);
   if (!process.stdout.isTTY) {
     const { pid } = process;
-    log.info({ url, data: describeStore(config), version, pid }, "listening");
+    const places = {
+      ...(website !== undefined && { website }),
+      ...(apiPath !== "" && { apiPath }),
+      ...(ports.consolePort !== undefined && { console: consoleUrl }),
+    };
+    log.info({ url, data: describeStore(config), ...places, version, pid }, "listening");
     return;
   }
-  const { baseUrl } = config;
   const data = config.store === undefined ? shortPath(config.data) : describeStore(config);
-  const hasConsole = config.console === "on";
   const tokenCommand = tokenCommandFor(config);
   const firstAdminToken = await createFirstToken(config, app);
-  const info = { version, localUrl: url, baseUrl, hasConsole, data, firstAdminToken, tokenCommand };
-  process.stdout.write(bannerText(info));
+  process.stdout.write(
+    bannerText({
+      ...{ version, localUrl: url, baseUrl, apiPath, consoleUrl, data, firstAdminToken },
+      ...{ website: website && shortPath(website), tokenCommand },
+    }),
+  );
+}
+
+/** Returns undefined when there is none. */
+function consoleUrlOf(config: Config, { port, consolePort }: Ports): string | undefined {
+  if (config.console === "off") return undefined;
+  if (consolePort !== undefined) return `${localUrl(config, consolePort)}/-/console`;
+  const url = config.baseUrl ?? localUrl(config, port);
+  return hasConsole(config) ? `${url}${apiPathOf(config)}/-/console` : undefined;
 }
 
 /**
