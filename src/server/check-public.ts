@@ -3,11 +3,10 @@
 import { realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { CliError } from "../lib/cli-error.ts";
-import type { Config } from "./config.ts";
+import { type Config, settings } from "./config.ts";
 import type { Log } from "./log.ts";
 import { isWithin } from "./open-files.ts";
 import { apiPathOf } from "./places.ts";
-import { settings } from "./settings.ts";
 
 const privateSettings = ["data", "files", "backupTo", "tlsKey", "collections", "actions"] as const;
 

@@ -74,7 +74,7 @@ export const contentRange = ({ start, end }: ByteRange, size: number): string =>
   `bytes ${start}-${end - 1}/${size}`;
 
 /** Returns whether If-Range matches this file (§13.1.5); true without If-Range. */
-export function isSameFile(headers: Headers, validators: Validators): boolean {
+function isSameFile(headers: Headers, validators: Validators): boolean {
   const { etag, updatedAt, isDateExact } = validators;
   const condition = headers.get("if-range");
   if (condition === null) return true;
