@@ -3,6 +3,7 @@
 import { noClient } from "./lib/client.ts";
 import { checkActions, type Definitions, loadActions } from "./server/actions-folder.ts";
 import { type App, assemble } from "./server/app.ts";
+import { checkPublic } from "./server/check-public.ts";
 import { type Config, defaultConfig } from "./server/config.ts";
 import { applyDefinitions } from "./server/definitions-folder.ts";
 import { makeFirstToken } from "./server/first-token.ts";
@@ -39,6 +40,7 @@ export async function restante({ actions, ...options }: Options = {}): Promise<R
   const folder = typeof actions === "string" ? actions : undefined;
   const config: Config = { ...defaultConfig, logLevel: "silent", ...options, actions: folder };
   const log = createLog(config.logLevel);
+  checkPublic(config, log);
   const loaded = typeof actions === "object" ? checkActions(actions) : await loadActions(config);
   const app = await assemble(config, log, undefined, loaded);
   const firstAdminToken = await prepare(config, app, log);

@@ -61,6 +61,7 @@ describe("defaults", () => {
       corsOrigins: "*",
       console: "on",
       metricsPort: undefined,
+      ...{ consolePort: undefined, public: undefined, apiPath: undefined },
       metricsHost: "localhost",
       logLevel: "info",
       logFormat: "auto",
@@ -161,6 +162,7 @@ describe("the config file", () => {
       ...{ pictureCacheBytes: 1_048_577 },
       ...{ queryDeadline: 9, maxCounted: 10, maxCascade: 11, actions: "handlers" },
       ...{ metricsPort: 9, metricsHost: "0.0.0.0", console: "off" },
+      ...{ consolePort: 8, public: "/w", apiPath: "/v1" },
       ...{ keepUploadsHours: 12, maxUnfinishedBytes: 2_097_152 },
       ...{ backupTo: "kept", backupEvery: "6h", backupKeep: "7d" },
     };
@@ -249,6 +251,18 @@ describe("values", () => {
       rejected: ["1.1", "-1", "half", "1e-3"],
     },
     console: { allowed: [["off", "off"]], rejected: ["yes", "ON"] },
+    consolePort: {
+      allowed: [
+        ["0", 0],
+        ["8081", 8081],
+      ],
+      rejected: ["65536", "-1", "x"],
+    },
+    public: { allowed: [["/x/../y", "/y"]], rejected: ["a\0b"] },
+    apiPath: {
+      allowed: ["/api", "/v1/api", "/my_api-2"].map((path) => [path, path]),
+      rejected: ["/", "api", "/api/", "//api", "/a/../b", "/a.b", "/a b", "/%61"],
+    },
     tlsKey: { allowed: [["/x/../y.pem", "/y.pem"]], rejected: ["a\0b"] },
     baseUrl: {
       allowed: [

@@ -15,7 +15,16 @@ const fromTokenVariable = "RESTANTE_FROM_TOKEN";
 
 export function addAdminCommands(program: Command): void {
   addTokenCommands(program);
-  withSettings(program.command("console"), ["data", "store", "host", "port", "baseUrl"])
+  withSettings(program.command("console"), [
+    "data",
+    "store",
+    "host",
+    "port",
+    "baseUrl",
+    "public",
+    "apiPath",
+    "consolePort",
+  ])
     .description("Print a link that opens the web console signed in: once, within 15 minutes.")
     .action(async (_, command) => {
       const config = configOf(command);
@@ -65,7 +74,9 @@ function addSettingsCommand(program: Command): void {
 }
 
 function addHealthCommand(program: Command): void {
-  withSettings(program.command("health"), ["host", "port", "tlsCert", "tlsKey"])
+  withSettings(program.command("health"), [
+    ...["host", "port", "tlsCert", "tlsKey", "public", "apiPath"],
+  ])
     .description(
       "Ask the server of these settings whether it is alive, for health checks. Ends with 1 if it is not.",
     )

@@ -8,7 +8,12 @@ export interface BannerInfo {
   /** The URL of the server for clients on this machine. */
   readonly localUrl: string;
   readonly baseUrl: string | undefined;
-  readonly hasConsole: boolean;
+  /** The path that the API is below. */
+  readonly apiPath: string;
+  /** The folder that is served beside it. */
+  readonly website: string | undefined;
+  /** Undefined when there is no console. */
+  readonly consoleUrl: string | undefined;
   /** Opens the console signed in, once; only at the first start. */
   readonly signInLink: string | undefined;
   /** The command that prints another link. */
@@ -21,10 +26,13 @@ export interface BannerInfo {
 }
 
 export function bannerText(info: BannerInfo): string {
-  const { version, localUrl, baseUrl, data, firstAdminToken, tokenCommand } = info;
+  const { version, localUrl, baseUrl, apiPath, data } = info;
+  const { website, firstAdminToken, tokenCommand } = info;
   const facts = [
     ["listening on", bold(localUrl)],
     ...(baseUrl === undefined ? [] : [["public URL", baseUrl]]),
+    ...(website === undefined ? [] : [["website", website]]),
+    ...(apiPath === "" ? [] : [["API", `${baseUrl ?? localUrl}${apiPath}`]]),
     ...consoleFacts(info),
     ["data", data],
     ...(firstAdminToken === undefined
@@ -44,11 +52,11 @@ export function bannerText(info: BannerInfo): string {
   return `\n${indent(sections.join("\n\n"))}\n\n`;
 }
 
-function consoleFacts({ hasConsole, signInLink, linkCommand, baseUrl, localUrl }: BannerInfo) {
-  if (!hasConsole) return [];
+function consoleFacts({ consoleUrl, signInLink, linkCommand }: BannerInfo) {
+  if (consoleUrl === undefined) return [];
   return signInLink === undefined
     ? [
-        ["console", `${baseUrl ?? localUrl}/-/console`],
+        ["console", consoleUrl],
         ["sign in", linkCommand],
       ]
     : [
@@ -61,8 +69,8 @@ function consoleFacts({ hasConsole, signInLink, linkCommand, baseUrl, localUrl }
  * The commands work in sh, bash and zsh. They have no comments, because zsh rejects them at the prompt.
  * The first command shows the response and stores it, so that the second finds its Location.
  */
-function curlCommands({ localUrl, baseUrl, firstAdminToken = "$TOKEN" }: BannerInfo) {
-  const url = baseUrl ?? localUrl;
+function curlCommands({ localUrl, baseUrl, apiPath, firstAdminToken = "$TOKEN" }: BannerInfo) {
+  const url = `${baseUrl ?? localUrl}${apiPath}`;
   const authorization = `-H "Authorization: Bearer ${firstAdminToken}"`;
   const location = `$(echo "$RESPONSE" | awk -F'[ \\r]' '/^[Ll]ocation:/ {print $2}')`;
   return [

@@ -6,8 +6,8 @@ import { CliError, usageError } from "../lib/cli-error.ts";
 import { codeOf } from "../lib/system-error.ts";
 import type { App } from "../server/app.ts";
 import type { Config, ConfigSources } from "../server/config.ts";
-import { localUrl } from "../server/local-url.ts";
 import { FolderInUse } from "../server/open-store.ts";
+import { consoleUrlOf } from "../server/places.ts";
 import { addressOfServer, linkHint, signInLink } from "./console.ts";
 import { type DemoOptions, demoShop } from "./demo.ts";
 import { serve } from "./serve.ts";
@@ -26,9 +26,9 @@ export async function serveDemo(
       { where: "--serve", detail: "has a folder, and no --store or RESTANTE_STORE" },
     ]);
   const shop = demoShop(options);
-  const show = async (app: App, url: string): Promise<void> => {
+  const show = async (app: App, consoleUrl: string | undefined): Promise<void> => {
     await shop.fill(app);
-    const link = await signInLink(app, config.baseUrl ?? url);
+    const link = await signInLink(app, consoleUrl);
     print(options, { link, data: config.data }, ["", `  ${linkHint}`, `  ${link}`, ""]);
   };
   const port = await freePort(config);
@@ -39,7 +39,7 @@ export async function serveDemo(
     if (!(thrown instanceof CliError && thrown.cause instanceof FolderInUse)) throw thrown;
     await withStoreToWrite(
       operatorConfig(config),
-      (app) => show(app, addressOfServer(config) ?? localUrl(config, config.port)),
+      (app) => show(app, consoleUrlOf(config, config, config.baseUrl ?? addressOfServer(config))),
       "Run the same command again.",
     );
   }

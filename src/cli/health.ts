@@ -5,6 +5,7 @@ import { get as getOverTls } from "node:https";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import type { Config } from "../server/config.ts";
 import { localUrl } from "../server/local-url.ts";
+import { apiPathOf } from "../server/places.ts";
 
 /** Docker and others give a check five seconds. */
 const timeoutMs = 4_000;
@@ -22,7 +23,7 @@ export async function checkHealth(config: Config, { ready, json }: HealthOptions
   if (config.port === 0)
     throw new CliError(2, "--port: 0 selects a free port, so name the port that the server has");
   const host = reachable[config.host] ?? config.host;
-  const url = `${localUrl({ ...config, host }, config.port)}/-/${ready ? "ready" : "health"}`;
+  const url = `${localUrl({ ...config, host }, config.port)}${apiPathOf(config)}/-/${ready ? "ready" : "health"}`;
   const { status, body } = await ask(url).catch((error) => {
     const hint = "Is it running, and with these settings?";
     throw new CliError(1, `${url}: no answer: ${messageOf(error)}. ${hint}`, { cause: error });

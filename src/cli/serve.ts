@@ -5,16 +5,17 @@ import { fileURLToPath } from "node:url";
 import { CliError, messageOf } from "../lib/cli-error.ts";
 import { isExecutable, version } from "../lib/program.ts";
 import { codeOf } from "../lib/system-error.ts";
-import type { Server } from "../runtime/runtime.ts";
 import { loadActions } from "../server/actions-folder.ts";
 import { type App, type CollectMetrics, describeStore } from "../server/app.ts";
 import { BackupScheduler } from "../server/backup-schedule.ts";
 import { readCertificate } from "../server/certificate.ts";
+import { checkPublic } from "../server/check-public.ts";
 import type { Config, ConfigSources } from "../server/config.ts";
 import { applyDefinitions } from "../server/definitions-folder.ts";
 import { logConcerns } from "../server/doctor.ts";
 import { makeFirstToken, writeFirstToken } from "../server/first-token.ts";
 import {
+  type AppServer,
   drain,
   listenFor,
   listenForMetrics,
@@ -23,6 +24,7 @@ import {
 } from "../server/lifecycle.ts";
 import { localUrl } from "../server/local-url.ts";
 import { createLog, type Log, setLogFormat } from "../server/log.ts";
+import { apiPathOf, consoleUrlOf } from "../server/places.ts";
 import { pathsOf, Reloader } from "../server/reload.ts";
 import { Supervisor } from "../server/supervisor.ts";
 import { startSweeps } from "../server/sweeps.ts";
@@ -35,7 +37,7 @@ import { signInLink } from "./console.ts";
 const samePressMs = 500;
 
 /** What another command does with the server that it starts, instead of the first token and the greeting. */
-export type Greet = (app: App, url: string) => Promise<void>;
+export type Greet = (app: App, consoleUrl: string | undefined) => Promise<void>;
 
 /** Runs until a signal ends the process. */
 export async function serve(
@@ -55,6 +57,7 @@ export async function serve(
   const actions = await loadActions(config);
   // Workers read it themselves. Its errors are reported once, before anything is opened.
   readCertificate(config);
+  checkPublic(config, log);
   const app = await openApp(config, log, undefined, actions);
   await prepare(config, app, log);
   startSweeps(app, log);
@@ -83,7 +86,7 @@ async function serveAlone(
   const backups = scheduleBackups(config, log, app.showBackups);
   const running = together(server, backups, metrics);
   stopOnSignal(running, app, log);
-  await announce(config, app, server.port, log, greet).catch((thrown) =>
+  await announce(config, app, server, log, greet).catch((thrown) =>
     stopAndThrow(running, app, log, thrown),
   );
   await backups?.start();
@@ -149,8 +152,9 @@ async function superviseWorkers(
   reloader: Reloader,
   greet: Greet | undefined,
 ): Promise<void> {
-  const port = await claimPort(config, app, log);
-  const workers = new Supervisor(config, port, app, log, reloader);
+  const claimed = await claimPort(config, app, log);
+  const { port, consolePort } = claimed;
+  const workers = new Supervisor({ ...config, consolePort }, port, app, log, reloader);
   const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
   const metrics = await startMetrics(config, app, log, () => workers.collectMetrics());
   const running = together(workers, backups, metrics);
@@ -163,7 +167,7 @@ async function superviseWorkers(
     await metrics?.stop(0);
     return closeAndThrow(app, `Cannot start a worker: ${messageOf(cause)}`, cause);
   }
-  await announce(config, app, port, log, greet).catch((thrown) =>
+  await announce(config, app, claimed, log, greet).catch((thrown) =>
     stopAndThrow(running, app, log, thrown),
   );
   await backups?.start();
@@ -176,15 +180,18 @@ async function stopAndThrow(server: Stoppable, app: App, log: Log, thrown: unkno
   throw thrown;
 }
 
+type Ports = Pick<AppServer, "port" | "consolePort">;
+
 /**
- * Checks that the port is free, before anything is written. A shared port is never "in use", so another
+ * Checks that the ports are free, before anything is written. A shared port is never "in use", so another
  * server could take requests.
  */
-async function claimPort(config: Config, app: App, log: Log): Promise<number> {
+async function claimPort(config: Config, app: App, log: Log): Promise<Ports> {
   const fetch = () => app.errorResponse(503, "The server is starting.");
-  const server = await start({ ...config, ...noTls, workers: 1 }, { ...app, fetch }, log);
+  const starting = { ...app, fetch, consolePort: { ...app.consolePort, fetch } };
+  const server = await start({ ...config, ...noTls, workers: 1 }, starting, log);
   await server.stop(0);
-  return server.port;
+  return server;
 }
 
 const noTls = { tlsCert: undefined, tlsKey: undefined };
@@ -194,12 +201,14 @@ async function start(
   app: App,
   log: Log,
   metrics?: Stoppable | undefined,
-): Promise<Server> {
+): Promise<AppServer> {
   try {
     return await listenFor(config, app, log);
   } catch (cause) {
     await metrics?.stop(0);
-    return closeAndThrow(app, listenErrorMessage(config, cause), cause);
+    const isExplained = cause instanceof CliError;
+    const message = isExplained ? cause.message : listenErrorMessage(config, cause);
+    return closeAndThrow(app, message, cause);
   }
 }
 
@@ -221,30 +230,36 @@ function listenErrorMessage({ host, port }: Config, cause: unknown): string {
 async function announce(
   config: Config,
   app: App,
-  port: number,
+  ports: Ports,
   log: Log,
   greet: Greet | undefined,
 ): Promise<void> {
-  const url = localUrl(config, port);
+  const url = localUrl(config, ports.port);
   await app.announce(url);
-  const { pid } = process;
-  if (!process.stdout.isTTY)
-    log.info({ url, data: describeStore(config), version, pid }, "listening");
-  if (greet) return greet(app, url);
+  const { baseUrl, public: website } = config;
+  const apiPath = apiPathOf(config);
+  const consoleUrl = consoleUrlOf(config, ports);
+  if (!process.stdout.isTTY) {
+    const { pid } = process;
+    const places = {
+      ...(website !== undefined && { website }),
+      ...(apiPath !== "" && { apiPath }),
+      ...(ports.consolePort !== undefined && { console: consoleUrl }),
+    };
+    log.info({ url, data: describeStore(config), ...places, version, pid }, "listening");
+  }
+  if (greet) return greet(app, consoleUrl);
   if (!process.stdout.isTTY) return;
-  const { baseUrl } = config;
   const data = config.store === undefined ? shortPath(config.data) : describeStore(config);
-  const hasConsole = config.console === "on";
   const firstAdminToken = await createFirstToken(config, app);
-  const isFirst = firstAdminToken !== undefined && hasConsole;
+  const isFirst = firstAdminToken !== undefined && consoleUrl !== undefined;
   process.stdout.write(
     bannerText({
-      ...{ version, localUrl: url, baseUrl, hasConsole, data, firstAdminToken },
+      ...{ version, localUrl: url, baseUrl, apiPath, consoleUrl, data, firstAdminToken },
+      website: website && shortPath(website),
       // The token does without it.
-      signInLink: isFirst
-        ? await signInLink(app, baseUrl ?? url).catch(() => undefined)
-        : undefined,
-      linkCommand: commandFor(config, "console"),
+      signInLink: isFirst ? await signInLink(app, consoleUrl).catch(() => undefined) : undefined,
+      linkCommand: linkCommandFor(config, ports),
       tokenCommand: tokenCommandFor(config),
     }),
   );
@@ -272,6 +287,10 @@ async function createFirstToken(config: Config, { tokens }: App): Promise<string
 
 const tokenCommandFor = (config: Config): string =>
   `${commandFor(config, "token create")} --name me --scope admin`;
+
+const linkCommandFor = (config: Config, { consolePort }: Ports): string =>
+  commandFor(config, "console") +
+  (consolePort === undefined ? "" : ` --console-port ${consolePort}`);
 
 const commandFor = (config: Config, name: string): string =>
   `${invocation()} ${name} ${storeFlag(config)}`;

@@ -14,11 +14,11 @@ const knownMethods = new Set(
 
 /** Has the path but never the query, which may contain secrets. */
 export function endTrace(context: RequestContext, trace: Trace, status: number): void {
-  const { request, route, path, problem, requestId } = context;
+  const { request, route, path, problem, requestId, services } = context;
   const method = knownMethods.has(request.method) ? request.method : "_OTHER";
   const attributes: Attributes = {
     "http.request.method": method,
-    "url.path": redactSecrets(loggedPath(path)),
+    "url.path": redactSecrets(loggedPath(services.apiPath + path)),
     "url.scheme": request.url.startsWith("https:") ? "https" : "http",
     "http.response.status_code": status,
     "client.address": withoutIpv4Prefix(addressOf(context)),

@@ -88,10 +88,21 @@ function checkRequest(context: RequestContext): Problem | undefined {
   if (target instanceof Problem) return target;
   context.path = target.path;
   context.query = target.query;
+  // Commands name paths of the API.
+  if (services.apiPath !== "" && context.principal !== system) leaveApiPath(context);
   const rejected = checkHost(context, host);
   if (rejected !== undefined) return rejected;
   if (!services.proxies.isEmpty) readForwarded(context);
   return services.rateLimitPerAddress === 0 ? undefined : limitAddress(context);
+}
+
+/** Makes the path relative to that of the API, and lets other requests use what is outside of it. */
+function leaveApiPath(context: RequestContext): void {
+  const { path, services } = context;
+  const { apiPath, outside = services } = services;
+  if (path === apiPath || path.startsWith(`${apiPath}/`))
+    context.path = path.slice(apiPath.length) || "/";
+  else context.services = outside;
 }
 
 /** The target of `OPTIONS *`; the runtime passes on no other method with it. */
@@ -109,6 +120,7 @@ const knownMethods = new Set(
 export function routeRequest(context: RequestContext): MaybePromise<Response | Problem> {
   const { path, method } = context;
   if (path === wholeServer.path) return options(context, undefined);
+  if (context.services.website !== undefined) return context.services.website(context);
   const isSlashed = path.length > 1 && path.endsWith("/") && !path.includes("//");
   // A browser does not follow a redirect of a preflight.
   if (isSlashed && method !== "OPTIONS") return rejectCredentialInUrl(context) ?? redirect(context);

@@ -5,6 +5,7 @@ import { redactSecrets, secretPrefix } from "../model/secret.ts";
 import type { Token } from "../model/token.ts";
 import { addressOf } from "./request/client-address.ts";
 import type { RequestContext } from "./request/context.ts";
+import { isProbe } from "./request/probe.ts";
 
 /** Lines written in a batch cost a third of single lines. In larger batches they have left the processor's cache. */
 const maxBatchedLines = 64;
@@ -21,7 +22,7 @@ export class RequestLog {
 
   /** Leaves out probes that find nothing wrong. `more` is further members of the line. */
   add(context: RequestContext, status: number, ms: number, more = ""): void {
-    if (status < 400 && isProbe(context.path)) return;
+    if (status < 400 && isProbe(context)) return;
     this.#lines.push(lineOf(context, status, ms, more));
     if (this.#lines.length === maxBatchedLines) this.#send();
     else this.#timer ??= setTimeout(() => this.flush(), maxDelayMs);
@@ -40,11 +41,9 @@ export class RequestLog {
   }
 }
 
-const isProbe = (path: string): boolean => path === "/-/health" || path === "/-/ready";
-
 function lineOf(context: RequestContext, status: number, ms: number, more: string): string {
-  const { method, requestId, path, principal, problem, trace } = context;
-  const what = whatOf(method, path, status);
+  const { method, requestId, principal, problem, trace, services } = context;
+  const what = whatOf(method, services.apiPath + context.path, status);
   const who = whoOf(principal.token, addressOf(context));
   const kind = problem === undefined ? "" : `,"problem":"${problem}"`;
   const traced = trace === undefined ? "" : `,"trace":"${trace.traceId}"`;
@@ -102,10 +101,10 @@ const decimal = (ms: number): string => thousandths[Math.round(ms * 1000)] ?? ms
 const plain = /^[\w/.~-]*$/;
 
 /** The id of an upload is like a credential: where anyone may create, whoever knows it may continue. */
-const uploadPath = /^(\/-\/uploads\/.{6}).+/;
+const uploadPath = /(\/-\/uploads\/.{6}).+/;
 
 export const loggedPath = (path: string): string =>
-  path.startsWith("/-/") ? path.replace(uploadPath, "$1…") : path;
+  path.includes("/-/") ? path.replace(uploadPath, "$1…") : path;
 
 const quoted = (text: string): string =>
   plain.test(text) && !secretPrefix.test(text) ? `"${text}"` : JSON.stringify(redactSecrets(text));

@@ -36,11 +36,13 @@ import { RateLimitBuckets } from "../http/request/token-buckets.ts";
 import { RequestLog } from "../http/request-log.ts";
 import { RequestMetrics } from "../http/request-metrics.ts";
 import { createParserErrorResponder, type ParserErrorResponder } from "../http/response/problem.ts";
+import { serveWebsite } from "../http/website/website.ts";
 import type { Fetch } from "../lib/client.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { MemoryBudget } from "../lib/memory-budget.ts";
 import { type MetricFamily, Metrics } from "../lib/metrics.ts";
 import { consoleFiles, version } from "../lib/program.ts";
+import { PublicFolder } from "../lib/public-folder.ts";
 import type { Traces } from "../lib/traces.ts";
 import type { Action } from "../model/action.ts";
 import { PictureCache } from "../store/pictures/cache.ts";
@@ -54,8 +56,9 @@ import { type Log, lineWriter } from "./log.ts";
 import { claimFiles, FilesHealth, hasFiles, isInBucket, openFiles } from "./open-files.ts";
 import { type OpenStore, openStore } from "./open-store.ts";
 import { storeIdOf } from "./open-transfer.ts";
+import { apiBaseOf, apiPathOf, atConsolePort, hasConsole } from "./places.ts";
 import { measureProcess } from "./process-metrics.ts";
-import { headersOf, logging } from "./request-settings.ts";
+import { headersOf, logging, websiteHeadersOf } from "./request-settings.ts";
 import { measureServices } from "./service-metrics.ts";
 import { readHeaderFields } from "./trace-settings.ts";
 
@@ -64,16 +67,25 @@ export type CollectMetrics = () => MaybePromise<readonly MetricFamily[]>;
 /** What the requests use that begin now. A reload replaces it as a whole. */
 interface Current extends CurrentServices {
   readonly config: Config;
+  /** On the port of the console. */
+  readonly atConsolePort: Services;
+}
+
+/** Answers the requests of one port. */
+export interface PortHandlers {
+  readonly fetch: Fetch;
+  /** Builds the response when the runtime rejects a request before it is parsed. */
+  readonly errorResponse: ParserErrorResponder;
 }
 
 export interface App
-  extends Pick<Services, "tokens" | "collections" | "accessDocuments" | "settings"> {
+  extends PortHandlers,
+    Pick<Services, "tokens" | "collections" | "accessDocuments" | "settings"> {
   readonly current: Current;
-  readonly fetch: Fetch;
+  /** The same for the port of the console. */
+  readonly consolePort: PortHandlers;
   /** The same for commands, which may do everything. */
   readonly systemFetch: SystemFetch;
-  /** Builds the response when the runtime rejects a request before it is parsed. */
-  readonly errorResponse: ParserErrorResponder;
   readonly erasures: Erasures;
   /** The metrics of this process. */
   readonly metrics: Metrics;
@@ -155,7 +167,6 @@ export interface AppParts {
 export function connect(parts: AppParts): App {
   const { config, log, store, metrics, tracing } = parts;
   const openedAt = Date.now();
-  const base = config.baseUrl ?? "";
   const files = openFiles(config, { sendFile, findStore: () => storeIdOf(config) });
   const filesHealth = new FilesHealth(files, log);
   const requests = new RequestLog(lineWriter(log));
@@ -176,13 +187,11 @@ export function connect(parts: AppParts): App {
     pictures,
     memory,
     uploads,
-    base,
     version,
     accessDocuments: new AccessDocuments(store, clock),
     tokens: new Tokens(store, clock, uses),
     collections: new Collections(store, clock),
     resumableUploads: new ResumableUploads(files.partial, uploadLimits),
-    expander: new Expander(store, access, base),
     signedUrls: new SignedUrls(store, access, clock),
     slowQueries: new SlowQueries(clock),
     backups: new Backups(),
@@ -198,20 +207,28 @@ export function connect(parts: AppParts): App {
     metrics: () => collect(),
   };
   /** Returns what requests use with these settings. */
-  const settle = (config: Config, actions: Actions): Current => {
+  const settle = (config: Config, actions: Actions): Services => {
     const { maxBodyBytes: maxBytes, maxCascade } = config;
+    const base = apiBaseOf(config);
+    const apiPath = apiPathOf(config);
     const limits = { clock, maxBytes, base, memory, maxCascade, fileLimits: fileLimitsOf(config) };
     const writes = new Writes(store, access, uploads, limits);
     const services: Services = {
       ...lasting,
       ...headersOf(config),
       ...logging(log, requests, config.logSample),
+      base,
+      pathBase: base,
+      apiPath,
+      outside: undefined,
+      website: undefined,
       actions,
       writes,
+      expander: new Expander(store, access, base),
       rights: new Rights(store, clock, access, resources, writes),
       lists: new Lists(store, access, maxBytes),
       feeds: new Feeds(store, maxBytes),
-      consoleFiles: config.console === "on" ? consoleFiles() : undefined,
+      consoleFiles: hasConsole(config) ? consoleFiles() : undefined,
       proxies: new Proxies(config.trustProxy, config.tlsCert !== undefined),
       allowedHosts: new AllowedHosts(config.baseUrl, config.allowedHosts),
       rateLimitPerAddress: config.rateLimitPerAddress,
@@ -221,22 +238,32 @@ export function connect(parts: AppParts): App {
       maxUnfinishedBytes: config.maxUnfinishedBytes,
       keyLifetimeMs: config.keepKeysHours * hourMs,
     };
-    return { config, services };
+    return apiPath === "" ? services : { ...services, outside: outsideOf(config, services) };
+  };
+  const settleAll = (config: Config, actions: Actions): Current => {
+    const services = settle(config, actions);
+    const isApart = config.consolePort !== undefined;
+    const other = isApart ? settle(atConsolePort(config), actions) : services;
+    return { config, services, atConsolePort: other };
   };
   const loaded = (actions: readonly Action[]) =>
     new Actions(actions, (run, thrown) =>
       log.error({ ...run, err: thrown }, "an action failed after its deadline"),
     );
-  const current = settle(config, loaded(parts.actions));
+  const current = settleAll(config, loaded(parts.actions));
   const { tokens, collections, accessDocuments, settings } = lasting;
   const alsoReloaded: (() => void)[] = [];
   measureServices(metrics, { ...lasting, store });
   const stopMeasuring = measureProcess(metrics);
   let isClosing = false;
   return {
-    fetch: createFetch(current),
+    ...handlersOf(current),
+    consolePort: handlersOf({
+      get services() {
+        return current.atConsolePort;
+      },
+    }),
     systemFetch: createSystemFetch(current),
-    errorResponse: createParserErrorResponder(current),
     tokens,
     collections,
     accessDocuments,
@@ -244,7 +271,11 @@ export function connect(parts: AppParts): App {
     current,
     metrics,
     writer: store.writer,
-    erasures: new Erasures(store, access, uploads, { clock, maxBytes: config.maxBodyBytes, base }),
+    erasures: new Erasures(store, access, uploads, {
+      clock,
+      maxBytes: config.maxBodyBytes,
+      base: apiBaseOf(config),
+    }),
     hasFiles: () => hasFiles(config),
     claimFiles: () => claimFiles(files),
     showMetrics(collectAll) {
@@ -254,7 +285,7 @@ export function connect(parts: AppParts): App {
     reload(next, actions) {
       const kept = current.services.actions;
       log.level = next.logLevel;
-      Object.assign(current, settle(next, actions ? loaded(actions) : kept));
+      Object.assign(current, settleAll(next, actions ? loaded(actions) : kept));
       // These are limits of what all requests share.
       Object.assign(fileLimits, fileLimitsOf(next));
       Object.assign(uploadLimits, uploadLimitsOf(next));
@@ -287,6 +318,22 @@ export function connect(parts: AppParts): App {
     },
   };
 }
+
+const handlersOf = (current: CurrentServices): PortHandlers => ({
+  fetch: createFetch(current),
+  errorResponse: createParserErrorResponder(current),
+});
+
+/** The services of requests that are not below the path of the API. */
+const outsideOf = (config: Config, services: Services): Services => ({
+  ...services,
+  ...websiteHeadersOf(config),
+  ...{ pathBase: config.baseUrl ?? "", apiPath: "" },
+  website: serveWebsite(
+    config.public === undefined ? undefined : new PublicFolder(config.public),
+    services.apiPath,
+  ),
+});
 
 const clock = (): number => Date.now();
 

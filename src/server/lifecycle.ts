@@ -6,7 +6,13 @@ import type { Action } from "../model/action.ts";
 import { readDefinition } from "../model/read-definition.ts";
 import type { Server } from "../runtime/runtime.ts";
 import type { Committer } from "../store/remote-committer.ts";
-import { type App, assemble, type CollectMetrics, describeStore } from "./app.ts";
+import {
+  type App,
+  assemble,
+  type CollectMetrics,
+  describeStore,
+  type PortHandlers,
+} from "./app.ts";
 import {
   type CertificateFiles,
   type CheckedCertificate,
@@ -48,24 +54,58 @@ function prepareDefinitions(): void {
   readDefinition('{"schema":{"properties":{"name":{"type":"string"}}}}');
 }
 
-export async function listenFor(config: Config, app: App, log: Log): Promise<Server> {
-  const { host, port, workers } = config;
-  const { fetch, errorResponse } = app;
+/** A server that may have a port of its own for the console. */
+export interface AppServer extends Server {
+  readonly consolePort: number | undefined;
+}
+
+export async function listenFor(config: Config, app: App, log: Log): Promise<AppServer> {
+  const { host, port, workers, consolePort } = config;
   const tls = readCertificate(config);
   const isShared = workers > 1;
-  const server = await serve({ host, port, fetch, errorResponse, maxHeaderBytes, isShared, tls });
+  const listen = (port: number, { fetch, errorResponse }: PortHandlers) =>
+    serve({ host, port, fetch, errorResponse, maxHeaderBytes, isShared, tls });
+  const main = await listen(port, app);
+  const server =
+    consolePort === undefined
+      ? { ...main, consolePort }
+      : await withConsole(main, listen(consolePort, app.consolePort), consolePort);
   setTimeout(prepareDefinitions, prepareAfterMs).unref();
   const files = certificateFiles(config);
   return files && tls ? followCertificate(server, files, tls, app, log) : server;
 }
 
+/** Makes one of two servers. Stops the first when the other one cannot listen. */
+async function withConsole(
+  main: Server,
+  listening: Promise<Server>,
+  port: number,
+): Promise<AppServer> {
+  const other = await listening.catch(async (cause) => {
+    await main.stop(0);
+    const message = `Cannot serve the console on port ${port} of ${main.host}: ${messageOf(cause)}. Choose another --console-port.`;
+    throw new CliError(1, message, { cause });
+  });
+  return {
+    ...main,
+    consolePort: other.port,
+    replaceCertificate(tls) {
+      main.replaceCertificate(tls);
+      other.replaceCertificate(tls);
+    },
+    async stop(graceMs) {
+      await Promise.all([main.stop(graceMs), other.stop(graceMs)]);
+    },
+  };
+}
+
 function followCertificate(
-  server: Server,
+  server: AppServer,
   files: CertificateFiles,
   tls: CheckedCertificate,
   { metrics, onReload }: App,
   log: Log,
-): Server {
+): AppServer {
   const follower = new CertificateFollower(files, tls, server, log);
   onReload(() => void follower.look());
   metrics.gauge(

@@ -10,13 +10,21 @@ import { FailureCounts } from "./failure-counts.ts";
 import type { Log } from "./log.ts";
 
 export function headersOf(config: Config) {
-  const tlsOnly = config.baseUrl?.startsWith("https:") ?? false;
   const corsOrigins = config.corsOrigins === "*" ? "*" : new Set(config.corsOrigins);
+  const own = { "referrer-policy": "no-referrer", ...corsHeaders(corsOrigins) };
+  return { corsOrigins, ...headersWith(config, own) } as const;
+}
+
+/** The website decides itself what its pages tell others, and CORS is about the API. */
+export const websiteHeadersOf = (config: Config) =>
+  ({ corsOrigins: "*", ...headersWith(config, {}) }) as const;
+
+function headersWith(config: Config, own: Readonly<Record<string, string>>) {
+  const tlsOnly = config.baseUrl?.startsWith("https:") ?? false;
   const commonHeaders = new Headers({
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
     ...(tlsOnly ? { "strict-transport-security": "max-age=31536000" } : {}),
-    ...corsHeaders(corsOrigins),
+    ...own,
   });
   const jsonHeaders = new Headers(commonHeaders);
   jsonHeaders.set("content-type", "application/json");
@@ -24,7 +32,7 @@ export function headersOf(config: Config) {
   const problemHeaders = new Headers(commonHeaders);
   problemHeaders.set("content-type", "application/problem+json");
   problemHeaders.set("cache-control", "no-store");
-  return { tlsOnly, corsOrigins, commonHeaders, jsonHeaders, problemHeaders } as const;
+  return { tlsOnly, commonHeaders, jsonHeaders, problemHeaders };
 }
 
 export function logging(
@@ -39,10 +47,11 @@ export function logging(
       cause === undefined
         ? log.info({ requestId, status, detail: redactSecrets(detail) }, "refused")
         : log.error({ requestId, status, detail: redactSecrets(detail), err: cause }, "failed"),
-    logFailure: ({ requestId, request, path }, thrown) => {
+    logFailure: ({ requestId, request, path, services }, thrown) => {
       const leftOut = failures.take(thrown);
       if (leftOut === undefined) return;
-      const what = { requestId, method: request.method, path: redactSecrets(loggedPath(path)) };
+      const sentPath = redactSecrets(loggedPath(services.apiPath + path));
+      const what = { requestId, method: request.method, path: sentPath };
       log.error({ ...what, ...(leftOut > 0 && { leftOut }), err: thrown }, "failed");
     },
     logSlowQuery: ({ requestId }, { collection, shape, plan, ...advice }, run) =>

@@ -47,6 +47,12 @@ export interface Config extends TraceConfig, LimitConfig {
   readonly adminToken: string | undefined;
   readonly corsOrigins: "*" | readonly string[];
   readonly console: "on" | "off";
+  /** The port of the console with an API of its own. Undefined means that the console is on the port of the API. */
+  readonly consolePort: number | undefined;
+  /** Absolute path of the folder of a website. Undefined means that there is none. */
+  readonly public: string | undefined;
+  /** Undefined means `/api` beside a website, and none without one. */
+  readonly apiPath: string | undefined;
   /** The port of the metrics without a token. Undefined means none. */
   readonly metricsPort: number | undefined;
   readonly metricsHost: string;
@@ -158,10 +164,31 @@ const definitions: { readonly [Name in SettingName]: SettingEntry<Config[Name]> 
     read: (text) => (text === "*" ? text : text === "none" ? [] : listOf(text, isOrigin)),
   },
   console: {
-    about: "Whether the web console is served at /-/console, where a browser at / is sent.",
+    about:
+      "Whether the web console is served at /-/console, where a browser at / is sent. Beside a website it needs --console-port.",
     fallback: "on",
     isReloadable: true,
     ...onOrOff,
+  },
+  consolePort: {
+    about:
+      "A second port for the web console, with the API at its root; the console is then on no other port. 0 selects a free one. Default: none.",
+    ...wholeNumbers("number", 0, 65_535),
+  },
+  public: {
+    placeholder: "folder",
+    about:
+      "A folder with a website, which is served beside the API. The API, with all of /-/, is then below --api-path, and the console only on --console-port. Default: none.",
+    allowed: "the path of a folder",
+    read: folderPath,
+  },
+  apiPath: {
+    placeholder: "path",
+    about:
+      "The path that the API, with all of /-/, is below, for a website or a proxy that passes paths on unchanged. It is added to --base-url. Default: /api with --public, and none without it.",
+    allowed:
+      "a path of letters, digits, - and _, without a slash at the end, such as /api or /v1/api",
+    read: (text) => (/^(?:\/[\w-]+)+$/.test(text) ? text : undefined),
   },
   metricsPort: {
     about:

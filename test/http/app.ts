@@ -15,6 +15,7 @@ import { assemble } from "../../src/server/app.ts";
 import { type Config, readConfig } from "../../src/server/config.ts";
 import { makeFirstToken } from "../../src/server/first-token.ts";
 import { createLog, type Log } from "../../src/server/log.ts";
+import { apiBaseOf, apiPathOf } from "../../src/server/places.ts";
 import type { CommitOwner, Committer } from "../../src/store/remote-committer.ts";
 import { PostgresServer } from "../postgres-server.ts";
 import { type Document, ResponseChecker } from "./openapi-document.ts";
@@ -25,7 +26,7 @@ export interface TestApp {
   /** An admin secret. */
   readonly admin: string;
   /**
-   * `fetch` on a path, by default with the admin token (`token: null` sends none). The response must
+   * `fetch` on a path of the API, by default with the admin token (`token: null` sends none). The response must
    * match the OpenAPI document.
    */
   request(path: string, init?: RequestInit & { token?: string | null }): Promise<Response>;
@@ -105,7 +106,8 @@ export async function startApp(
   const url = `http://127.0.0.1:${server.port}`;
 
   const checker = new ResponseChecker(async () => {
-    const { baseUrl: base = "", maxBodyBytes } = settled;
+    const { maxBodyBytes } = settled;
+    const base = apiBaseOf(settled);
     const { collections } = await app.collections.usable(system);
     const settings = { base, version, contract: "", maxBodyBytes };
     return wholeDocument(routes, settings, collections, actions) as unknown as Document;
@@ -116,7 +118,11 @@ export async function startApp(
     if (token !== null && !headers.has("authorization")) {
       headers.set("authorization", `Bearer ${token}`);
     }
-    const response = await fetch(url + path, { redirect: "manual", ...init, headers });
+    const response = await fetch(url + apiPathOf(settled) + path, {
+      redirect: "manual",
+      ...init,
+      headers,
+    });
     const asked = { method: init.method ?? "GET", target: path };
     checkCaching(asked, response.headers.get("cache-control"));
     checkLocation(url, response.headers.get("location"));

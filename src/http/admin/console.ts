@@ -1,13 +1,13 @@
 // Serves the web console: one page, and the scripts and styles that it loads.
 
 import { hash } from "node:crypto";
-import { extname } from "node:path";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { Problem } from "../../model/problem.ts";
+import { servedType } from "../body/file-type.ts";
+import { typeByEnding } from "../headers/file-ending.ts";
 import { checkAccept } from "../headers/media-type.ts";
 import type { RequestContext, Services } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
-import { htmlType } from "../response/html.ts";
 import { type RenderedPage, sendPage } from "../response/representation.ts";
 import { negotiated } from "../response/response.ts";
 
@@ -25,13 +25,6 @@ const contentSecurityPolicy = [
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
-
-const types: Readonly<Record<string, string>> = {
-  ".html": htmlType,
-  ".js": "text/javascript; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".svg": "image/svg+xml",
-};
 
 /** The page keeps its state in the fragment of its address, so that it is one page at any address. */
 export const consolePage = (context: RequestContext): MaybePromise<Response | Problem> =>
@@ -55,13 +48,16 @@ function answerFile(context: RequestContext, name: string): MaybePromise<Respons
   if (consoleFiles === undefined) return switchedOff;
   if (consoleFiles.size === 0) return notBuilt;
   const text = consoleFiles.get(name);
-  const type = types[extname(name)];
+  const type = typeByEnding(name);
   if (text === undefined || type === undefined) return notFound;
-  const rejected = checkAccept(context.request.headers, [type.split(";", 1)[0] ?? ""]);
-  return rejected ?? sendPage(context, renderedFile(context, name, type, text));
+  const rejected = checkAccept(context.request.headers, [type]);
+  return rejected ?? sendPage(context, renderedFile(context, name, servedType(type), text));
 }
 
-export const switchedOff = new Problem("not-found", "The console is switched off (--console off).");
+export const switchedOff = new Problem(
+  "not-found",
+  "The console is not served here: it is switched off (--console off), or on another port (--console-port), which it needs beside a website.",
+);
 const notBuilt = new Problem("not-found", "The console is not built here. Run: npm run setup");
 const notFound = new Problem("not-found", "The console has no such file.");
 

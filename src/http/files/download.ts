@@ -19,8 +19,7 @@ import {
 } from "../headers/conditional.ts";
 import { declinesDigest, writeDigest } from "../headers/content-digest.ts";
 import { cleanFileName, writeDisposition } from "../headers/content-disposition.ts";
-import { HttpProblem } from "../headers/http-problem.ts";
-import { type ByteRange, contentRange, isSameFile, readRanges } from "../headers/range.ts";
+import { type ByteRange, contentRange, rangesOf, unsatisfiable } from "../headers/range.ts";
 import type { RequestContext } from "../request/context.ts";
 import { invalid } from "../request/request-target.ts";
 import { createResponse, setCaching, smallResponseBytes, withDate } from "../response/response.ts";
@@ -135,7 +134,7 @@ async function answerBytes(
 ): Promise<Response | Problem> {
   const { request } = context;
   const { part, headers } = found;
-  const ranges = rangesOf(request, found);
+  const ranges = rangesOf(request, found, part.size);
   if (ranges === "unsatisfiable") return unsatisfiable(part.size);
   headers.set("Content-Type", servedType(part.type));
   headers.set("Content-Disposition", dispositionOf(part, download));
@@ -162,7 +161,7 @@ async function answerBytes(
 }
 
 /** The chunks of a download are freed as they are sent, where the runtime can. */
-function releasedBody(
+export function releasedBody(
   { client: { releaseChunk } }: RequestContext,
   bytes: ReadableStream<Uint8Array> | Blob,
 ): ReadableStream<Uint8Array> | Blob {
@@ -210,17 +209,6 @@ function dispositionOf({ name, type }: StoredFile, download: string | undefined)
     return writeDisposition("attachment", cleanFileName(download) || name);
   return writeDisposition(isSafeToShow(type) ? "inline" : "attachment", name);
 }
-
-/** Only GET supports ranges (RFC 9110 §14.2). */
-function rangesOf({ method, headers }: Request, found: FoundFile) {
-  const isRangeRequest = method === "GET" && isSameFile(headers, found);
-  return isRangeRequest ? readRanges(headers, found.part.size) : undefined;
-}
-
-const unsatisfiable = (size: number): Problem =>
-  new HttpProblem("range-not-satisfiable", `The file has ${size} bytes.`, {
-    "content-range": `bytes */${size}`,
-  });
 
 /** Returns undefined when the bytes of the file are missing. */
 async function renderIfAsked(

@@ -2,6 +2,7 @@
 
 import { readHttpDate, type Validators } from "./conditional.ts";
 import { trimField } from "./field-list.ts";
+import { HttpProblem } from "./http-problem.ts";
 
 export interface ByteRange {
   readonly start: number;
@@ -15,6 +16,17 @@ const maxRanges = 10;
 const maxPieces = 2 * maxRanges;
 const field = /^bytes=(.*)$/i;
 const single = /^(?:(\d+)-(\d*)|-(\d+))$/;
+
+/** Returns what `readRanges` does, and all of the file where If-Range has another version. Only GET supports ranges (§14.2). */
+export function rangesOf({ method, headers }: Request, validators: Validators, size: number) {
+  const isRangeRequest = method === "GET" && isSameFile(headers, validators);
+  return isRangeRequest ? readRanges(headers, size) : undefined;
+}
+
+export const unsatisfiable = (size: number): HttpProblem =>
+  new HttpProblem("range-not-satisfiable", `The file has ${size} bytes.`, {
+    "content-range": `bytes */${size}`,
+  });
 
 /**
  * Returns the requested ranges; undefined for the whole file. Other units, malformed ranges and too many get
@@ -62,7 +74,7 @@ export const contentRange = ({ start, end }: ByteRange, size: number): string =>
   `bytes ${start}-${end - 1}/${size}`;
 
 /** Returns whether If-Range matches this file (§13.1.5); true without If-Range. */
-export function isSameFile(headers: Headers, validators: Validators): boolean {
+function isSameFile(headers: Headers, validators: Validators): boolean {
   const { etag, updatedAt, isDateExact } = validators;
   const condition = headers.get("if-range");
   if (condition === null) return true;

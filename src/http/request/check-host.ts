@@ -3,9 +3,7 @@
 import { Problem } from "../../model/problem.ts";
 import { isHost } from "../headers/host.ts";
 import type { RequestContext } from "./context.ts";
-
-/** Health checks often use the server's IP address as host. */
-const anyHostPaths = new Set(["/-/health", "/-/ready"]);
+import { isProbe } from "./probe.ts";
 
 /** Rejects a host that is not allowed, unless a trusted proxy says that it got the request for one that is. */
 export function checkHost(context: RequestContext, host: string | null): Problem | undefined {
@@ -19,7 +17,8 @@ export function checkHost(context: RequestContext, host: string | null): Problem
   const forwarded = context.request.headers.get("x-forwarded-host");
   const isForwarded =
     allowedHosts.allowsForwarded(forwarded) && proxies.trusts(context.client.peerAddress());
-  return isForwarded || anyHostPaths.has(context.path) ? undefined : wrongHost;
+  // Health checks often use the server's IP address as host.
+  return isForwarded || isProbe(context) ? undefined : wrongHost;
 }
 
 const wrongHost = new Problem(

@@ -62,6 +62,14 @@ export interface Services {
   readonly filesUnready: () => string | undefined | Promise<string | undefined>;
   /** The public base URL without a trailing slash; empty makes links absolute paths. */
   readonly base: string;
+  /** The public URL of what the paths of requests are below: the same, but that of the website for its requests. */
+  readonly pathBase: string;
+  /** The path that requests to the API are below; empty when the API has the whole server. */
+  readonly apiPath: string;
+  /** The services of the requests that are not below it. */
+  readonly outside: Services | undefined;
+  /** Set in those: answers the requests. */
+  readonly website: ((context: RequestContext) => Promise<Response | Problem>) | undefined;
   /** On every response; copied, never changed. */
   readonly commonHeaders: Headers;
   /** The same for negotiated JSON, with Vary. */
@@ -157,7 +165,7 @@ export interface LineOptions {
 }
 
 export class RequestContext {
-  readonly services: Services;
+  services: Services;
   readonly request: Request;
   /** A runtime reads it again for each use of `request.method`. */
   readonly method: string;
@@ -165,7 +173,7 @@ export class RequestContext {
   readonly startedAt = performance.now();
   /** The same in milliseconds since 1970. */
   readonly startTime = Date.now();
-  /** Empty until the request target is read. */
+  /** Below the path of the API, for requests to it. Empty until the request target is read. */
   path = "";
   #query = "";
   #searchParams: SearchParams | undefined;

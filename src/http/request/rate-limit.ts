@@ -7,18 +7,17 @@ import type { Problem } from "../../model/problem.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
 import { addressOf } from "./client-address.ts";
 import type { RequestContext } from "./context.ts";
+import { isProbe } from "./probe.ts";
 import type { Quota, TokenBuckets } from "./token-buckets.ts";
 
 /** Per address and minute: enough for typing errors, too few for guessing. */
 const wrongTokensPerMinute = 20;
 
-/** Health checks must not fail because of a rate limit. */
-const unlimitedPaths = ["/-/health", "/-/ready"];
-
 /** Rejects a request when its address has sent too many. */
 export function limitAddress(context: RequestContext): Problem | undefined {
   const { rateLimitPerAddress: perAddress, rateLimits } = context.services;
-  if (perAddress === 0 || unlimitedPaths.includes(context.path)) return undefined;
+  // Health checks must not fail because of a rate limit.
+  if (perAddress === 0 || isProbe(context)) return undefined;
   const network = networkOf(addressOf(context));
   if (network === "") return undefined;
   const quota = count(context, rateLimits.addresses, "address", network, perAddress);

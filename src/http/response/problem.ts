@@ -101,7 +101,7 @@ export function problemBody(
 export function problemResponse(context: RequestContext, problem: Problem): Response {
   const { services, request, requestId, path } = context;
   const status = problemStatus[problem.kind];
-  const instance = path === "" ? "" : `${services.base}${path}`;
+  const instance = path === "" ? "" : `${services.pathBase}${path}`;
   const body = problemBody(problem, services.base, instance, requestId);
   if (!canBePlain(request))
     return responseOf(body, { status, headers: problemHeaders(services, problem) });
