@@ -7,7 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { documentationPages, templateFiles } from "../src/lib/program.ts";
+import { documentationPages, packages, templateFiles } from "../src/lib/program.ts";
 import { bundleOptions } from "./bundle.js";
 import { buildConsole, readConsole } from "./console.js";
 
@@ -35,8 +35,21 @@ const demoFolder = join(root, "templates/demo");
 const demoFiles = Object.fromEntries(
   readdirSync(demoFolder).map((name) => [name, readFileSync(join(demoFolder, name), "base64")]),
 );
-for (const name of positionals) await build(name);
+const built = Object.fromEntries(
+  [...packages()].map(([name, bytes]) => [name, Buffer.from(bytes).toString("base64")]),
+);
+if (Object.keys(built).length === 0) {
+  console.error("The packages for `restante new` are not built. Run: npm run build");
+  process.exit(1);
+}
+for (const name of positionals) await build(name).catch(fail);
 writeChecksums();
+
+/** The others are built nevertheless. */
+function fail(error) {
+  console.error(error);
+  process.exitCode = 1;
+}
 
 function readArguments() {
   const options = { out: { type: "string", default: join(root, "executables") } };
@@ -59,6 +72,7 @@ async function build(name) {
       consoleFiles: readConsole(),
       pages,
       templateFiles: template,
+      packages: built,
       demoFiles,
     }),
     // Compiled in advance, it starts in a third of the time; whether that works for other machines is not tested.
@@ -89,6 +103,7 @@ async function collectLicenses() {
       consoleFiles: {},
       pages: {},
       templateFiles: {},
+      packages: {},
       demoFiles: {},
     }),
   );
