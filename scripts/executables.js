@@ -3,8 +3,9 @@
 // SHA256SUMS has their checksums.
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { documentationPages, packages, templateFiles } from "../src/lib/program.ts";
@@ -35,13 +36,7 @@ const demoFolder = join(root, "templates/demo");
 const demoFiles = Object.fromEntries(
   readdirSync(demoFolder).map((name) => [name, readFileSync(join(demoFolder, name), "base64")]),
 );
-const built = Object.fromEntries(
-  [...packages()].map(([name, bytes]) => [name, Buffer.from(bytes).toString("base64")]),
-);
-if (Object.keys(built).length === 0) {
-  console.error("The packages for `restante new` are not built. Run: npm run build");
-  process.exit(1);
-}
+const packed = writePackages();
 for (const name of positionals) await build(name).catch(fail);
 writeChecksums();
 
@@ -61,6 +56,19 @@ function readArguments() {
   process.exit(2);
 }
 
+/** Returns the paths of the packages that `restante new` writes. */
+function writePackages() {
+  const folder = mkdtempSync(join(tmpdir(), "restante-packages-"));
+  process.on("exit", () => rmSync(folder, { recursive: true }));
+  const paths = [...packages()].map(([name, bytes]) => {
+    writeFileSync(join(folder, name), bytes);
+    return join(folder, name);
+  });
+  if (paths.length > 0) return paths;
+  console.error("The packages for `restante new` are not built. Run: npm run build");
+  process.exit(1);
+}
+
 async function build(name) {
   const file = `restante-${name}${name.startsWith("windows") ? ".exe" : ""}`;
   const outfile = join(values.out, file);
@@ -72,9 +80,13 @@ async function build(name) {
       consoleFiles: readConsole(),
       pages,
       templateFiles: template,
-      packages: built,
+      packages: packed.map((path) => basename(path)),
       demoFiles,
     }),
+    // Each is a file inside, because a text of this size would be read at every start.
+    entrypoints: [...bundleOptions.entrypoints, ...packed],
+    naming: { entry: "[name].[ext]", asset: "[name].[ext]" },
+    loader: { ".tgz": "file" },
     // Compiled in advance, it starts in a third of the time; whether that works for other machines is not tested.
     bytecode: target === undefined,
     compile: { ...(target && { target }), outfile, autoloadDotenv: false, autoloadBunfig: false },
@@ -103,7 +115,7 @@ async function collectLicenses() {
       consoleFiles: {},
       pages: {},
       templateFiles: {},
-      packages: {},
+      packages: [],
       demoFiles: {},
     }),
   );

@@ -13,8 +13,8 @@ declare const builtExecutable:
       readonly consoleFiles: Readonly<Record<string, string>>;
       readonly pages: Readonly<Record<string, string>>;
       readonly templateFiles: Readonly<Record<string, string>>;
-      /** In Base64. */
-      readonly packages: Readonly<Record<string, string>>;
+      /** The names of files inside. */
+      readonly packages: readonly string[];
       /** In Base64. */
       readonly demoFiles: Readonly<Record<string, string>>;
     }
@@ -84,10 +84,7 @@ export function templateFiles(): ReadonlyMap<string, string> {
 export function packages(): ReadonlyMap<string, Uint8Array> {
   if (executable !== undefined)
     return new Map(
-      Object.entries(executable.packages).map(([name, text]) => [
-        name,
-        Buffer.from(text, "base64"),
-      ]),
+      executable.packages.map((name) => [name, readFileSync(new URL(`./${name}`, import.meta.url))]),
     );
   const root = new URL("../../", import.meta.url);
   const client = `restante-client-${version}.tgz`;
