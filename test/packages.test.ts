@@ -3,7 +3,15 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -33,10 +41,27 @@ describe("the packages", () => {
         read(`examples/${name}/package.json`).dependencies["restante-client"],
         clientFile,
       );
+    const pages = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => readFileSync(join(root, "docs", name), "utf8"));
+    const readme = readFileSync(join(root, "templates/app/README.md"), "utf8");
+    const named = [...pages, readme].join().matchAll(/\brestante-(?:client-)?(\d[\d.]*)\.tgz/g);
+    assert.deepEqual([...new Set([...named].map(([, found]) => found))], [version]);
   });
 
   it("name the same repository, or none", () => {
     assert.equal(client.repository?.url, server.repository?.url);
+  });
+
+  it("have the scripts that the workflows run", () => {
+    const folder = join(root, ".github/workflows");
+    const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+    const named = [...texts.join("\n").matchAll(/\bnpm run ([\w:-]+)/g)].map(([, name]) => name);
+    assert.ok(named.includes("release"));
+    assert.deepEqual(
+      named.filter((name) => !(`${name}` in server.scripts)),
+      [],
+    );
   });
 
   it("of the client needs nothing, and is for every runtime", () => {

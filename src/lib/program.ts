@@ -84,7 +84,10 @@ export function templateFiles(): ReadonlyMap<string, string> {
 export function packages(): ReadonlyMap<string, Uint8Array> {
   if (executable !== undefined)
     return new Map(
-      executable.packages.map((name) => [name, readFileSync(new URL(`./${name}`, import.meta.url))]),
+      executable.packages.map((name) => [
+        name,
+        readFileSync(new URL(`./${name}`, import.meta.url)),
+      ]),
     );
   const root = new URL("../../", import.meta.url);
   const client = `restante-client-${version}.tgz`;
