@@ -31,6 +31,46 @@ const server = readJson("package.json");
 const client = readJson("client/package.json");
 const { version } = server;
 const tarballs = [`restante-${version}.tgz`, `restante-client-${version}.tgz`];
+const context = join(work, "context");
+const systems = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "windows-x64"];
+const thisSystem = `${process.platform.replace("win32", "windows")}-${process.arch}`;
+const fileOf = (system) => `restante-${system}${system.startsWith("windows") ? ".exe" : ""}`;
+
+/** What may be in each tarball, below `package/`. */
+const own = /^(?:package\.json|README\.md|LICENSE)$/;
+const allowed = {
+  [tarballs[0]]: [
+    own,
+    /^CHANGELOG\.md$/,
+    /^bin\/restante(?:\.js)?$/,
+    /^templates\/(?:app|demo)\//,
+    /^dist\/(?!console\/|bun\/).+\.(?:js|d\.ts)$/,
+    /^dist\/console\/[\w.-]+\.(?:js|css|html|svg)$/,
+    /^dist\/bun\/[\w-]+\.js(?:\.jsc)?$/,
+    /^dist\/(?:package\.json|restante-client-[\d.]+\.tgz)$/,
+  ],
+  [tarballs[1]]: [own, /^dist\/.+\.(?:js|d\.ts)$/],
+};
+const needed = {
+  [tarballs[0]]: [
+    "bin/restante.js",
+    "dist/index.d.ts",
+    "dist/bun/main.js",
+    "dist/console/index.html",
+  ],
+  [tarballs[1]]: Object.values(client.exports).flatMap((paths) => Object.values(paths)),
+};
+
+/** The folders of this machine, source maps, and secrets. */
+const forbidden = [
+  root.slice(0, -1),
+  ...(homedir().length > 5 ? [homedir()] : []),
+  /^\/\/# sourceMappingURL=/m,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n[\w+/]/,
+  /\brst_[0-9A-Za-z]{49}\b/,
+  /\b(?:npm_[0-9A-Za-z]{36}|gh[opsu]_[0-9A-Za-z]{36}|AKIA[0-9A-Z]{16})\b/,
+];
+
 /** What is added before publishing. */
 const missing = [];
 const faults = [];
@@ -88,41 +128,6 @@ function checkVersions() {
   expect(client.repository?.url === server.repository?.url, "the packages name two repositories");
 }
 
-/** What may be in each tarball, below `package/`. */
-const own = /^(?:package\.json|README\.md|LICENSE)$/;
-const allowed = {
-  [tarballs[0]]: [
-    own,
-    /^CHANGELOG\.md$/,
-    /^bin\/restante(?:\.js)?$/,
-    /^templates\/(?:app|demo)\//,
-    /^dist\/(?!console\/|bun\/).+\.(?:js|d\.ts)$/,
-    /^dist\/console\/[\w.-]+\.(?:js|css|html|svg)$/,
-    /^dist\/bun\/[\w-]+\.js(?:\.jsc)?$/,
-    /^dist\/(?:package\.json|restante-client-[\d.]+\.tgz)$/,
-  ],
-  [tarballs[1]]: [own, /^dist\/.+\.(?:js|d\.ts)$/],
-};
-const needed = {
-  [tarballs[0]]: [
-    "bin/restante.js",
-    "dist/index.d.ts",
-    "dist/bun/main.js",
-    "dist/console/index.html",
-  ],
-  [tarballs[1]]: Object.values(client.exports).flatMap((paths) => Object.values(paths)),
-};
-
-/** The folders of this machine, source maps, and secrets. */
-const forbidden = [
-  root.slice(0, -1),
-  ...(homedir().length > 5 ? [homedir()] : []),
-  /^\/\/# sourceMappingURL=/m,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----\r?\n[\w+/]/,
-  /\brst_[0-9A-Za-z]{49}\b/,
-  /\b(?:npm_[0-9A-Za-z]{36}|gh[opsu]_[0-9A-Za-z]{36}|AKIA[0-9A-Z]{16})\b/,
-];
-
 function makePackages() {
   for (const [index, folder] of [root, join(root, "client")].entries()) {
     const name = tarballs[index];
@@ -155,7 +160,7 @@ async function tryServer() {
   const flags = ["serve", "--port", "0", "--host", "127.0.0.1", "--log-format", "json"];
   const child = spawn("node", [program, ...flags], {
     cwd: folder,
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   try {
     const url = await urlOf(child);
@@ -176,10 +181,8 @@ async function urlOf(child) {
     const { msg, url } = line.startsWith("{") ? JSON.parse(line) : {};
     if (msg === "listening") return url;
   }
-  throw new Error("the server has ended");
+  throw new Error(`the server has ended: ${child.stderr.read()}`);
 }
-
-const context = join(work, "context");
 
 /** What the Dockerfile sees of this folder, and the Dockerfile: `docker build -f deploy/docker/Dockerfile - < file`. */
 function makeContext() {
@@ -269,10 +272,6 @@ function makeNotes() {
   expect(text.length > 100, "they are empty");
   writeFileSync(join(out, "notes.md"), `${text}\n`);
 }
-
-const systems = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "windows-x64"];
-const thisSystem = `${process.platform.replace("win32", "windows")}-${process.arch}`;
-const fileOf = (system) => `restante-${system}${system.startsWith("windows") ? ".exe" : ""}`;
 
 /** Also writes the checksums of all files. */
 function makeExecutables() {
