@@ -30,13 +30,23 @@ const bundleValidator = {
     }),
 };
 
+/** The bundler writes the folders of this machine in its place. Only transports of pino, which are not used, need them. */
+const leaveOutFolders = {
+  name: "leave out folders",
+  setup: (build) =>
+    build.onLoad({ filter: /node_modules.(?:pino|thread-stream).*\.js$/ }, async ({ path }) => {
+      const source = await Bun.file(path).text();
+      return { contents: source.replaceAll("__dirname", '""'), loader: "js" };
+    }),
+};
+
 /** What every bundle of the server has in common. Pictures are rendered by a library that cannot be inside. */
 export const bundleOptions = {
   entrypoints: scripts.map((name) => join(root, "src", `${name}.ts`)),
   naming: "[name].[ext]",
   target: "bun",
   external: ["sharp"],
-  plugins: [bundleValidator],
+  plugins: [bundleValidator, leaveOutFolders],
 };
 
 /** Replaces the folder at once, so that a server that starts now finds the former or the new one. */

@@ -3,11 +3,12 @@
 // SHA256SUMS has their checksums.
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { documentationPages, templateFiles } from "../src/lib/program.ts";
+import { documentationPages, packages, templateFiles } from "../src/lib/program.ts";
 import { bundleOptions } from "./bundle.js";
 import { buildConsole, readConsole } from "./console.js";
 
@@ -35,8 +36,15 @@ const demoFolder = join(root, "templates/demo");
 const demoFiles = Object.fromEntries(
   readdirSync(demoFolder).map((name) => [name, readFileSync(join(demoFolder, name), "base64")]),
 );
-for (const name of positionals) await build(name);
+const packed = writePackages();
+for (const name of positionals) await build(name).catch(fail);
 writeChecksums();
+
+/** The others are built nevertheless. */
+function fail(error) {
+  console.error(error);
+  process.exitCode = 1;
+}
 
 function readArguments() {
   const options = { out: { type: "string", default: join(root, "executables") } };
@@ -46,6 +54,19 @@ function readArguments() {
     return { values, positionals: positionals.length > 0 ? positionals : released };
   console.error(`There is no ${unknown}. Use ${Object.keys(targets).join(", ")}.`);
   process.exit(2);
+}
+
+/** Returns the paths of the packages that `restante new` writes. */
+function writePackages() {
+  const folder = mkdtempSync(join(tmpdir(), "restante-packages-"));
+  process.on("exit", () => rmSync(folder, { recursive: true }));
+  const paths = [...packages()].map(([name, bytes]) => {
+    writeFileSync(join(folder, name), bytes);
+    return join(folder, name);
+  });
+  if (paths.length > 0) return paths;
+  console.error("The packages for `restante new` are not built. Run: npm run build");
+  process.exit(1);
 }
 
 async function build(name) {
@@ -59,8 +80,13 @@ async function build(name) {
       consoleFiles: readConsole(),
       pages,
       templateFiles: template,
+      packages: packed.map((path) => basename(path)),
       demoFiles,
     }),
+    // Each is a file inside, because a text of this size would be read at every start.
+    entrypoints: [...bundleOptions.entrypoints, ...packed],
+    naming: { entry: "[name].[ext]", asset: "[name].[ext]" },
+    loader: { ".tgz": "file" },
     // Compiled in advance, it starts in a third of the time; whether that works for other machines is not tested.
     bytecode: target === undefined,
     compile: { ...(target && { target }), outfile, autoloadDotenv: false, autoloadBunfig: false },
@@ -89,6 +115,7 @@ async function collectLicenses() {
       consoleFiles: {},
       pages: {},
       templateFiles: {},
+      packages: [],
       demoFiles: {},
     }),
   );

@@ -37,9 +37,9 @@ link();
 function build(script, folders, output = script) {
   const built = statSync(join(root, "dist", output), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const paths = folders.flatMap((folder) =>
-    ["", ...readdirSync(join(root, folder), { recursive: true })].map((name) =>
-      join(root, folder, name),
-    ),
+    ["", ...readdirSync(join(root, folder), { recursive: true })]
+      .filter((name) => !/^dist\b/.test(name))
+      .map((name) => join(root, folder, name)),
   );
   const inputs = [...paths, join(root, "package-lock.json"), join(root, `scripts/${script}.js`)];
   if (inputs.every((path) => statSync(path).mtimeMs <= built)) return;

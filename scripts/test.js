@@ -128,7 +128,7 @@ async function runAll() {
   const starting = needsPostgres ? startPostgres(env) : undefined;
   if (isBuilt) {
     env.RESTANTE_TEST_BUNDLE = "1";
-    buildBundle();
+    buildPackages();
   }
   const postgres = await starting;
   const programs = jobs.map((job) => ({
@@ -148,10 +148,13 @@ async function runAll() {
   return signal;
 }
 
-/** On Bun it starts in a third of the processor time of the sources. Node starts the sources. */
-function buildBundle() {
-  const { status, stderr } = spawnSync(join(binaries, "bun"), ["scripts/bundle.js"], { cwd: root });
-  if (status !== 0) throw new Error(`the server cannot be bundled: ${stderr}`);
+/** On Bun the bundle starts in a third of the processor time of the sources. Node starts the sources. */
+function buildPackages() {
+  const { status, stdout } = spawnSync(join(binaries, "node"), ["scripts/build.js"], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (status !== 0) throw new Error(`the packages cannot be built: ${stdout}`);
 }
 
 /** Starts one Postgres server for all test files. It ends with this process at the latest. */

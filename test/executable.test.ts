@@ -9,6 +9,7 @@ import { after, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { version } from "../src/lib/program.ts";
+import { buildPackages } from "./npm-package.ts";
 import { bundle, childrenOf, firstToken, run, type ServerProcess, start } from "./process.ts";
 import { isLong } from "./seeds.ts";
 import { describeOn, isShort } from "./short-run.ts";
@@ -24,13 +25,13 @@ function build(script: string, ...args: readonly string[]): void {
 type Program = readonly [string, ...string[]];
 
 function buildExecutable(folder: string): Program {
+  buildPackages();
   build("executables", "--out", folder, "here");
   return [join(folder, "restante-here")];
 }
 
 function findBundle(): Program {
-  // `npm test` has built it already.
-  if (process.env.RESTANTE_TEST_BUNDLE !== "1") build("bundle");
+  buildPackages();
   return [bun, bundle];
 }
 
@@ -77,6 +78,17 @@ function testProgram(find: (folder: string) => Program, rendersPictures: boolean
   it("has the documentation", async () => {
     const { stdout } = await run(["docs", "tls.md#renewal"], options);
     assert.equal(stdout, readFileSync(join(root, "docs/tls.md"), "utf8"));
+  });
+
+  it("writes a new app with the packages that it installs", async () => {
+    const { code, stderr } = await run(["new", "my-app"], options);
+    assert.deepEqual([code, stderr], [0, ""]);
+    const { dependencies } = JSON.parse(readFileSync(join(cwd, "my-app/package.json"), "utf8"));
+    for (const name of ["restante", "restante-client"]) {
+      const file = join(cwd, "my-app", dependencies[name].replace("file:", ""));
+      const listed = spawnSync("tar", ["-tzf", file], { encoding: "utf8" }).stdout;
+      assert.match(listed, /^package\/dist\/index\.js$/m);
+    }
   });
 
   it("serves with workers, schemas, threads, actions, files and scheduled backups", async () => {

@@ -16,7 +16,7 @@ import { Client } from "../client/index.ts";
 import { newSecret } from "../src/model/secret.ts";
 import { desktop, expectAccessible, expectNoSidewaysScroll, phone } from "./console/console.ts";
 import { findChromium, startChromium } from "./http/chromium.ts";
-import { installPackage, npm, packInto } from "./npm-package.ts";
+import { install, npm, packInto } from "./npm-package.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "restante-app-"));
@@ -26,15 +26,15 @@ after(() => rmSync(folder, { recursive: true }));
 const chromium = findChromium();
 const skip = "bun" in process.versions ? "once is enough: it runs under Node" : makeApp();
 
-/** Packs this package, writes an app with it, and installs the app. */
+/** Packs this package, writes an app with it, and installs the app with the packages that are in it. */
 function makeApp(): string | false {
-  const packed = packInto(folder);
+  const packed = packInto(folder, "restante");
   spawnSync("tar", ["xzf", packed], { cwd: folder });
   symlinkSync(join(root, "node_modules"), join(folder, "package/node_modules"));
   const program = join(folder, "package/bin/restante.js");
   const made = spawnSync(process.execPath, [program, "new", "my-app"], { cwd: folder });
   assert.equal(made.status, 0, String(made.stderr));
-  return installPackage(app, packed);
+  return install(app);
 }
 
 const check = (name: string, act: () => void | Promise<void>) => it(name, { skip }, act);

@@ -1,4 +1,4 @@
-// Packs this package as npm would publish it, and installs it.
+// Packs the two packages as npm would publish them, and installs them.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -18,28 +18,37 @@ export function npm(cwd: string, args: readonly string[], env = {}) {
     : spawnSync(process.execPath, [cli, ...args], options);
 }
 
-/** Returns the path of the packed file. */
-export function packInto(folder: string): string {
+/** Builds what is older than its sources. */
+export function buildPackages(): void {
   const unlock = lock(join(root, "node_modules/.cache/packing"));
   try {
-    const packed = npm(root, ["pack", "--pack-destination", folder, ...quiet]);
-    assert.equal(packed.status, 0, packed.stdout + packed.stderr);
+    const built = spawnSync("node", [join(root, "scripts/build.js")], { encoding: "utf8" });
+    assert.equal(built.status, 0, built.stdout + built.stderr);
   } finally {
     unlock();
   }
-  return join(folder, `restante-${version}.tgz`);
+}
+
+/** Returns the path of the packed file. */
+export function packInto(folder: string, name: "restante" | "restante-client"): string {
+  buildPackages();
+  const source = name === "restante" ? root : join(root, "client");
+  const args = ["pack", "--ignore-scripts", "--pack-destination", folder, ...quiet];
+  const packed = npm(source, args);
+  assert.equal(packed.status, 0, packed.stdout + packed.stderr);
+  return join(folder, `${name}-${version}.tgz`);
 }
 
 /** Returns why nothing can be installed, or false when it is. */
-export function installPackage(project: string, packed: string): string | false {
-  const { status, stderr } = npm(project, ["install", packed, ...quiet]);
+export function install(project: string, ...packages: readonly string[]): string | false {
+  const { status, stderr } = npm(project, ["install", ...packages, ...quiet]);
   if (/ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENOTCACHED/.test(stderr))
     return "THE NPM REGISTRY IS OUT OF REACH: the package was not tested";
   assert.equal(status, 0, stderr);
   return false;
 }
 
-/** Waits for its turn: packing builds dist/ again, and two test files pack. */
+/** Waits for its turn: several test files build. */
 function lock(path: string): () => void {
   mkdirSync(dirname(path), { recursive: true });
   while (!isLocked(path)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { CliError, usageError } from "../lib/cli-error.ts";
-import { templateFiles, version } from "../lib/program.ts";
+import { packages, templateFiles } from "../lib/program.ts";
 import { reasonOf } from "../lib/system-error.ts";
 import { print } from "./with-progress.ts";
 
@@ -22,12 +22,18 @@ export function writeApp(folder: string, options: NewOptions): void {
   const target = resolve(folder);
   const name = checkName(options.name ?? basename(target), options.name === undefined);
   checkFolder(target, folder);
+  const packed = packages();
+  if (packed.size === 0)
+    throw new CliError(
+      1,
+      "The packages that a new app installs are not built here. In a clone, run: npm run new -- ../my-app",
+    );
   const files = [...templateFiles()].map(
     ([path, text]) =>
       [path.replace("_gitignore", ".gitignore"), fitText(path, text, name)] as const,
   );
-  writeWhole(target, files);
-  print(options, { folder: target, name, files: files.length }, [
+  writeWhole(target, [...files, ...packed]);
+  print(options, { folder: target, name, files: files.length + packed.size }, [
     `Wrote ${name}. Run it:`,
     "",
     `  cd ${relative(process.cwd(), target)}`,
@@ -58,21 +64,19 @@ function checkFolder(target: string, folder: string): void {
 function fitText(path: string, text: string, name: string): string {
   if (path === "README.md") return text.replaceAll("my-app", name);
   if (path !== "package.json") return text;
-  const { dependencies, ...rest } = JSON.parse(text);
-  const fitted = { ...rest, name, dependencies: { ...dependencies, restante: version } };
-  return `${JSON.stringify(fitted, null, 2)}\n`;
+  return `${JSON.stringify({ ...JSON.parse(text), name }, null, 2)}\n`;
 }
 
 /** Writes everything beside the folder, and then renames it. */
 function writeWhole(
   target: string,
-  files: readonly (readonly [path: string, text: string])[],
+  files: readonly (readonly [path: string, content: string | Uint8Array])[],
 ): void {
   const draft = `${target}.${randomBytes(4).toString("hex")}`;
   try {
-    for (const [path, text] of files) {
+    for (const [path, content] of files) {
       mkdirSync(dirname(join(draft, path)), { recursive: true });
-      writeFileSync(join(draft, path), text);
+      writeFileSync(join(draft, path), content);
     }
     renameSync(draft, target);
   } catch (error) {

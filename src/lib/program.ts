@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { pack } from "./pack.ts";
 
 /** Defined by scripts/executables.js, which puts it into a single executable. */
 declare const builtExecutable:
@@ -12,6 +13,8 @@ declare const builtExecutable:
       readonly consoleFiles: Readonly<Record<string, string>>;
       readonly pages: Readonly<Record<string, string>>;
       readonly templateFiles: Readonly<Record<string, string>>;
+      /** The names of files inside. */
+      readonly packages: readonly string[];
       /** In Base64. */
       readonly demoFiles: Readonly<Record<string, string>>;
     }
@@ -75,6 +78,25 @@ export function templateFiles(): ReadonlyMap<string, string> {
     .map((path) => path.replaceAll(sep, "/"))
     .filter((path) => !notOfTemplate.test(path));
   return new Map(paths.sort().map((path) => [path, readPackageFile(`templates/app/${path}`)]));
+}
+
+/** Returns the tarballs of this server and its client by their file names; none where they are not built. */
+export function packages(): ReadonlyMap<string, Uint8Array> {
+  if (executable !== undefined)
+    return new Map(
+      executable.packages.map((name) => [
+        name,
+        readFileSync(new URL(`./${name}`, import.meta.url)),
+      ]),
+    );
+  const root = new URL("../../", import.meta.url);
+  const client = `restante-client-${version}.tgz`;
+  const packed = new URL(`dist/${client}`, root);
+  if (!existsSync(packed)) return new Map();
+  return new Map([
+    [`restante-${version}.tgz`, pack(fileURLToPath(root))],
+    [client, readFileSync(packed)],
+  ]);
 }
 
 /** Returns a file of the demo shop: `shop.json`, or the picture of a product. */

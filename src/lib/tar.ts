@@ -8,11 +8,16 @@ const maxOctal = 8 ** 11 - 1;
 export class TarError extends Error {}
 
 /** Returns what stands before the bytes of a file. The name must be ASCII and shorter than 100 characters. */
-export function tarHeader(name: string, size: number, modifiedAt: number): Uint8Array {
+export function tarHeader(
+  name: string,
+  size: number,
+  modifiedAt: number,
+  mode = 0o600,
+): Uint8Array {
   if (name.length >= 100) throw new RangeError(`${name} is too long for a tar archive`);
   const header = Buffer.alloc(blockBytes);
   header.write(name, 0, "latin1");
-  header.write("0000600\0", 100, "latin1");
+  header.write(`${mode.toString(8).padStart(7, "0")}\0`, 100, "latin1");
   header.write("0000000\0", 108, "latin1");
   header.write("0000000\0", 116, "latin1");
   writeNumber(header, 124, size);

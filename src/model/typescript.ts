@@ -27,14 +27,14 @@ export function writeTypes(
   return `${[head, ...texts, listOf(collections)].join("\n\n")}\n`;
 }
 
-/** The type that a client of `restante/client` takes. */
+/** The type that a client of `restante-client` takes. */
 function listOf(collections: readonly CollectionSchemas[]): string {
   const members = collections.map(
     ({ name, typeName }) =>
       `  readonly ${keyOf(name)}: { readonly resource: ${typeName}; readonly draft: ${typeName}Draft };`,
   );
   const lines = [
-    "/** All collections, for `restante/client`. */",
+    "/** All collections, for `restante-client`. */",
     "export interface Collections {",
   ];
   return [...lines, ...members, "}"].join("\n");

@@ -9,6 +9,7 @@ import { after, describe, it } from "node:test";
 import { fileURLToPath } from "node:url";
 import { templateFiles, version } from "../../src/lib/program.ts";
 import { startApp } from "../http/app.ts";
+import { buildPackages } from "../npm-package.ts";
 import { run, runOnFullDisk } from "../process.ts";
 import { describeOn } from "../short-run.ts";
 
@@ -16,6 +17,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const template = join(root, "templates/app");
 const cwd = mkdtempSync(join(tmpdir(), "restante-new-"));
 after(() => rmSync(cwd, { recursive: true }));
+buildPackages();
+const packed = [`restante-${version}.tgz`, `restante-client-${version}.tgz`];
 
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -35,14 +38,16 @@ describe("restante new", () => {
       /^Wrote my-shop\. Run it:\n\n {2}cd my-shop\n {2}npm install\n {2}npm run dev\n$/,
     );
     const expected = [...templateFiles().keys()].map((path) => path.replace("_git", ".git"));
-    assert.deepEqual(filesIn(join(cwd, "my-shop")), expected.sort());
+    assert.deepEqual(filesIn(join(cwd, "my-shop")), [...expected, ...packed].sort());
     assert.ok(expected.length > 15 && expected.includes(".gitignore"));
     const { name, dependencies } = packageOf("my-shop");
-    assert.deepEqual([name, dependencies.restante], ["my-shop", version]);
+    const named = [dependencies.restante, dependencies["restante-client"]];
+    assert.deepEqual([name, ...named], ["my-shop", ...packed.map((file) => `file:./${file}`)]);
     assert.match(readFileSync(join(cwd, "my-shop/README.md"), "utf8"), /^# my-shop\n/);
     assert.deepEqual(readdirSync(cwd), ["my-shop"]);
     const page = readFileSync(join(root, "docs/new.md"), "utf8");
-    assert.ok(page.includes(stdout.replaceAll("my-shop", "my-app")), "docs/new.md shows it");
+    const shown = stdout.replace("cd my-shop", "cd ../my-app").replace("my-shop", "my-app");
+    assert.ok(page.includes(shown), "docs/new.md shows it");
   });
 
   it("takes a path, an empty folder, and a name", async () => {

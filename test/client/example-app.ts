@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import type { Browser, Locator, Page } from "playwright-core";
 import type { Client } from "../../client/index.ts";
 import { findChromium, patienceMs, startChromium } from "../http/chromium.ts";
-import { installPackage, packInto } from "../npm-package.ts";
+import { install, packInto } from "../npm-package.ts";
 import { fillShop, picture, startShop, type TestShop } from "./shop.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -114,7 +114,9 @@ interface ExampleApp {
 async function startExample(name: string, api: string): Promise<ExampleApp | string> {
   const folder = await mkdtemp(join(tmpdir(), `restante-${name}-`));
   await cp(join(root, "examples", name), folder, { recursive: true });
-  const reason = await install(folder);
+  // Its package.json names the file.
+  packInto(folder, "restante-client");
+  const reason = install(folder);
   if (reason) return reason;
   const env = { ...process.env, VITE_API: api };
   for (const args of [["tsc"], ["vite", "build", "--logLevel", "error"]]) {
@@ -128,15 +130,6 @@ async function startExample(name: string, api: string): Promise<ExampleApp | str
     assert.equal(built.status, 0, `${args.join(" ")}: ${built.stdout}${built.stderr}`);
   }
   return serve(folder);
-}
-
-/** Returns why it cannot be installed, or false when it is. */
-async function install(folder: string): Promise<string | false> {
-  const read = async (file: string) => JSON.parse(await readFile(file, "utf8"));
-  const { dependencies } = await read(join(folder, "package.json"));
-  const { version } = await read(join(root, "package.json"));
-  assert.equal(dependencies.restante, version, "an example has the version of the package");
-  return installPackage(folder, packInto(folder));
 }
 
 const types: Readonly<Record<string, string>> = {

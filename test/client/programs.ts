@@ -17,9 +17,9 @@ export const tool = (name: string) => join(root, "node_modules/.bin", name);
 
 /** Where the packages are whose names the programs import. */
 const sources = {
-  "restante/client": join(root, "client/index.ts"),
-  "restante/client/sync": join(root, "client/sync/index.ts"),
-  "restante/react": join(root, "client/react/index.ts"),
+  "restante-client": join(root, "client/index.ts"),
+  "restante-client/sync": join(root, "client/sync/index.ts"),
+  "restante-client/react": join(root, "client/react/index.ts"),
 };
 
 const object = (required: readonly string[], properties: object) => ({

@@ -31,8 +31,8 @@ async function programOf(name: string): Promise<string> {
   assert.ok(blocks.length >= 3);
   const program = blocks
     .join("\n")
-    .replaceAll('"restante/client"', JSON.stringify(source("")))
-    .replaceAll(`"restante/${name}"`, JSON.stringify(source(name)))
+    .replaceAll('"restante-client"', JSON.stringify(source("")))
+    .replaceAll(`"restante-client/${name}"`, JSON.stringify(source(name)))
     .replaceAll('"http://localhost:8080"', JSON.stringify(shop.app.url));
   return `const token = ${JSON.stringify(shop.app.admin)};\n${program}\nexport { token };\n`;
 }
@@ -60,7 +60,7 @@ for (const name of ["react-admin", "refine"]) {
     });
   });
 
-  describe(`the size of restante/${name}`, () => {
+  describe(`the size of restante-client/${name}`, () => {
     it("is at most 4.3 KB with brotli, without the client", () => {
       const flags = ["--minify", "--target=browser", "--external", source("")];
       const { status, stdout, stderr } = spawnSync(tool("bun"), ["build", source(name), ...flags]);

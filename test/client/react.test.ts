@@ -251,9 +251,9 @@ describe("the changes of the hooks", () => {
 });
 
 const head = `
-import { Conflict } from "restante/client";
-import { Client } from "restante/client";
-import { listKey, useList, useMutation, useResource } from "restante/react";
+import { Conflict } from "restante-client";
+import { Client } from "restante-client";
+import { listKey, useList, useMutation, useResource } from "restante-client/react";
 import type { Collections } from "./collections.ts";
 import { useQueryClient } from "@tanstack/react-query";
 const shop = new Client<Collections>("http://localhost:8080");

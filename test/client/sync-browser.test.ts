@@ -18,8 +18,8 @@ const programs = makePrograms();
 
 /** What a page runs. It reads seldom by itself, so that a test sees who is told by whom. */
 const script = (url: string, token: string) => `
-import { Client } from "restante/client";
-import { indexedDb, Sync } from "restante/client/sync";
+import { Client } from "restante-client";
+import { indexedDb, Sync } from "restante-client/sync";
 const shop = new Client(${JSON.stringify(url)}, { token: ${JSON.stringify(token)} });
 const sync = await Sync.open(shop, { storage: indexedDb("shop"), everyMs: 200 });
 const copy = sync.copy("customers");

@@ -10,7 +10,7 @@ import { bundleOf, examplesOf, makePrograms, root, startShop } from "./programs.
 const programs = makePrograms();
 
 const head = `
-import { Client } from "restante/client";
+import { Client } from "restante-client";
 import type { Collections } from "./collections.ts";
 const shop = new Client<Collections>("http://localhost:8080");
 const orders = shop.collection("orders");
@@ -130,7 +130,7 @@ describe("a collection whose schema allows no object", () => {
     );
     const uses = collections.map(({ name }) => `await client.collection("${name}").get("1");`);
     const program = `
-import { Client } from "restante/client";
+import { Client } from "restante-client";
 import type { Collections } from "./odd-collections.ts";
 const client = new Client<Collections>("http://localhost:8080");
 const created = await client.collection("good").create({ name: "a" });

@@ -70,7 +70,7 @@ after(() => rm(servers, { recursive: true, force: true }));
 
 function unpackInto(folder: string): void {
   mkdirSync(folder);
-  execFileSync("tar", ["-xzf", packInto(folder), "-C", folder]);
+  execFileSync("tar", ["-xzf", packInto(folder, "restante"), "-C", folder]);
   const dependencies = fileURLToPath(new URL("../../node_modules", import.meta.url));
   symlinkSync(dependencies, join(folder, "node_modules"));
 }

@@ -1,8 +1,8 @@
 // The client, the data provider, and who is signed in: the token is kept until the tab is closed.
 
 import type { AuthProvider } from "react-admin";
-import { Client } from "restante/client";
-import { dataProvider as restanteProvider } from "restante/react-admin";
+import { Client } from "restante-client";
+import { dataProvider as restanteProvider } from "restante-client/react-admin";
 
 const url = import.meta.env.VITE_API ?? "http://localhost:8080";
 const place = "shop.token";

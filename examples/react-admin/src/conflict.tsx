@@ -4,7 +4,7 @@ import { Alert, AlertTitle, Button, Stack } from "@mui/material";
 import { type ReactNode, useState } from "react";
 import { Edit, SimpleForm, useEditContext, useNotify } from "react-admin";
 import { useFormContext } from "react-hook-form";
-import { RecordError } from "restante/react-admin";
+import { RecordError } from "restante-client/react-admin";
 
 type Values = Readonly<Record<string, unknown>>;
 

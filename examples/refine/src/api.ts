@@ -1,8 +1,8 @@
 // The client, the data provider, and who is signed in: the token is kept until the tab is closed.
 
 import type { AuthProvider, HttpError } from "@refinedev/core";
-import { Client } from "restante/client";
-import { dataProvider as restanteProvider } from "restante/refine";
+import { Client } from "restante-client";
+import { dataProvider as restanteProvider } from "restante-client/refine";
 
 const url = import.meta.env.VITE_API ?? "http://localhost:8080";
 const place = "shop.token";

@@ -4,7 +4,7 @@ import { type HttpError, useInvalidate, useResourceParams } from "@refinedev/cor
 import { useForm } from "@refinedev/react-hook-form";
 import { type ReactNode, useState } from "react";
 import type { FieldValues } from "react-hook-form";
-import type { AdminRecord } from "restante/refine";
+import type { AdminRecord } from "restante-client/refine";
 
 type Values = Readonly<Record<string, unknown>>;
 /** `current` is the record as it is now. */

@@ -10,7 +10,7 @@ import {
   useUpdateMany,
 } from "@refinedev/core";
 import { Link } from "react-router";
-import type { FileMember } from "restante/refine";
+import type { FileMember } from "restante-client/refine";
 import { Choice, Field, Form, useSafeForm } from "./form.tsx";
 import { type Column, Table } from "./table.tsx";
 

@@ -26,7 +26,7 @@ export interface ProductDraft {
   readonly description?: string;
 }
 
-/** All collections, for `restante/client`. */
+/** All collections, for `restante-client`. */
 export interface Collections {
   readonly products: { readonly resource: Product; readonly draft: ProductDraft };
 }

@@ -1,6 +1,6 @@
 // Somebody else was faster: shows both versions, and lets the person choose.
 
-import type { Conflict, Patch } from "restante/client";
+import type { Conflict, Patch } from "restante-client";
 import type { Product, ProductDraft } from "./collections.ts";
 import { fieldsOf, labels, names } from "./fields.ts";
 import { Picture } from "./picture.tsx";

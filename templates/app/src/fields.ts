@@ -1,6 +1,6 @@
 // The fields of the form: from a product, and to what is sent.
 
-import type { Patch } from "restante/client";
+import type { Patch } from "restante-client";
 import type { Product, ProductDraft } from "./collections.ts";
 
 /** As a person types them. */

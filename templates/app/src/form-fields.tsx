@@ -1,7 +1,7 @@
 // The fields of the form, each with its errors.
 
 import { useEffect, useRef, useState } from "react";
-import type { ProblemDetail } from "restante/client";
+import type { ProblemDetail } from "restante-client";
 import type { Product } from "./collections.ts";
 import { type Fields, labels } from "./fields.ts";
 import { Picture } from "./picture.tsx";

@@ -1,6 +1,6 @@
 // What went wrong, in one sentence for people. The errors of fields are shown at the fields.
 
-import type { Problem } from "restante/client";
+import type { Problem } from "restante-client";
 import { SignIn } from "./sign-in.tsx";
 
 const sentences: Readonly<Record<number, string>> = {

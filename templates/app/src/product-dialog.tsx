@@ -1,7 +1,7 @@
 // The dialog of one product: it reads it, and shows its form.
 
 import { useEffect, useRef } from "react";
-import { useResource } from "restante/react";
+import { useResource } from "restante-client/react";
 import { sentenceOf } from "./problem-text.tsx";
 import { ProductForm } from "./product-form.tsx";
 import { products } from "./shop.ts";

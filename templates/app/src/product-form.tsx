@@ -1,7 +1,7 @@
 // The form: errors at their fields, a conflict with both versions, and the photo with progress.
 
 import type { FormEvent } from "react";
-import { Conflict } from "restante/client";
+import { Conflict } from "restante-client";
 import type { Product } from "./collections.ts";
 import { ConflictChoice } from "./conflict-choice.tsx";
 import { names } from "./fields.ts";

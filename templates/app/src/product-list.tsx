@@ -1,7 +1,7 @@
 // The list: search, sort order and pages.
 
 import { useState } from "react";
-import { type Listing, useList } from "restante/react";
+import { type Listing, useList } from "restante-client/react";
 import type { Collections, Product } from "./collections.ts";
 import { Picture } from "./picture.tsx";
 import { sentenceOf } from "./problem-text.tsx";

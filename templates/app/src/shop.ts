@@ -1,6 +1,6 @@
 // The server, and its collections. Their types are in collections.ts: `npm run types` writes it.
 
-import { Client } from "restante/client";
+import { Client } from "restante-client";
 import type { Collections } from "./collections.ts";
 
 /** While you develop, vite.config.js adds a token. In production, a person signs in: see sign-in.tsx. */

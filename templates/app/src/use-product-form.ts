@@ -1,8 +1,8 @@
 // What the form of a product knows and does: fields, problems, and saving with the photo.
 
 import { useState } from "react";
-import { Conflict, Problem } from "restante/client";
-import { useMutation } from "restante/react";
+import { Conflict, Problem } from "restante-client";
+import { useMutation } from "restante-client/react";
 import type { Product } from "./collections.ts";
 import { draftOf, fieldsOf, patchOf } from "./fields.ts";
 import { products } from "./shop.ts";
