@@ -138,6 +138,28 @@ describe("the pages with output of commands", () => {
   });
 });
 
+describe("README.md", async () => {
+  const page = await read("../../README.md");
+
+  it("has at most 650 words", () => {
+    const words = page.split(/\s+/).filter((word) => word !== "").length;
+    assert.ok(words <= 650, `${words} words`);
+  });
+
+  it("has the figures of the benchmark", async () => {
+    const results = await read("../../bench/RESULTS.md");
+    const part = /\n## One core, [\s\S]*?(?=\n## )/.exec(results)?.[0] ?? assert.fail();
+    const tables = [...part.matchAll(/\*\*(?:GET|POST)[^*]*\*\*:[^|]*([^*]*)/g)];
+    const figures = tables.flatMap(([, rows = ""]) =>
+      ["Restante", "PocketBase"].map(
+        (server) => new RegExp(`^\\| ${server} \\| ([\\d,]+)`, "m").exec(rows)?.[1] ?? "?",
+      ),
+    );
+    assert.equal(figures.length, 4);
+    for (const figure of figures) assert.ok(page.includes(figure), figure);
+  });
+});
+
 describe("the decisions", async () => {
   const decisions = new URL("../docs/decisions/", import.meta.url);
   const names = (await readdir(decisions)).sort();
