@@ -1,6 +1,6 @@
 // Runs biome, tsc and the test files on Node and on Bun, as many at once as there are cores.
 // npm test [-- part-of-a-file-name…] [--runtime node|bun]
-// npm run test:all and npm run test:long run more. docs/testing.md says what each of them is for.
+// npm run test:all and npm run test:long run more. docs/contributing/testing.md says what each of them is for.
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

@@ -29,6 +29,8 @@ const rowsOf = (page: string) =>
     .map((line) => line.slice(1, -1).split("|"))
     .map((cells) => cells.map((cell) => cell.trim().replaceAll("`", "")));
 
+const wordsOf = (text: string) => text.split(/\s+/).filter((word) => word !== "").length;
+
 describe("docs/reference/configuration.md", async () => {
   const rows = rowsOf(await read("configuration.md"));
   const documented = new Map(rows.map(([, variable = "", ...rest]) => [variable, rest]));
@@ -142,8 +144,7 @@ describe("README.md", async () => {
   const page = await read("../../README.md");
 
   it("has at most 650 words", () => {
-    const words = page.split(/\s+/).filter((word) => word !== "").length;
-    assert.ok(words <= 650, `${words} words`);
+    assert.ok(wordsOf(page) <= 650, `${wordsOf(page)} words`);
   });
 
   it("has the figures of the benchmark", async () => {
@@ -158,6 +159,25 @@ describe("README.md", async () => {
     assert.equal(figures.length, 4);
     for (const figure of figures) assert.ok(page.includes(figure), figure);
   });
+});
+
+describe("the guides", async () => {
+  const docs = new URL("../docs/", import.meta.url);
+  /** One begins with a window to look at, the other one with what all its languages need. */
+  const withLateCommand = ["console.md", "clients.md"];
+  const guides = (await readdir(docs)).filter(
+    (name) => name.endsWith(".md") && name !== "README.md",
+  );
+
+  for (const name of guides) {
+    it(`${name} has at most 1,800 words, and a command within the first 60`, async () => {
+      const page = await readFile(new URL(name, docs), "utf8");
+      assert.ok(wordsOf(page) <= 1800, `${wordsOf(page)} words: move details to docs/reference/`);
+      const [beginning = "", ...commands] = page.split(/^```/m);
+      if (commands.length === 0 || withLateCommand.includes(name)) return;
+      assert.ok(wordsOf(beginning) <= 60, `${wordsOf(beginning)} words before the first command`);
+    });
+  }
 });
 
 describe("the decisions", async () => {

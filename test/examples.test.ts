@@ -133,6 +133,12 @@ const pages = await Promise.all(
   })),
 );
 
+/** The examples that a page goes on from: those of `docs/rules.md` for `docs/reference/rules.md`. */
+const examplesBefore = (page: string): readonly Example[] =>
+  page.startsWith("docs/reference/")
+    ? (pages.find((guide) => guide.page === page.replace("reference/", ""))?.examples ?? [])
+    : [];
+
 /** What a page's server is started with, where it is not the defaults. */
 const configs: Readonly<Record<string, Partial<Config>>> = {
   "docs/actions.md": { actions: fileURLToPath(new URL("examples/actions", root)) },
@@ -173,7 +179,8 @@ describe("the examples", () => {
         }),
       ),
     );
-  for (const { page, examples, store } of runs) {
+  for (const { page, examples: own, store } of runs) {
+    const examples = [...examplesBefore(page), ...own];
     it(`in ${page} work as written${store ? ` on ${store}` : ""}`, { skip }, async () => {
       const app = await startApp({ ...configs[page], store });
       try {

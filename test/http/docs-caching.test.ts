@@ -39,7 +39,9 @@ const parsed = (text: string): unknown => {
 /** In one document, so that every role and set is there. */
 const merged = { roles: {}, sets: {} };
 const recipes: Recipe[] = [];
-for (const page of (await readdir(docs)).filter((name) => name.endsWith(".md"))) {
+for (const page of (await readdir(docs, { recursive: true })).filter((name) =>
+  name.endsWith(".md"),
+)) {
   const text = await readFile(new URL(page, docs), "utf8");
   for (const [, given = ""] of text.matchAll(accessDocument)) {
     const { roles, sets } = (parsed(given) ?? {}) as Partial<typeof merged>;
