@@ -23,7 +23,8 @@ describe("failures of requests", () => {
     try {
       const request = new Request("http://a/people", { method: "POST" });
       const fail = (error: unknown, count = 1) => {
-        const context = { requestId: "r", request, path: "/people" } as RequestContext;
+        const services = { apiPath: "" };
+        const context = { requestId: "r", request, services, path: "/people" } as RequestContext;
         for (let left = count; left > 0; left--) logFailure(context, error);
       };
       fail(suspect(), 500);

@@ -284,6 +284,8 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
 
 /** Public members that give nobody access, and why. */
 const others: Readonly<Record<string, string>> = {
+  "CollectionAccess.createsCollection":
+    "is true for administrators only; used where a write is planned",
   "Access.identify": "finds the principal of a secret",
   "Access.use": "records a use of a principal's own token",
   "Pictures.forget": "removes what was rendered from files that are removed",

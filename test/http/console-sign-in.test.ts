@@ -107,8 +107,9 @@ describe("a sign-in code", () => {
 
   it("is not exchanged without encryption where the base URL is https, nor without the console", async () => {
     const code = await app.code();
-    app.reload({ baseUrl: "https://example.org", trustProxy: ["10.0.0.0/8"] });
-    assertProblem(await exchangeFrom(app, "192.0.2.3", code), "tls-required");
+    const baseUrl = "https://example.org";
+    app.reload({ baseUrl, trustProxy: ["10.0.0.0/8"] });
+    assertProblem(await exchangeFrom(app, "192.0.2.3", code), "tls-required", baseUrl);
     app.reload({ console: "off" });
     await expectProblem(exchange(app, code), "not-found");
     app.reload({});

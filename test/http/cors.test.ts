@@ -99,7 +99,7 @@ describe("by default, for pages of any origin", () => {
     );
     /** A browser sets these itself, or a proxy does. */
     const forbidden =
-      /^(?:accept-encoding|access-control-.*|connection|content-length|content-range|early-data|host|origin|trailer|transfer-encoding|upgrade|x-forwarded-.*|forwarded)$/;
+      /^(?:accept-encoding|access-control-.*|connection|content-length|content-range|early-data|host|origin|sec-fetch-.*|trailer|transfer-encoding|upgrade|x-forwarded-.*|forwarded)$/;
     for (const name of await fieldsRead()) {
       if (!forbidden.test(name)) assert.ok(allowed.has(name), name);
     }

@@ -5,13 +5,15 @@ import type { Head } from "./rows.ts";
 import { notBefore, sharesSecond } from "./times.ts";
 
 /**
- * The version of a definition that is set at this time: the next full second, in milliseconds, later than
- * that of any former one. What else takes a version adds one, so that the second is that of the definition
- * (docs/decisions/0081-the-contract-has-a-version-of-its-own.md). With the time, a collection that is
- * deleted and created again gets another version.
+ * The version of a definition that is set at this time, in milliseconds: its second is later than that of
+ * any former one. What else takes a version adds one, so that the second is that of the definition
+ * (docs/decisions/0081-the-contract-has-a-version-of-its-own.md). The first one of a collection is within
+ * the second, so that a collection that is deleted and created again gets another version.
  */
 export const definedVersion = (version: number, at: number): number =>
-  (Math.floor(Math.max(version, at) / 1_000) + 1) * 1_000;
+  version === 0
+    ? at - (at % 1_000) + Math.floor((at % 1_000) / 2) + 1
+    : (Math.floor(Math.max(version, at) / 1_000) + 1) * 1_000;
 
 export class OpenHead {
   /** The head before the batch. */

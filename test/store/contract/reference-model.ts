@@ -230,9 +230,12 @@ export class ReferenceModel {
       collectionState && sharedField(definition, [...collectionState.resources.values()]);
     if (field !== undefined) return { kind: "conflict", field };
     if (collectionState) touch(collectionState, at, 0);
-    // The next full second.
     const former = collectionState?.collection.version ?? 0;
-    const version = 1_000 * (1 + Math.floor(Math.max(former, at) / 1_000));
+    // The first one is within the second, the others are the next full second.
+    const version =
+      former === 0
+        ? 1_000 * Math.floor(at / 1_000) + Math.floor((at % 1_000) / 2) + 1
+        : 1_000 * (1 + Math.floor(Math.max(former, at) / 1_000));
     if (collectionState)
       collectionState.collection = { ...collectionState.collection, definition, version };
     else this.#found(name, at, definition, version);
