@@ -39,9 +39,9 @@ function buildClient() {
 }
 
 function buildServer() {
-  // A server that runs goes on: the scripts replace these two folders at once.
+  // A server that runs goes on: the scripts replace the first two folders at once. The others are not from here.
   for (const name of existsSync(dist) ? readdirSync(dist) : [])
-    if (!["bun", "console"].includes(name)) rmSync(join(dist, name), { recursive: true });
+    if (!["bun", "console", "release", "site"].includes(name)) rmSync(join(dist, name), { recursive: true });
   tool("tsc", "-p", "tsconfig.build.json");
   tool("bun", "scripts/console.js");
   tool("bun", "scripts/bundle.js");
