@@ -151,7 +151,7 @@ export function collections(contractTest: ContractTest): void {
         revision: 0,
         total: 0,
         bytes: 0,
-        version: 1_000,
+        version: 4,
         definition: '{"a":1}',
         createdAt: 7,
         updatedAt: 7,
