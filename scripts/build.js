@@ -39,12 +39,13 @@ function buildClient() {
 }
 
 function buildServer() {
-  // A server that runs goes on: the scripts replace these two folders at once.
+  // A server that runs goes on: the scripts replace these folders at once.
   for (const name of existsSync(dist) ? readdirSync(dist) : [])
-    if (!["bun", "console"].includes(name)) rmSync(join(dist, name), { recursive: true });
+    if (!["bun", "node", "console"].includes(name)) rmSync(join(dist, name), { recursive: true });
   tool("tsc", "-p", "tsconfig.build.json");
   tool("bun", "scripts/console.js");
-  tool("bun", "scripts/bundle.js");
+  // The second one is for tests. The package leaves it out.
+  tool("bun", "scripts/bundle.js", "node");
   // This file is nearer than the package.json of the package, so that `#runtime` is the built one.
   const runtime = { bun: "./runtime/bun.js", default: "./runtime/node.js" };
   const scope = { type: "module", imports: { "#runtime": runtime } };
