@@ -11,7 +11,7 @@ const tags = {
 };
 
 /** A process of many files compiles the server once. Several processes keep all cores busy until the end. */
-const maxFiles = 60;
+const maxFiles = 30;
 
 /** Folders of fewer files share a process with others. */
 const fewFiles = 8;
