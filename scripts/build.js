@@ -39,12 +39,14 @@ function buildClient() {
 }
 
 function buildServer() {
-  // A server that runs goes on: the scripts replace the first two folders at once. The others are not from here.
+  // A server that runs goes on: the scripts replace the first three folders at once. The others are not from here.
+  const kept = ["bun", "node", "console", "release", "site"];
   for (const name of existsSync(dist) ? readdirSync(dist) : [])
-    if (!["bun", "console", "release", "site"].includes(name)) rmSync(join(dist, name), { recursive: true });
+    if (!kept.includes(name)) rmSync(join(dist, name), { recursive: true });
   tool("tsc", "-p", "tsconfig.build.json");
   tool("bun", "scripts/console.js");
-  tool("bun", "scripts/bundle.js");
+  // The second one is for tests. The package leaves it out.
+  tool("bun", "scripts/bundle.js", "node");
   // This file is nearer than the package.json of the package, so that `#runtime` is the built one.
   const runtime = { bun: "./runtime/bun.js", default: "./runtime/node.js" };
   const scope = { type: "module", imports: { "#runtime": runtime } };

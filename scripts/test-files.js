@@ -51,17 +51,12 @@ export function groupFiles(files, runtime) {
     process === "own" ||
     // Node runs such a hook for the tests of all files of the process. `lowerLimit` has one.
     (runtime === "node" && /^(?:(?:before|after)Each|const \w+ = lowerLimit)\(/m.test(source));
-  const folders = {};
-  for (const file of files.filter((file) => !isAlone(file))) {
-    const [, , folder, name] = file.path.split("/");
-    const own = name === undefined ? "" : folder;
-    folders[own] = [...(folders[own] ?? []), file];
-  }
+  const others = files.filter((file) => !isAlone(file));
+  const folders = Object.groupBy(others, ({ path }) => path.split("/").slice(2, -1)[0] ?? "");
   const isLarge = (folder) => folders[folder].length > fewFiles;
-  const names = Object.keys(folders);
+  const names = Object.keys(folders).sort((a, b) => waiting.includes(b) - waiting.includes(a));
   const small = names.filter((name) => !isLarge(name)).flatMap((name) => folders[name]);
-  const large = names.filter(isLarge).sort((a, b) => waiting.includes(b) - waiting.includes(a));
-  const lists = [...large.map((name) => folders[name]), small];
+  const lists = [...names.filter(isLarge).map((name) => folders[name]), small];
   return [...files.filter(isAlone).map((file) => [file]), ...lists.flatMap(split)];
 }
 

@@ -260,15 +260,13 @@ describe("serve", () => {
     assert.deepEqual(messages, ["listening", "draining", "stopped"]);
   });
 
+  it("runs from the sources, as it does in the other tests from a bundle of them", async () => {
+    const running = await start(["--data", "sources"], { cwd, command: sourceCommandLine });
+    assert.equal((await people(running.url, firstToken(running), ada)).status, 201);
+    await stop(running);
+  });
+
   const itOnBun = runsOn("bun") ? it : itLong;
-  itOnBun(
-    "runs from the sources, as it does in the other tests from a bundle of them",
-    async () => {
-      const running = await start(["--data", "sources"], { cwd, command: sourceCommandLine });
-      assert.equal((await people(running.url, firstToken(running), ada)).status, 201);
-      await stop(running);
-    },
-  );
 
   itOnBun("has written the first token when it is ready", async () => {
     // The port is known before the server listens. Linux chooses none of these for other servers.

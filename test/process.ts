@@ -11,9 +11,13 @@ const isBun = "bun" in process.versions;
 const flags = isBun ? [] : ["--disable-warning=ExperimentalWarning"];
 const source = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
-/** What `npm start` starts on Bun. `npm test` builds it once, because it starts faster than the sources. */
-export const bundle = fileURLToPath(new URL("../dist/bun/main.js", import.meta.url));
-const isBundled = isBun && process.env.RESTANTE_TEST_BUNDLE === "1";
+const bundleFor = (runtime: string) =>
+  fileURLToPath(new URL(`../dist/${runtime}/main.js`, import.meta.url));
+
+/** What `npm start` starts. */
+export const bundle = bundleFor("bun");
+/** `npm test` builds one for each runtime, once, because they start faster than the sources. */
+const isBundled = process.env.RESTANTE_TEST_BUNDLE === "1";
 
 /** The path of a single executable, for the tests of a file. */
 const executable = process.env.RESTANTE_TEST_EXECUTABLE;
@@ -26,12 +30,15 @@ const compilers = Object.fromEntries(
 /** The command that runs Restante on this runtime from its sources. */
 export const sourceCommandLine = commandOf(source);
 
-/** The command that the tests run: what was built, or the sources where a file runs alone. */
+/** The bundle, or the sources where a file runs alone: for what a single executable cannot, such as pictures. */
+export const ownCommandLine = isBundled
+  ? commandOf(bundleFor(isBun ? "bun" : "node"))
+  : sourceCommandLine;
+
+/** The command that the tests run. */
 export const commandLine: readonly [string, ...string[]] = executable
   ? [executable]
-  : isBundled
-    ? commandOf(bundle)
-    : sourceCommandLine;
+  : ownCommandLine;
 
 /** The command that runs a program on this runtime. */
 export function commandOf(program: string): readonly [string, ...string[]] {

@@ -13,7 +13,7 @@ import { customersOf, ordersOf } from "../../src/cli/demo.ts";
 import { demoFile } from "../../src/lib/program.ts";
 import { newSecret } from "../../src/model/secret.ts";
 import { PostgresServer } from "../postgres-server.ts";
-import { commandLine, run, type ServerProcess, sourceCommandLine, start } from "../process.ts";
+import { commandLine, ownCommandLine, run, type ServerProcess, start } from "../process.ts";
 import { runs } from "../seeds.ts";
 import { storesHere } from "../short-run.ts";
 
@@ -36,7 +36,7 @@ for (const store of storesHere("sqlite", ["sqlite", "postgres"]))
       const url = await postgres?.preparedDatabase();
       target = url === undefined ? ["--data", "data"] : ["--data", "data", "--store", url];
       // A single executable renders no pictures.
-      server = await start(target, { cwd, environment, command: sourceCommandLine });
+      server = await start(target, { cwd, environment, command: ownCommandLine });
     });
     after(async () => {
       server.signal("SIGTERM");

@@ -4,16 +4,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 import { documentationPages } from "../../src/lib/program.ts";
-import { run, sourceCommandLine } from "../process.ts";
+import { ownCommandLine, run } from "../process.ts";
 
 const cwd = new URL("../..", import.meta.url).pathname;
 const read = (page: string) => readFileSync(`${cwd}docs/${page}`, "utf8");
 
 describe("restante docs", () => {
   it("prints the index, and names all pages when there is no such page", async () => {
-    const sources = { cwd, command: sourceCommandLine };
-    assert.equal((await run(["docs"], sources)).stdout, read("README.md"));
-    const { code, stdout, stderr } = await run(["docs", "nothing"], sources);
+    const surroundings = { cwd, command: ownCommandLine };
+    assert.equal((await run(["docs"], surroundings)).stdout, read("README.md"));
+    const { code, stdout, stderr } = await run(["docs", "nothing"], surroundings);
     assert.deepEqual([code, stdout], [2, ""]);
     assert.match(stderr, /^There is no page nothing\. There are: .*backup, .*reference\/http, /);
   });

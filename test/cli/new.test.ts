@@ -1,7 +1,6 @@
-// `restante new`: the whole app or nothing, names and folders that it refuses, and a template that compiles.
+// `restante new`: the whole app or nothing, names and folders that it refuses, and what the template has.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -100,14 +99,6 @@ describeOn("bun", "restante new", () => {
 });
 
 describeOn("bun", "the template", () => {
-  it("compiles with the client of this repository", () => {
-    const tsc = join(root, "node_modules/.bin/tsc");
-    const { status, stdout } = spawnSync(tsc, ["-p", "templates", "--singleThreaded"], {
-      cwd: root,
-    });
-    assert.deepEqual([status, String(stdout)], [0, ""]);
-  });
-
   it("has the types of its definitions", async () => {
     const collections = join(template, "collections");
     const { stdout } = await run(["types", "--collections", collections], { cwd });

@@ -6,9 +6,9 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import { sourceCommandLine, start } from "../process.ts";
+import { commandLine, start } from "../process.ts";
 
-const [program, ...flags] = sourceCommandLine;
+const [program, ...flags] = commandLine;
 const full = "/dev/full";
 const skip = !existsSync(full) && "there is no /dev/full";
 

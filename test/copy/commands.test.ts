@@ -23,11 +23,11 @@ import {
   start,
 } from "../process.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
-import { itLong } from "../short-run.ts";
+import { isShort, itLong } from "../short-run.ts";
 import { canInject } from "../store/sqlite/test-directory.ts";
 
 /** Each has a text of another length. */
-const people = runs(1_200, 3_000);
+const people = isShort ? 20 : runs(1_200, 3_000);
 const all = (people + 41).toLocaleString("en");
 
 let folder: string;

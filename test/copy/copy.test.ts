@@ -184,7 +184,9 @@ for (const [from, to] of pairs)
       }),
     );
 
-    it("goes on when a file of the source is repaired", () =>
+    // Files do not depend on where the rows are.
+    const itOnce = from === "sqlite" ? it : itLong;
+    itOnce("goes on when a file of the source is repaired", () =>
       Place.run(server, async (place) => {
         const source = await place.config(from);
         const target = await place.config(to);
@@ -200,7 +202,8 @@ for (const [from, to] of pairs)
         await writeFile(path, "some content");
         assert.deepEqual((await copyTo(source, target)).lost, []);
         await assert.rejects(copyTo(source, target), /is not empty/);
-      }));
+      }),
+    );
   });
 
 const endConnections = async (url: string | undefined) =>

@@ -49,12 +49,12 @@ const questions = [
 
 describe("reading by cursor", () => {
   for (const collection of ["open", "indexed"]) {
-    for (const question of questions) {
+    for (const [index, question] of questions.entries()) {
       it(`of /${collection}?${question} returns each resource once, in the order of the pages`, async () => {
         const path = `/${collection}?limit=1000&${question}`;
         const whole = await asker.ids(path);
-        // A short run has a small one for each collection.
-        const few = isShort ? [collection === "open" ? 4 : 1] : [1, 4];
+        // A short run has a small one for each.
+        const few = isShort ? [collection === "indexed" && index % 4 === 0 ? 1 : 4] : [1, 4];
         for (const limit of [...few, whole.length, 1000]) {
           const walk = await asker.readByCursor(`/${collection}?${question}&limit=${limit}`);
           assert.deepEqual(walk.ids, whole);

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
+import { isShort } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 
 const docs = new URL("../../docs/", import.meta.url);
@@ -87,6 +88,17 @@ function sampleFor({ access }: Definition): Record<string, unknown> {
   return Object.fromEntries(values.filter(([, value]) => typeof value !== "object"));
 }
 
+/** Definitions of one kind take the same ways through the caches: a short run takes all with the first of each. */
+const kinds = new Set<string>();
+function waysFor(kind: Kind): { readonly rounds: number; readonly methods: readonly string[] } {
+  const text = JSON.stringify(kind);
+  const isKnown = kinds.has(text);
+  kinds.add(text);
+  return isShort && isKnown
+    ? { rounds: 1, methods: ["GET"] }
+    : { rounds: 3, methods: ["GET", "HEAD"] };
+}
+
 let app: TestApp;
 const callers = new Map<string, string | null>();
 const json = { "content-type": "application/json" };
@@ -147,11 +159,12 @@ describe("the definitions in the docs", () => {
       const queries = ["", "?limit=1", "?sort=-createdAt", "?fields=id", "?since=0"];
       const paths = [...queries.map((query) => `/${own}${query}`), ...(location ? [location] : [])];
       const kind = kindOf(definition);
+      const { rounds, methods } = waysFor(kind);
       let found = 0;
       // Answers to one caller are kept, in several places, and must not be sent to another.
-      for (let round = 0; round < 3; round++)
+      for (let round = 0; round < rounds; round++)
         for (const path of paths)
-          for (const method of ["GET", "HEAD"])
+          for (const method of methods)
             for (const accept of ["application/json", "application/x-ndjson"])
               for (const [caller, token] of callers) {
                 const { status, headers } = await app.request(path, {

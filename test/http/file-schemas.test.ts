@@ -55,7 +55,7 @@ describe("a file in a collection with a schema", () => {
         },
       },
     });
-    for (let run = 0; run < runs(5, 400); run++) {
+    for (let run = 0; run < runs(3, 400); run++) {
       const collection = `drawn${run}`;
       const first = draw();
       await running.define(collection, first);

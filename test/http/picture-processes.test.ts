@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import sharp from "sharp";
 import { newSecret } from "../../src/model/secret.ts";
-import { childrenOf, sourceCommandLine, start } from "../process.ts";
+import { childrenOf, ownCommandLine, start } from "../process.ts";
 import { describeOn } from "../short-run.ts";
 import { mountSmall } from "../store/sqlite/test-directory.ts";
 import { startApp } from "./app.ts";
@@ -125,7 +125,7 @@ describeOn("bun", "two processes", () => {
     const secret = newSecret();
     const environment = { RESTANTE_ADMIN_TOKEN: secret };
     // A single executable renders no pictures.
-    const surroundings = { cwd: folder, environment, command: sourceCommandLine };
+    const surroundings = { cwd: folder, environment, command: ownCommandLine };
     const server = await start(["--data", "two", "--workers", "2"], surroundings);
     const ask: Ask = (path, init = {}) => {
       // A new connection each time, so that each process gets some.

@@ -11,7 +11,7 @@ import {
   relatedFields,
 } from "../random-where.ts";
 import { newSeed, runs } from "../seeds.ts";
-import { itLong } from "../short-run.ts";
+import { itLong, itOn } from "../short-run.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import { type Answer, assertProblem } from "./expect.ts";
@@ -24,6 +24,8 @@ const ok = ({ status, body }: Answer) => assert.ok(status < 300, `${status} ${bo
 
 for (const store of [undefined, "postgres"]) {
   describe(`conditions across references on ${store ?? "the embedded engine"}`, () => {
+    // They are translated above the engines.
+    const it = itOn(store);
     let app: TestApp;
     let client: Client;
     let asker: QueryClient;
