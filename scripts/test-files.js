@@ -52,11 +52,12 @@ export function groupFiles(files, runtime) {
     // Node runs such a hook for the tests of all files of the process. `lowerLimit` has one.
     (runtime === "node" && /^(?:(?:before|after)Each|const \w+ = lowerLimit)\(/m.test(source));
   const others = files.filter((file) => !isAlone(file));
-  const folders = Object.groupBy(others, ({ path }) => path.split("/").slice(2, -1)[0] ?? "");
-  const isLarge = (folder) => folders[folder].length > fewFiles;
-  const names = Object.keys(folders).sort((a, b) => waiting.includes(b) - waiting.includes(a));
-  const small = names.filter((name) => !isLarge(name)).flatMap((name) => folders[name]);
-  const lists = [...names.filter(isLarge).map((name) => folders[name]), small];
+  const folderOf = ({ path }) => path.split("/").slice(2, -1)[0] ?? "";
+  const filesIn = (folder) => others.filter((file) => folderOf(file) === folder);
+  const isLarge = (folder) => filesIn(folder).length > fewFiles;
+  const folders = [...new Set([...waiting, ...others.map(folderOf)])];
+  const small = folders.filter((folder) => !isLarge(folder)).flatMap(filesIn);
+  const lists = [...folders.filter(isLarge).map(filesIn), small];
   return [...files.filter(isAlone).map((file) => [file]), ...lists.flatMap(split)];
 }
 

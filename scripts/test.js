@@ -149,12 +149,11 @@ async function runAll() {
   return signal;
 }
 
-/** Tests end processes and not machines: they need no disk, whose syncs cost processor time. They do start programs. */
+/** Tests end processes and not machines, so that they need no disk, but 6 GiB (in pages of 4 KiB) that hold programs. */
 function temporaryParent(memory) {
   const mounts = platform() === "linux" ? readFileSync("/proc/mounts", "utf8") : "";
   const isMounted = new RegExp(`^\\S+ ${memory} (?!.*\\bnoexec\\b)`, "m").test(mounts);
-  const free = () => statfsSync(memory).bavail * statfsSync(memory).bsize;
-  return !isLong && isMounted && free() > 6 * 2 ** 30 ? memory : tmpdir();
+  return !isLong && isMounted && statfsSync(memory).bavail > 1_572_864 ? memory : tmpdir();
 }
 
 /** They start in a third of the processor time of the sources. */
