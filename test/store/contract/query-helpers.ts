@@ -124,7 +124,10 @@ export async function assertFinds(
   assert.deepEqual(idsIn(whole.resources), expected, text);
   assert.equal(whole.total, expected.length, text);
   assert.equal(whole.last, undefined, text);
-  assert.deepEqual(whole.collection, await store.collection(collection));
+  // An index that is complete meanwhile has moved the version.
+  const now = await store.collection(collection);
+  const { version } = whole.collection;
+  assert.deepEqual(whole.collection, now && { ...now, version });
   const end = expected.length;
   // The pages below begin with the first, so that `npm test` counts at one inside and one past the end.
   const starts = isLong ? [0, 1, end, end + 1] : [1, end + 1];
