@@ -49,8 +49,8 @@ export function runsOn(file, runtime, tier) {
 export function groupFiles(files, runtime) {
   const isAlone = ({ process, source }) =>
     process === "own" ||
-    // Node runs such a hook for the tests of all files of the process. `lowerLimit` has one.
-    (runtime === "node" && /^(?:(?:before|after)Each|const \w+ = lowerLimit)\(/m.test(source));
+    // Node runs such a hook for the tests of all files of the process. The last two have one.
+    (runtime === "node" && /^(?:(?:before|after)Each|stopTimeHere|.*lowerLimit)\(/m.test(source));
   const others = files.filter((file) => !isAlone(file));
   const folderOf = ({ path }) => path.split("/").slice(2, -1)[0] ?? "";
   const filesIn = (folder) => others.filter((file) => folderOf(file) === folder);
