@@ -22,11 +22,10 @@ import {
   type AddressedOperation,
   type CollectionPrecondition,
   type Operation,
-  type PutOperation,
   type Refused,
   workOf,
 } from "./operation.ts";
-import { type PlannedState, plannedState, States, write } from "./states.ts";
+import { plannedState, States, write } from "./states.ts";
 import { Unseen } from "./unseen.ts";
 import { Upserts } from "./upserts.ts";
 import { type Accepted, isPlain, needsCurrent } from "./validate.ts";
@@ -76,8 +75,8 @@ export class Plan {
   /** Only of a dry run. */
   readonly unseen: Unseen | undefined;
   /**
-   * The PUTs to resources that the caller may not access. They are tried under other ids and rolled back,
-   * so that they fail exactly as if the resource did not exist.
+   * The PUTs to resources that the caller does not see. They are tried under other ids and rolled back, so
+   * that everything is checked as for a new resource. Only where one would be created is the id taken.
    */
   readonly hidden: Refused[] = [];
   /** The first operation that follows another one on the same resource, which other requests can prevent. */
@@ -276,8 +275,8 @@ export class Plan {
       (condition?.(current, access) === false ? preconditionFailed : undefined);
     if (rejected !== undefined) return rejected;
     if (kind === "put" && state.current && !isVisible) {
-      if (access.bound) return this.#taken(access, operation);
-      this.#noteHidden(state, index);
+      state.hiddenId = newId();
+      this.hidden.push({ index, problem: takenByOther });
     }
     const isFree = isFixed && condition === undefined && isPlain(operation, access, current);
     const expect = state.isWritten ? "anything" : isFree ? "no-files" : current?.revision;
@@ -312,17 +311,6 @@ export class Plan {
     const { memory, fileLimits } = this.#context;
     const full = memory?.takeWritten(fields.length);
     return full ?? checkFileLimits(fileLimits, files, current?.files, seesIn(access, current));
-  }
-
-  /** Returns the problem of a PUT to a resource that the caller does not see: that of a new one, if it has one. */
-  #taken(access: CollectionAccess, operation: PutOperation): Problem {
-    const accepted = acceptOperation(access, operation, undefined, this.#context);
-    return accepted instanceof Problem ? accepted : takenByOther;
-  }
-
-  #noteHidden(state: PlannedState, index: number): void {
-    state.hiddenId = newId();
-    this.hidden.push({ index, problem: resourceNotFound });
   }
 }
 

@@ -88,7 +88,9 @@ export class Writes {
 
   /** Writes nothing, and returns the change that an operation would make. */
   async plan(access: CollectionAccess, operation: Operation): Promise<ResourceChange | Problem> {
-    return this.#plan("-").planOne({ access, operation });
+    const plan = this.#plan("-");
+    const change = await plan.planOne({ access, operation });
+    return change instanceof Problem ? change : (plan.hidden[0]?.problem ?? change);
   }
 
   /** Runs all operations of a batch or none. Returns the first that is rejected. */
