@@ -3,8 +3,8 @@
 import { ErrorReport, type Path } from "../lib/json/error-report.ts";
 import {
   absent,
-  boundOperand,
   type CallerValues,
+  callerOperand,
   isList,
   ownerName,
   type RuleCondition,
@@ -242,7 +242,7 @@ class WhereBuilder {
     const error = this.#checkOperand?.(comparison);
     if (error !== undefined) return error;
     const { field, kind, operator } = comparison;
-    const bound = boundOperand(operator, comparison.operand, this.#values);
+    const bound = callerOperand(operator, comparison.operand, this.#values);
     if (bound === absent) {
       this.isAbsent = true;
       return { field, kind, spans: [] };

@@ -24,6 +24,7 @@ import { buildRule } from "./build-where.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { RelatedCollections } from "./related-fields.ts";
 import { elsewhereIn, noOthers, type SetDefinitions } from "./sets.ts";
+import { everything } from "./view.ts";
 
 /** The rules of collections as they are, or as they will be. */
 export type RulesView = Pick<Store, "rules">;
@@ -39,7 +40,7 @@ export function checkRules(
     then(collection === name ? undefined : store.rules(collection), (rules) => {
       // A collection that is missing is an error of the reference.
       const other = { version: 0, definition: collection === name ? plainText(definition) : "{}" };
-      return new CollectionAccess(system, collection, rules ?? other);
+      return new CollectionAccess(system, collection, rules ?? other, everything);
     }),
   );
   const check = (): MaybePromise<readonly FieldError[]> => {

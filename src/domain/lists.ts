@@ -22,6 +22,7 @@ import {
 import { collectionNotFound } from "./problems.ts";
 import { RelatedCollections } from "./related-fields.ts";
 import { needsShown, ShownPage } from "./shown-pages.ts";
+import type { Dependence } from "./view.ts";
 
 export type { ListResult, ListTarget, PlannedList } from "./list-result.ts";
 export type { ReadOptions };
@@ -50,11 +51,11 @@ export class Lists {
 
   #targetOf(opened: CollectionAccess, collection: Collection): MaybePromise<ListTarget | Problem> {
     const rules = rulesOf(collection, opened.rules);
-    if (rules === opened.rules) return targetOf(opened, collection, rules);
+    if (rules === opened.rules) return { access: opened, collection, rules };
     const { principal, name } = opened;
     return then(
       this.#access.byRules(principal, name, rules),
-      (access) => access.require("read") ?? targetOf(access, collection, rules),
+      (access) => access.require("read") ?? { access, collection, rules },
     );
   }
 
@@ -65,8 +66,7 @@ export class Lists {
       "collection" in target &&
       target.collection === earlier.collection &&
       target.rules === earlier.rules &&
-      target.owner === earlier.owner &&
-      target.access.bound === earlier.access.bound
+      target.access.audienceKey === earlier.access.audienceKey
     );
   }
 
@@ -209,23 +209,16 @@ export const rulesOf = (collection: Collection, rules: Rules | undefined): Rules
     ? rules
     : { version: 0, definition: collection.definition };
 
-const targetOf = (access: CollectionAccess, collection: Collection, rules: Rules): ListTarget => ({
-  access,
-  collection,
-  rules,
-  owner: access.visibleOwner("read"),
-});
-
 /** Finds how the caller sees the resources. */
 const withMasks = (listed: Unmasked): MaybePromise<ListResult> =>
   then(listed.target.access.masksOf(listed.resources), (maskOf) => ({ ...listed, maskOf }));
 
-/** Whether the caller sees all resources with all fields. */
-export const isWhole = ({ access }: ListTarget): boolean => access.view("read").isWhole;
-
-/** Whether what the caller sees depends on nothing but the collection. */
-export const isByCollection = (access: CollectionAccess): boolean =>
-  access.bound?.isTimed !== true && !access.view("read").isRelated;
+/** What decides about a list besides what is asked. */
+export const dependenceOf = ({
+  target,
+  others,
+}: Pick<PlannedList, "target" | "others">): Dependence =>
+  others.length > 0 ? "related" : target.access.view("read").dependsOn;
 
 const rangeOf = (listRequest: ListRequest) =>
   ({

@@ -9,7 +9,7 @@ import { type Principal, system } from "../model/principal.ts";
 import { projectionOf } from "../model/query/projection.ts";
 import { type Renderer, rendererOf, viewVersion, visibleOf } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
-import { type BoundGrant, isNamed } from "./view.ts";
+import { type AppliedGrant, isNamed } from "./view.ts";
 
 /** The same object for the same rules and the same fields. */
 export class Mask {
@@ -126,7 +126,7 @@ export class Masks {
   }
 
   /** The mask for a resource of which the caller sees a part of the collection, by the grants that hold. */
-  part(grants: readonly BoundGrant[]): Mask {
+  part(grants: readonly AppliedGrant[]): Mask {
     if (grants.some(({ fields }) => fields === undefined)) return this.#allFields;
     const held = grants.reduce((bits, { index }) => bits | (1 << index), 0);
     const known = this.#byGrants.get(held);

@@ -72,7 +72,8 @@ export const noOthers = new RelatedCollections((name) => {
   throw new Error(`a set must not read ${name}`);
 });
 
-const noSets: CallerSets = { values: () => undefined, reads: [], isTimed: false };
+/** Those of a caller without a subject. */
+export const noSets: CallerSets = { values: () => undefined, reads: [], isTimed: false };
 
 export interface SetsOptions {
   readonly store: Store;

@@ -2,8 +2,8 @@
 
 import {
   absent,
-  boundValue,
   type CallerValues,
+  callerValue,
   isList,
   ownerName,
   type RuleCondition,
@@ -107,7 +107,7 @@ export class ConditionReporter {
   /** A value that the caller does not have is shown by its name. */
   #wanted(operand: unknown): unknown {
     if (Array.isArray(operand)) return operand.map((item) => this.#wanted(item));
-    const value = boundValue(operand, this.#values);
+    const value = callerValue(operand, this.#values);
     if (value === absent) return operand;
     return typeof operand === "string" && isList(value) ? value.list.slice(0, maxShown) : value;
   }

@@ -208,7 +208,7 @@ export class Plan {
 
   /** Drops the fields of a resource that many operations delete or replace, when they are not needed. */
   #addState(
-    { name, rules, bound }: CollectionAccess,
+    { name, rules, caller }: CollectionAccess,
     kind: Operation["kind"],
     id: string,
     resource: Resource | undefined,
@@ -216,7 +216,8 @@ export class Plan {
     const { memory, isBulk } = this.#context;
     const isDropped =
       (kind === "remove" && memory) || (isBulk && !resource?.files && !needsCurrent(rules));
-    const stored = isDropped && !bound && resource ? { ...resource, fields: "" } : resource;
+    const stored =
+      isDropped && caller.writesWhole && resource ? { ...resource, fields: "" } : resource;
     this.states.add(name, id, stored);
   }
 
@@ -285,8 +286,8 @@ export class Plan {
     const { memory, at } = this.#context;
     const changedBytes = state.isWritten ? 0 : (current?.fields.length ?? 0);
     if (kind === "remove") {
-      // Rules need the fields of what is deleted, so they are in memory.
-      const full = access.bound && memory?.takeChanged(changedBytes);
+      // Grants need the fields of what is deleted, so they are in memory.
+      const full = access.caller.writesWhole ? undefined : memory?.takeChanged(changedBytes);
       if (full !== undefined) return full;
       write(state, undefined);
       return removalOf(access, state.hiddenId ?? id, expect ?? "anything", at);

@@ -156,8 +156,8 @@ export class Writes {
     const settled: (Written | Problem)[] = [];
     let pending = operations.map((operation, index) => ({ index, operation }));
     await retryOnConflict(async (isFirst) => {
-      // Rules are bound anew for each group of a long stream.
-      const current = await this.#reopen(access, isFirst && access.bound === undefined);
+      // Grants are compiled anew for each group of a long stream.
+      const current = await this.#reopen(access, isFirst && access.caller.writesWhole);
       if (current instanceof Problem) {
         for (const { index } of pending) settled[index] = current;
         return true;
