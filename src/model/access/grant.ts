@@ -13,6 +13,7 @@ const shorthands: Readonly<Record<string, readonly Grant[]>> = {
   public: [{ name: "public", to: "everyone" }],
   token: [{ name: "token", to: "token" }],
   owner: [{ name: "owner", to: "owner" }],
+  admin: [],
 };
 
 /** The members of a definition that rules are in. */
@@ -62,13 +63,11 @@ export const isPublicInPart = ofDefinition((definition) => {
 });
 
 function isOpenToAll(definition: Definition): boolean {
-  const { access, boundary } = definition;
-  if (access.read === "public" && boundary === undefined) return true;
+  const grants = grantsOf(definition, "read");
   return (
-    !dependsOnCaller(boundary) &&
-    grantsOf(definition, "read").every(
-      ({ to, where }) => to === "everyone" && !dependsOnCaller(where),
-    )
+    grants.length > 0 &&
+    !dependsOnCaller(definition.boundary) &&
+    grants.every(({ to, where }) => to === "everyone" && !dependsOnCaller(where))
   );
 }
 
