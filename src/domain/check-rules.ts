@@ -1,4 +1,4 @@
-// Checks the rules of a definition: the conditions, which are later bound to callers, and the grants.
+// Checks the rules of a definition: the conditions, which get the values of callers later, and the grants.
 
 import { ErrorReport, type Path, pointerTo, reportLimits } from "../lib/json/error-report.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";

@@ -52,8 +52,8 @@ export function callerValue(
 /** Returns what the operand of an operator stands for. Values of the caller can be in the list of an `in`. */
 export function callerOperand(operator: string, operand: unknown, values: CallerValues): unknown {
   if (operator !== "in" || !Array.isArray(operand)) return callerValue(operand, values);
-  const bound = operand.map((item) => callerValue(item, values));
-  return bound.includes(absent) ? absent : bound;
+  const meant = operand.map((item) => callerValue(item, values));
+  return meant.includes(absent) ? absent : meant;
 }
 
 export const isList = (value: unknown): value is ListName =>

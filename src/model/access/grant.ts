@@ -28,7 +28,7 @@ export function grantsOf({ access }: ListedRules, verb: Verb): readonly Grant[] 
   return typeof given === "string" ? (shorthands[given] ?? []) : given;
 }
 
-/** Whether a rule decides by more than a shorthand: then views have to be bound to the caller. */
+/** Whether a rule decides by more than a shorthand. */
 export const hasRules = ({ access, boundary }: ListedRules): boolean =>
   boundary !== undefined || verbs.some((verb) => typeof (access?.[verb] ?? "token") !== "string");
 
