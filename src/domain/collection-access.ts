@@ -1,5 +1,6 @@
 // What a caller may do with a collection: decided once for each request, and asked by whatever reads or writes.
 
+import { evaluated } from "../lib/lookup.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { namesOwner } from "../model/access/grant.ts";
 import type { Rules } from "../model/collection.ts";
@@ -180,9 +181,7 @@ export class CollectionAccess {
 
   /** Evaluates rules, and again when they ask about resources that had to be read first. */
   decide<T>(evaluate: () => T): MaybePromise<T> {
-    const decision = evaluate();
-    const { loading } = this;
-    return loading === undefined ? decision : loading.then(() => this.decide(evaluate));
+    return evaluated(evaluate, () => this.loading);
   }
 
   /** What the rules and the roles of the caller were decided by; undefined when that is nothing. */

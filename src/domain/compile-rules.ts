@@ -1,5 +1,6 @@
 // Compiles the access of a collection for a caller: the grants that apply, with the caller's values, as a view for each verb.
 
+import { evaluated, Lookup } from "../lib/lookup.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { CallerValues, RuleCondition } from "../model/access/caller-values.ts";
 import { absent, callerValue, isList } from "../model/access/caller-values.ts";
@@ -16,7 +17,7 @@ import { buildRule } from "./build-where.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { isFor } from "./grant-callers.ts";
 import { ownedBy } from "./owned-by.ts";
-import { RelatedCollections } from "./related-fields.ts";
+import type { RelatedCollections } from "./related-fields.ts";
 import { RuleFacts } from "./rule-facts.ts";
 import { type CallerSets, noSets, type Sets } from "./sets.ts";
 import {
@@ -67,30 +68,29 @@ export class RuleCompiler {
     });
   }
 
-  /** Compiles again after other collections were read. */
   #compile(
     principal: Principal,
     name: string,
     rules: Rules,
     sets: CallerSets = noSets,
-    related = this.related(),
   ): MaybePromise<CallerRules> {
     const definition = definitionOf(rules);
-    const values = this.#values(principal, sets);
-    const isTimed = usesNow(rules) || sets.isTimed;
-    const views = new ViewBuilder(principal, name, rules, values, related).views(isTimed);
-    const { loading } = related;
-    if (loading !== undefined)
-      return loading.then(() => this.#compile(principal, name, rules, sets, related));
     const isRuled = hasRules(definition);
-    return {
+    const isTimed = usesNow(rules) || sets.isTimed;
+    const related = this.related();
+    const builder = new ViewBuilder(principal, name, rules, this.#values(principal, sets), related);
+    const built = evaluated(
+      () => builder.views(isTimed),
+      () => related.loading,
+    );
+    return then(built, (views) => ({
       views,
       seen: isRuled ? seenByGrants(views) : seenByShorthands(principal, definition),
       writesWhole: !isRuled,
       fixedFields: fixedFields(definition),
       sets,
       newFacts: isRuled ? () => new RuleFacts(this.#store) : undefined,
-    };
+    }));
   }
 
   /** Returns what the values in the rules stand for. */
@@ -111,7 +111,7 @@ export class RuleCompiler {
 
   /** Rules are the administrator's, so that they see everything. */
   related(): RelatedCollections {
-    return new RelatedCollections((name) =>
+    return new Lookup((name) =>
       then(
         this.#store.rules(name),
         (rules) => new CollectionAccess(system, name, rules, everything),

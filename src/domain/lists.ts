@@ -1,5 +1,6 @@
 // Answers list requests: checks them against the definition and reads from the store.
 
+import { evaluated, Lookup } from "../lib/lookup.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
@@ -20,7 +21,6 @@ import {
   withOneMore,
 } from "./list-result.ts";
 import { collectionNotFound } from "./problems.ts";
-import { RelatedCollections } from "./related-fields.ts";
 import { needsShown, ShownPage } from "./shown-pages.ts";
 import type { Dependence } from "./view.ts";
 
@@ -79,12 +79,17 @@ export class Lists {
     if (isPlainPage && listRequest.fields.length === 0 && listRequest.errors.length === 0) {
       return { target, listRequest: listRequest, query: undefined, others: [] };
     }
-    const related = new RelatedCollections((name) =>
-      this.#access.collection(target.access.principal, name),
+    const { access, collection } = target;
+    const { isAdmin, seal } = access;
+    const related = new Lookup((name) => this.#access.collection(access.principal, name));
+    const caller = { view: access.view("read"), isAdmin, seal, related };
+    const built = evaluated(
+      () => buildQuery(collection, listRequest, caller),
+      () => related.loading,
     );
-    return then(build(target, listRequest, related), (query) => {
+    return then(built, (query) => {
       if (query instanceof Problem) return query;
-      const { found: others } = related;
+      const others = [...related.found.values()].filter(({ rules }) => rules !== undefined);
       return { target, listRequest, query: isPlainPage ? undefined : query, others };
     });
   }
@@ -187,20 +192,6 @@ export class Lists {
           ),
     );
   }
-}
-
-/** Builds the query, again after other collections were read. */
-function build(
-  target: ListTarget,
-  listRequest: ListRequest,
-  related: RelatedCollections,
-): MaybePromise<Query | Problem> {
-  const { access } = target;
-  const { isAdmin, seal } = access;
-  const caller = { view: access.view("read"), isAdmin, seal, related };
-  const query = buildQuery(target.collection, listRequest, caller);
-  const { loading } = related;
-  return loading === undefined ? query : loading.then(() => build(target, listRequest, related));
 }
 
 /** Cached rules may be older than the collection; then its own definition counts. */

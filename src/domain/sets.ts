@@ -1,5 +1,6 @@
 // The sets of a caller ($my.{set}): the values that the resources of a collection have for its subject.
 
+import { Lookup } from "../lib/lookup.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import {
@@ -17,7 +18,7 @@ import type { Resource } from "../model/resource.ts";
 import { accessDocumentOf, accessName, accessVersionOf } from "../model/schemas/access.ts";
 import type { ReadState, Store } from "../store/store.ts";
 import { buildRule } from "./build-where.ts";
-import { RelatedCollections } from "./related-fields.ts";
+import type { RelatedCollections } from "./related-fields.ts";
 
 /** A set as the access document defines it. */
 export interface SetDefinition {
@@ -68,7 +69,7 @@ interface KnownSets {
 }
 
 /** Is asked for nothing, because a set names fields of its own collection only. */
-export const noOthers = new RelatedCollections((name) => {
+export const noOthers: RelatedCollections = new Lookup((name) => {
   throw new Error(`a set must not read ${name}`);
 });
 

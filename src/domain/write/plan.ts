@@ -1,5 +1,6 @@
 // Turns operations into store changes: authorizes them, loads the state, checks preconditions and validates.
 
+import { evaluated } from "../../lib/lookup.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { TimedTurns } from "../../lib/turns.ts";
 import { addFileMembers, noFiles } from "../../model/file.ts";
@@ -109,13 +110,15 @@ export class Plan {
 
   #planAlone(item: PlannedOperation): MaybePromise<ResourceChange | Problem> {
     const operations = [item];
-    return then(this.#load(operations), () => {
-      const change = this.#change(item, 0, operations);
-      const { loading, rules } = item.access;
-      if (loading !== undefined) return this.#restart([loading]).then(() => this.#planAlone(item));
-      if (!isFollowed(change, rules)) return change;
-      return this.#follow(operations, [change]).then(([followed = change]) => followed);
-    });
+    const decided = evaluated(
+      () => then(this.#load(operations), () => this.#change(item, 0, operations)),
+      () => this.#restart(operations),
+    );
+    return then(decided, (change) =>
+      isFollowed(change, item.access.rules)
+        ? this.#follow(operations, [change]).then(([followed = change]) => followed)
+        : change,
+    );
   }
 
   /**
@@ -146,6 +149,18 @@ export class Plan {
     operations: readonly PlannedOperation[],
     isListingAll: boolean,
   ): Promise<readonly (ResourceChange | Problem)[]> {
+    const planned = await evaluated(
+      () => this.#changes(operations, isListingAll),
+      () => this.#restart(operations),
+    );
+    const isAny = planned.some((each, at) => isFollowed(each, operations[at]?.access.rules));
+    return isAny ? this.#follow(operations, planned) : planned;
+  }
+
+  async #changes(
+    operations: readonly PlannedOperation[],
+    isListingAll: boolean,
+  ): Promise<readonly (ResourceChange | Problem)[]> {
     const reading = this.#load(operations);
     if (reading !== undefined) await reading;
     // All operations of a dry run are for one collection.
@@ -160,17 +175,13 @@ export class Plan {
       const ended = turns.take(workOf(item.operation));
       if (ended !== undefined) await ended;
     }
-    const loading = operations.map(({ access }) => access.loading);
-    if (loading.some(Boolean)) {
-      await this.#restart(loading);
-      return this.plan(operations, isListingAll);
-    }
-    const isAny = planned.some((each, at) => isFollowed(each, operations[at]?.access.rules));
-    return isAny ? this.#follow(operations, planned) : planned;
+    return planned;
   }
 
-  /** Forgets the states, and resolves when what rules ask about is read: then all is planned again. */
-  #restart(loading: readonly (Promise<unknown> | undefined)[]): Promise<unknown> {
+  /** Forgets the states where rules ask about what is not read yet. Resolves when it is: then all is planned again. */
+  #restart(operations: readonly PlannedOperation[]): Promise<unknown> | undefined {
+    const loading = operations.flatMap(({ access }) => access.loading ?? []);
+    if (loading.length === 0) return undefined;
     this.states.clear();
     this.#upserts = undefined;
     this.hidden.length = 0;
