@@ -87,14 +87,14 @@ export class CollectionAccess {
     return this.rules === undefined && this.isAdmin && isCollectionName(this.name);
   }
 
-  /** Whether it is an administrator, who sees more than the rules show to others. */
-  get isForAdmin(): boolean {
-    return this.isAdmin && this.#masks.forAdmin.isForAdmin;
-  }
-
   /** Whether shared caches may store what the principal is shown. */
   get isOpen(): boolean {
-    return this.#masks.isOpen && !this.isForAdmin;
+    return this.#wholeMask.isOpen;
+  }
+
+  /** Whether others are shown something else. */
+  get isByCaller(): boolean {
+    return this.#wholeMask.isByCaller;
   }
 
   /** Callers with the same key are shown the same of the collection, and caches may store it alike. */

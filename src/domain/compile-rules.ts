@@ -33,6 +33,8 @@ import {
 interface Compiled {
   readonly rules: CallerRules;
   readonly sets: CallerSets;
+  /** Whether nothing but the rules and the caller decides. */
+  readonly isLasting: boolean;
 }
 
 /** A collection that does not exist has the access of one without a definition. */
@@ -56,13 +58,17 @@ export class RuleCompiler {
    */
   compile(principal: Principal, name: string, rules: Rules | undefined): MaybePromise<CallerRules> {
     if (rules === undefined) return this.#compile(principal, name, noRules);
-    return then(this.#sets.read(principal.subject, setsOf(rules)), (sets) => {
-      const known = this.#compiled.get(rules)?.get(principal);
-      if (known?.sets === sets && !usesNow(rules)) return known.rules;
+    const known = this.#compiled.get(rules)?.get(principal);
+    if (known?.isLasting) return known.rules;
+    const isTimed = usesNow(rules);
+    const names = setsOf(rules);
+    return then(this.#sets.read(principal.subject, names), (sets) => {
+      if (known?.sets === sets && !isTimed) return known.rules;
       return then(this.#compile(principal, name, rules, sets), (compiled) => {
         const byPrincipal = this.#compiled.get(rules) ?? new WeakMap<Principal, Compiled>();
         this.#compiled.set(rules, byPrincipal);
-        byPrincipal.set(principal, { rules: compiled, sets });
+        const isLasting = names.length === 0 && !isTimed;
+        byPrincipal.set(principal, { rules: compiled, sets, isLasting });
         return compiled;
       });
     });
@@ -119,6 +125,7 @@ export class RuleCompiler {
     );
   }
 }
+
 /** For one who reads nothing in the collection, the resources that it may change are there, and no others. */
 const seenByGrants = (views: Views): Views => {
   const { read } = views;

@@ -390,7 +390,7 @@ const others: Readonly<Record<string, string>> = {
   "CollectionAccess.askForUnseen": "reads another resource, and tells nothing about it",
   "RuleFacts.isUnused": "used by CollectionAccess",
   "Sets.read": "used by Access",
-  "CollectionAccess.isForAdmin": "part of the check itself",
+  "CollectionAccess.isByCaller": "part of the check itself",
   "CollectionAccess.isValidator": "compares a validator with a state that was loaded",
   "CollectionAccess.showsUpdates": "part of the check itself",
   "CollectionAccess.mask": "what the others ask",
