@@ -169,11 +169,9 @@ export class PreparedResponses {
     if (opened?.isAdmin !== prepared.isAdmin || !prepared.isCurrentFor(opened)) return false;
     prepared.version = version;
     prepared.principal = principal;
-    // Roles can give more to one of two callers with the same scopes.
+    // A caller with roles has a list of scopes of its own.
     const isShared =
-      principal.roles.length === 0 &&
-      prepared.dependsOn === "collection" &&
-      opened.view("read").dependsOn === "collection";
+      prepared.dependsOn === "collection" && opened.view("read").dependsOn === "collection";
     prepared.scopes = isShared ? principal.scopes : undefined;
     return true;
   }

@@ -62,6 +62,16 @@ const definitions = [
     },
   },
   { access: { read: [{ name: "numbers", to: "token", where: { n: { in: "$my.numbers" } } }] } },
+  { access: { read: "admin" }, cache: { maxAge: 60 } },
+  {
+    access: {
+      read: [
+        { name: "all", to: "everyone" },
+        { name: "readers", to: { role: "reader" }, fields: ["n"] },
+      ],
+    },
+    cache: { maxAge: 60 },
+  },
 ];
 /** What is shown does not depend on these. */
 const indexes = [{}, { indexed: ["n"] }, { searchable: ["n"] }, { unique: ["u"] }];
