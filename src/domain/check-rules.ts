@@ -1,8 +1,7 @@
 // Checks the rules of a definition: the conditions, which get the values of callers later, and the grants.
 
 import { ErrorReport, type Path, pointerTo, reportLimits } from "../lib/json/error-report.ts";
-import { evaluated, Lookup } from "../lib/lookup.ts";
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { evaluated, Lookup, type MaybePromise, then } from "../lib/maybe-promise.ts";
 import {
   type CallerValues,
   isListName,

@@ -1,7 +1,6 @@
 // What a caller may do with a collection: decided once for each request, and asked by whatever reads or writes.
 
-import { evaluated } from "../lib/lookup.ts";
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { evaluated, type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { namesOwner } from "../model/access/grant.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";

@@ -1,7 +1,6 @@
 // Compiles the access of a collection for a caller: the grants that apply, with the caller's values, as a view for each verb.
 
-import { evaluated, Lookup } from "../lib/lookup.ts";
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { evaluated, Lookup, type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { CallerValues, RuleCondition } from "../model/access/caller-values.ts";
 import { absent, callerValue, isList } from "../model/access/caller-values.ts";
 import { type Grant, grantsOf, hasRules } from "../model/access/grant.ts";

@@ -1,7 +1,6 @@
 // Answers list requests: checks them against the definition and reads from the store.
 
-import { evaluated, Lookup } from "../lib/lookup.ts";
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { evaluated, Lookup, type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
 import { isPlain, type ListRequest, listOffset, maxBytesOf } from "../model/query/list-request.ts";

@@ -1,6 +1,6 @@
 // Finds the fields that a query names: those of its collection, and those of collections that it refers to.
 
-import type { Lookup } from "../lib/lookup.ts";
+import type { Lookup } from "../lib/maybe-promise.ts";
 import type { Rules } from "../model/collection.ts";
 import { listRequestLimits } from "../model/query/list-request.ts";
 import { explainFieldName } from "../model/query/misspelled-field.ts";

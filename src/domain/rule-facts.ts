@@ -1,7 +1,6 @@
 // What rules ask about the resources that a resource refers to. It is read once for each request.
 
-import { Lookup } from "../lib/lookup.ts";
-import { then } from "../lib/maybe-promise.ts";
+import { Lookup, then } from "../lib/maybe-promise.ts";
 import { isResourceId } from "../model/id.ts";
 import { IndexedContent } from "../model/query/index-plan.ts";
 import { holds, type Related, type RelatedFacts } from "../model/query/predicate.ts";

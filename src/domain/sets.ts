@@ -1,7 +1,6 @@
 // The sets of a caller ($my.{set}): the values that the resources of a collection have for its subject.
 
-import { Lookup } from "../lib/lookup.ts";
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { Lookup, type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import {
   type CallerValues,

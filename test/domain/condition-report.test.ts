@@ -5,7 +5,7 @@ import { it } from "node:test";
 import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { ConditionReporter } from "../../src/domain/rights/condition-report.ts";
 import { everything } from "../../src/domain/view.ts";
-import { Lookup } from "../../src/lib/lookup.ts";
+import { Lookup } from "../../src/lib/maybe-promise.ts";
 import { system } from "../../src/model/principal.ts";
 import { queryableFieldsOf } from "../../src/model/query/queryable.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";

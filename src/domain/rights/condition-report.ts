@@ -1,7 +1,6 @@
 // Says of each condition of a rule what it wants, what it finds, and whether it holds.
 
-import { evaluated } from "../../lib/lookup.ts";
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { evaluated, type MaybePromise } from "../../lib/maybe-promise.ts";
 import {
   absent,
   type CallerValues,

@@ -1,7 +1,6 @@
 // Turns operations into store changes: authorizes them, loads the state, checks preconditions and validates.
 
-import { evaluated } from "../../lib/lookup.ts";
-import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import { evaluated, type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { TimedTurns } from "../../lib/turns.ts";
 import { addFileMembers, noFiles } from "../../model/file.ts";
 import { newId } from "../../model/id.ts";

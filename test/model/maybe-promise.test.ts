@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { evaluated, Lookup } from "../../src/lib/lookup.ts";
+import { evaluated, Lookup } from "../../src/lib/maybe-promise.ts";
 
 describe("a lookup", () => {
   const chain: Readonly<Record<string, string>> = { a: "b", b: "c", c: "" };
