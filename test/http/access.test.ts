@@ -251,6 +251,31 @@ describe("a collection in which callers see only what they own", () => {
   });
 });
 
+describe("a collection with owners for one verb", () => {
+  for (const verb of ["read", "update", "delete"])
+    it(`hides what others own where ${verb} is for owners`, async () => {
+      await define("ledger", { access: { [verb]: "owner" } });
+      const [one, other] = [
+        new Client(app, await app.token("ledger:*")),
+        new Client(app, await app.token("ledger:*")),
+      ];
+      await one.put("/ledger/a", { n: 1 });
+      // What cannot be read cannot be changed either.
+      const isHiddenFrom = (each: string) => verb === "read" || verb === each;
+      const asked: readonly (readonly [string, Answer])[] = [
+        ["read", await other.get("/ledger/a")],
+        ["update", await other.patch("/ledger/a", { n: 2 })],
+        ["delete", await other.remove("/ledger/a", { "if-none-match": '"x"' })],
+      ];
+      for (const [each, { status, body }] of asked)
+        assert.equal(status === 404, isHiddenFrom(each), `${each} ${status} ${body}`);
+      await admin.put("/ledger/b", { n: 1 });
+      assert.equal((await other.put("/ledger/b", {})).status, isHiddenFrom("update") ? 409 : 200);
+      await one.remove("/ledger/a");
+      await admin.remove("/ledger/b");
+    });
+});
+
 describe("a verb that is for administrators", () => {
   let all: Client;
   const requests: Readonly<Record<string, (client: Client) => Promise<Answer>>> = {
