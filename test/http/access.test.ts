@@ -251,6 +251,25 @@ describe("a collection in which callers see only what they own", () => {
   });
 });
 
+describe("a collection that is for everyone, and by name for some", () => {
+  it("is stored by shared caches only as it is shown without a token", async () => {
+    const read = [
+      { name: "all", to: "everyone" },
+      { name: "staff", to: { scope: "staff:read" } },
+    ];
+    await define("menu", { access: { read }, cache: { maxAge: 60 } });
+    await admin.put("/menu/a", { n: 1 });
+    const other = new Client(app, await app.token("people:read"));
+    for (const path of ["/menu", "/menu/a", "/menu?limit=1"])
+      for (const client of [nobody, other, admin, nobody, other, admin]) {
+        const { headers } = await client.get(path);
+        const wanted = client === nobody ? "public, max-age=60" : "private, no-cache";
+        assert.equal(headers.get("cache-control"), wanted, path);
+        assert.match(headers.get("vary") ?? "", /\bAuthorization\b/);
+      }
+  });
+});
+
 describe("a collection with owners for one verb", () => {
   for (const verb of ["read", "update", "delete"])
     it(`hides what others own where ${verb} is for owners`, async () => {
