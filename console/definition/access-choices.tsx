@@ -16,6 +16,7 @@ const words: Readonly<Record<string, string>> = {
   token: "tokens that have the right",
   public: "everyone",
   owner: "owners whose token has the right",
+  admin: "administrators alone",
   grants: "rules by value and field",
 };
 

@@ -35,7 +35,7 @@ export function changeAccess(
 /** The first grant of a verb, which says what the word before said. */
 export const firstGrant = (word: string | undefined): Grant => ({
   name: word === "public" ? "everyone" : word === "owner" ? "owners" : "tokens",
-  to: word === "public" ? "everyone" : (word ?? "token"),
+  to: word === "public" ? "everyone" : word === "owner" ? "owner" : "token",
 });
 
 export const audiences = ["everyone", "token", "owner", "role", "scope"] as const;

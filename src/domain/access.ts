@@ -25,15 +25,16 @@ import {
   type Token,
 } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
-import { RuleBinder } from "./bind-rules.ts";
 import {
   CollectionAccess,
   type CollectionPermission,
   type EarlyRead,
 } from "./collection-access.ts";
+import { RuleCompiler } from "./compile-rules.ts";
 import { insufficientScope, tokenEnded, unauthenticated } from "./problems.ts";
 import { Sets } from "./sets.ts";
 import { TokenUses, useResolutionMs } from "./token-uses.ts";
+import { everything } from "./view.ts";
 
 /** To find a token takes as long as a whole GET, so recent callers are cached. */
 const maxCallers = 200_000;
@@ -51,7 +52,7 @@ export class Access {
   readonly #store: Store;
   readonly #clock: () => number;
   readonly #uses: TokenUses;
-  readonly binder: RuleBinder;
+  readonly compiler: RuleCompiler;
   /** The secret of the store, once it is read. */
   #key: string | undefined;
   readonly #callers = new RecentMap<string, Caller>(maxCallers);
@@ -66,7 +67,7 @@ export class Access {
     this.#store = store;
     this.#clock = clock;
     this.#uses = uses;
-    this.binder = new RuleBinder(store, clock, new Sets({ store, clock, warn }));
+    this.compiler = new RuleCompiler(store, clock, new Sets({ store, clock, warn }));
   }
 
   /** Returns the principal of a valid secret. The lookup is by hash, so its timing reveals nothing. */
@@ -171,20 +172,17 @@ export class Access {
     rules: Rules | undefined,
     id?: string,
   ): MaybePromise<CollectionAccess> {
-    if (rules === undefined) return new CollectionAccess(principal, name, rules);
-    const definition = definitionOf(rules);
-    const isRuled = hasRules(definition);
-    if (!isRuled && definition.access.read !== "owner")
-      return new CollectionAccess(principal, name, rules);
-    return then(this.#key ?? this.#readKey(), (key) => {
-      if (!isRuled || isAdmin(principal))
-        return new CollectionAccess(principal, name, rules, { key });
-      const binding = this.binder.bind(principal, name, rules);
-      const isWaiting = binding instanceof Promise && id !== undefined;
-      const early = isWaiting ? this.#readEarly(name, id) : undefined;
-      return then(
-        binding,
-        (bound) => new CollectionAccess(principal, name, rules, { bound, key, early }),
+    const definition = rules && definitionOf(rules);
+    const isPart = definition && (definition.access.read === "owner" || hasRules(definition));
+    return then(isPart ? (this.#key ?? this.#readKey()) : undefined, (key) => {
+      const compiled = isAdmin(principal)
+        ? everything
+        : this.compiler.compile(principal, name, rules);
+      if (!(compiled instanceof Promise))
+        return new CollectionAccess(principal, name, rules, compiled, { key });
+      const early = id === undefined ? undefined : this.#readEarly(name, id);
+      return compiled.then(
+        (caller) => new CollectionAccess(principal, name, rules, caller, { key, early }),
       );
     });
   }

@@ -3,8 +3,8 @@
 import { ErrorReport, type Path } from "../lib/json/error-report.ts";
 import {
   absent,
-  boundOperand,
   type CallerValues,
+  callerOperand,
   isList,
   ownerName,
   type RuleCondition,
@@ -242,15 +242,15 @@ class WhereBuilder {
     const error = this.#checkOperand?.(comparison);
     if (error !== undefined) return error;
     const { field, kind, operator } = comparison;
-    const bound = boundOperand(operator, comparison.operand, this.#values);
-    if (bound === absent) {
+    const meant = callerOperand(operator, comparison.operand, this.#values);
+    if (meant === absent) {
       this.isAbsent = true;
       return { field, kind, spans: [] };
     }
-    if (!isList(bound)) return conditionOf({ ...comparison, operand: bound });
+    if (!isList(meant)) return conditionOf({ ...comparison, operand: meant });
     if (operator !== "in")
       return `${comparison.operand} is a list; use {"in": "${comparison.operand}"}`;
-    const values = bound.list.filter((value) => isOf(kind, value));
+    const values = meant.list.filter((value) => isOf(kind, value));
     if (values.length === 0) return { field, kind, spans: [] };
     return conditionOf({ ...comparison, operand: values, maxValues: values.length });
   }

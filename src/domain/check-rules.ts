@@ -1,7 +1,7 @@
-// Checks the rules of a definition: the conditions, which are later bound to callers, and the grants.
+// Checks the rules of a definition: the conditions, which get the values of callers later, and the grants.
 
 import { ErrorReport, type Path, pointerTo, reportLimits } from "../lib/json/error-report.ts";
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { evaluated, Lookup, type MaybePromise, then } from "../lib/maybe-promise.ts";
 import {
   type CallerValues,
   isListName,
@@ -22,8 +22,9 @@ import { verbs } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 import { buildRule } from "./build-where.ts";
 import { CollectionAccess } from "./collection-access.ts";
-import { RelatedCollections } from "./related-fields.ts";
+import type { RelatedCollections } from "./related-fields.ts";
 import { elsewhereIn, noOthers, type SetDefinitions } from "./sets.ts";
+import { everything } from "./view.ts";
 
 /** The rules of collections as they are, or as they will be. */
 export type RulesView = Pick<Store, "rules">;
@@ -35,18 +36,17 @@ export function checkRules(
   definition: Definition,
   names: RuleNames,
 ): MaybePromise<readonly FieldError[]> {
-  const related = new RelatedCollections((collection) =>
+  const related: RelatedCollections = new Lookup((collection) =>
     then(collection === name ? undefined : store.rules(collection), (rules) => {
       // A collection that is missing is an error of the reference.
       const other = { version: 0, definition: collection === name ? plainText(definition) : "{}" };
-      return new CollectionAccess(system, collection, rules ?? other);
+      return new CollectionAccess(system, collection, rules ?? other, everything);
     }),
   );
-  const check = (): MaybePromise<readonly FieldError[]> => {
-    const { errors } = new RuleChecker(definition, names, related);
-    return related.loading?.then(check) ?? errors;
-  };
-  return check();
+  return evaluated(
+    () => new RuleChecker(definition, names, related).errors,
+    () => related.loading,
+  );
 }
 
 /** Without the rules, because fields that rules name are indexed, which makes them known. */

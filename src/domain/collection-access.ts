@@ -1,6 +1,6 @@
 // What a caller may do with a collection: decided once for each request, and asked by whatever reads or writes.
 
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { evaluated, type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { namesOwner } from "../model/access/grant.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
@@ -11,9 +11,7 @@ import type { Resource } from "../model/resource.ts";
 import { accessName } from "../model/schemas/access.ts";
 import { allows, isAdmin, type Verb } from "../model/token.ts";
 import type { ReadState } from "../store/store.ts";
-import type { BoundRules } from "./bound-rules.ts";
 import { type Mask, type Masks, masksOf } from "./mask.ts";
-import { ownedBy } from "./owned-by.ts";
 import {
   collectionNotFound,
   insufficientScope,
@@ -24,16 +22,15 @@ import {
 } from "./problems.ts";
 import type { RuleFacts } from "./rule-facts.ts";
 import { CursorSeal } from "./sealed-cursor.ts";
-import { View, wholeGrant, wholeView } from "./view.ts";
+import { type CallerRules, View, wholeGrant } from "./view.ts";
 
 /** What a caller asks to do with a collection. `put` creates or updates, depending on the state. */
 export type CollectionPermission = Verb | "put";
 
 /** What is needed where callers see a part. */
 interface RuleAccess {
-  readonly bound?: BoundRules | undefined;
   /** The secret of the store, which keys validators. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   readonly early?: EarlyRead | undefined;
 }
 
@@ -50,12 +47,11 @@ export class CollectionAccess {
   readonly name: string;
   /** Undefined when the collection does not exist; an admin's write creates it. */
   readonly rules: Rules | undefined;
-  /** The grants and the boundary with the values of the caller; undefined where only shorthands decide. */
-  readonly bound: BoundRules | undefined;
+  /** What the caller may do. */
+  readonly caller: CallerRules;
   readonly #masks: Masks;
   /** The permission that was checked last and is granted, so that each is checked once. */
   #granted: CollectionPermission | undefined;
-  #ownView: View | undefined;
   #facts: RuleFacts | undefined;
   #early: EarlyRead | undefined;
 
@@ -63,12 +59,13 @@ export class CollectionAccess {
     principal: Principal,
     name: string,
     rules: Rules | undefined,
-    { bound, key, early }: RuleAccess = noRules,
+    caller: CallerRules,
+    { key, early }: RuleAccess = noRules,
   ) {
     this.principal = principal;
     this.name = name;
     this.rules = rules;
-    this.bound = bound;
+    this.caller = caller;
     this.#masks = masksOf(rules, key, principal);
     this.#early = early;
   }
@@ -89,14 +86,19 @@ export class CollectionAccess {
     return this.rules === undefined && this.isAdmin && isCollectionName(this.name);
   }
 
-  /** Whether it is an administrator, who sees more than the rules show to others. */
-  get isForAdmin(): boolean {
-    return this.#fixedMask.isForAdmin;
-  }
-
   /** Whether shared caches may store what the principal is shown. */
   get isOpen(): boolean {
-    return this.#fixedMask.isOpen;
+    return this.#wholeMask.isOpen;
+  }
+
+  /** Whether others are shown something else. */
+  get isByCaller(): boolean {
+    return this.#wholeMask.isByCaller;
+  }
+
+  /** Callers with the same key are shown the same of the collection, and caches may store it alike. */
+  get audienceKey(): string {
+    return `${this.view("read").id}${this.isAdmin ? "a" : ""}${this.isOpen ? "o" : ""}`;
   }
 
   /**
@@ -123,19 +125,9 @@ export class CollectionAccess {
     return isCreating && !this.createsCollection ? collectionNotFound(this.name) : undefined;
   }
 
-  #forbids(verb: Verb): Problem | undefined {
-    if (this.bound !== undefined)
-      return this.bound.view(verb) === undefined ? this.#noGrant(verb) : undefined;
-    if (allows(this.principal, this.name, verb)) return undefined;
-    if (this.rules !== undefined && definitionOf(this.rules).access[verb] === "public")
-      return undefined;
-    return this.principal.kind === "anonymous"
-      ? unauthenticated
-      : insufficientScope(`${this.name}:${verb}`);
-  }
-
   /** Names no rule: a scope only where a token with it could pass. */
-  #noGrant(verb: Verb): Problem {
+  #forbids(verb: Verb): Problem | undefined {
+    if (this.caller.views[verb] !== undefined) return undefined;
     if (this.principal.kind === "anonymous") return unauthenticated;
     return allows(this.principal, this.name, verb)
       ? notAllowed
@@ -144,11 +136,7 @@ export class CollectionAccess {
 
   /** What the principal may do with a verb. `require` must have passed. */
   view(verb: Verb): View {
-    if (this.bound !== undefined) return this.bound.view(verb) ?? nothing;
-    const owner = this.visibleOwner(verb);
-    if (owner === undefined) return wholeView;
-    this.#ownView ??= new View([{ ...wholeGrant, where: ownedBy(owner) }]);
-    return this.#ownView;
+    return this.caller.views[verb] ?? nothing;
   }
 
   /** A collection may require an Idempotency-Key on POST. */
@@ -179,17 +167,9 @@ export class CollectionAccess {
     return subject !== undefined && this.isOwned ? { owner: subject } : {};
   }
 
-  /** Returns the only owner whose resources the principal may access with this verb; undefined for all. */
-  visibleOwner(verb: Verb): string | undefined {
-    if (this.rules === undefined || this.bound !== undefined) return undefined;
-    if (definitionOf(this.rules).access[verb] !== "owner") return undefined;
-    // No resource has the owner "". Only administrators access resources without an owner.
-    return this.isAdmin ? undefined : (this.principal.subject ?? "");
-  }
-
   /** What the rules ask about other resources, for the whole request. */
   get facts(): RuleFacts | undefined {
-    this.#facts ??= this.bound?.newFacts();
+    this.#facts ??= this.caller.newFacts?.();
     return this.#facts;
   }
 
@@ -200,38 +180,30 @@ export class CollectionAccess {
 
   /** Evaluates rules, and again when they ask about resources that had to be read first. */
   decide<T>(evaluate: () => T): MaybePromise<T> {
-    const decision = evaluate();
-    const { loading } = this;
-    return loading === undefined ? decision : loading.then(() => this.decide(evaluate));
+    return evaluated(evaluate, () => this.loading);
   }
 
   /** What the rules and the roles of the caller were decided by; undefined when that is nothing. */
   get ruleReads(): readonly ReadState[] | undefined {
     const { accessVersion: version } = this.principal;
-    if (this.bound === undefined && version === undefined) return undefined;
     const roles = version === undefined ? [] : [{ collection: accessName, version }];
-    const reads = [...roles, ...(this.bound?.setReads ?? []), ...(this.#facts?.reads ?? [])];
+    const reads = [...roles, ...this.caller.sets.reads, ...(this.#facts?.reads ?? [])];
     return reads.length === 0 ? undefined : reads;
   }
 
-  /**
-   * Whether the principal may access the resource: one that it cannot read, it cannot change either. With
-   * rules, whether it sees the resource; what it may do with it is decided by the grants.
-   */
+  /** Whether the resource is there for a request of the principal with a verb. */
   includes(verb: Verb, resource: Resource): boolean {
-    const { bound, facts } = this;
-    if (bound !== undefined && facts !== undefined) return bound.includes(verb, resource, facts);
-    return this.#sees("read", resource) && (verb === "read" || this.#sees(verb, resource));
+    return this.caller.seen[verb]?.includes(resource, this.facts) === true;
   }
 
-  /** Must be called for what `includes` rejects, and for what is missing (see `BoundRules`). */
+  /**
+   * Must be called for what `includes` rejects, and for what is missing. Reads another resource, unless the
+   * rules have asked for one: the time of the response must not tell whether it is hidden or missing.
+   */
   askForUnseen(verb: Verb, id: string): void {
-    if (this.facts !== undefined) this.bound?.askForUnseen(verb, id, this.facts);
-  }
-
-  #sees(verb: Verb, { owner }: Resource): boolean {
-    const visibleOwner = this.visibleOwner(verb);
-    return visibleOwner === undefined || visibleOwner === owner;
+    const { facts } = this;
+    const [related] = this.caller.seen[verb]?.related ?? [];
+    if (related !== undefined && facts?.isUnused) facts.matches(related, id);
   }
 
   /** Whether the principal may read a resource that it writes; if not, the response has no content. */
@@ -241,27 +213,24 @@ export class CollectionAccess {
 
   /** How the principal sees a resource; undefined when it may not read it. */
   mask(resource: Resource): MaybePromise<Mask | undefined> {
-    return this.bound === undefined
-      ? this.maskNow(resource)
-      : this.decide(() => this.maskNow(resource));
+    const { read } = this.caller.views;
+    return read?.isRelated ? this.decide(() => this.maskNow(resource)) : this.maskNow(resource);
   }
 
   /** The same, to be evaluated again while facts are loading. */
   maskNow(resource: Resource): Mask | undefined {
-    const { bound } = this;
-    if (bound === undefined) return this.mayRead(resource) ? this.#fixedMask : undefined;
-    const view = bound.view("read");
-    if (view === undefined) return undefined;
-    if (view.isWhole) return this.#masks.whole;
-    const holding = view.holding(resource, view.isRelated ? this.facts : undefined);
+    const { read } = this.caller.views;
+    if (read === undefined) return undefined;
+    if (read.isWhole) return this.#wholeMask;
+    const holding = read.holding(resource, read.isRelated ? this.facts : undefined);
     return holding.length === 0 ? undefined : this.#masks.part(holding);
   }
 
   /** How the principal sees the resources of a list. */
   masksOf(resources: readonly Resource[]): MaybePromise<(resource: Resource) => Mask> {
-    const view = this.bound?.view("read");
-    if (view === undefined || !view.hidesFields) {
-      const mask = view && !view.isWhole ? this.#masks.part([wholeGrant]) : this.#fixedMask;
+    const view = this.view("read");
+    if (!view.hidesFields) {
+      const mask = view.isWhole ? this.#wholeMask : this.#masks.part([wholeGrant]);
       return () => mask;
     }
     const maskOf = (resource: Resource) => this.maskNow(resource) ?? this.#masks.part([]);
@@ -272,9 +241,15 @@ export class CollectionAccess {
     );
   }
 
-  /** For the validator of what the principal wrote and may not read. With rules there is none: it would show what others do. */
+  /**
+   * How the principal knows a resource that it writes and may not read: for the validator. With grants there
+   * is none, because it would show what others do.
+   */
   get writtenMask(): Mask | undefined {
-    return this.bound === undefined ? this.#fixedMask : undefined;
+    const { views, writesWhole } = this.caller;
+    if (!writesWhole) return undefined;
+    const isPart = views.read ? !views.read.isWhole : this.#masks.key !== undefined;
+    return isPart ? this.#masks.part([wholeGrant]) : this.#wholeMask;
   }
 
   /** Encrypts the cursors of a principal who sees a part. */
@@ -291,17 +266,15 @@ export class CollectionAccess {
 
   /** Whether the principal is shown the time of the last change, as far as it is known without other resources. */
   showsUpdates(resource: Resource): boolean {
-    if (this.bound === undefined) return true;
-    const view = this.bound.view("read");
-    if (view === undefined || view.showsAlways("updatedAt")) return view !== undefined;
-    return !view.isRelated && this.maskNow(resource)?.showsUpdates === true;
+    const { views, writesWhole } = this.caller;
+    if (views.read === undefined) return writesWhole;
+    if (views.read.showsAlways("updatedAt")) return true;
+    return !views.read.isRelated && this.maskNow(resource)?.showsUpdates === true;
   }
 
-  /** How a principal sees every resource that it can read, without grants. */
-  get #fixedMask(): Mask {
-    if (this.isAdmin) return this.#masks.forAdmin;
-    const isPart = this.#masks.key !== undefined && this.visibleOwner("read") !== undefined;
-    return isPart ? this.#masks.part([wholeGrant]) : this.#masks.whole;
+  /** How a principal sees a resource of a collection that it sees all of. */
+  get #wholeMask(): Mask {
+    return this.isAdmin ? this.#masks.forAdmin : this.#masks.whole;
   }
 }
 

@@ -2,7 +2,6 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
-import { hasRules } from "../model/access/grant.ts";
 import type { Collection } from "../model/collection.ts";
 import { type Definition, definitionOf } from "../model/definition.ts";
 import type { Principal } from "../model/principal.ts";
@@ -13,7 +12,6 @@ import { isAdmin, type Verb, verbs } from "../model/token.ts";
 import type { BuildProgress, Change, Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
 import { checkedDefinition, compact, requireName } from "./checked-definition.ts";
-import { CollectionAccess } from "./collection-access.ts";
 import { type Contract, contractTime, isSameAccess, notBefore, withdrawal } from "./contract.ts";
 import { applyDefinitionSet, type DefinitionSet, type RefusedSet } from "./definition-set.ts";
 import { canApply } from "./grant-callers.ts";
@@ -237,13 +235,10 @@ export class Collections {
 }
 
 function usableVerbs(principal: Principal, collection: Collection): readonly Verb[] {
-  const { name } = collection;
   const definition = definitionOf(collection);
-  if (hasRules(definition) && !isAdmin(principal))
-    return verbs.filter((verb) => canApply(principal, name, verb, definition));
-  const rules = { version: 0, definition: collection.definition };
-  const access = new CollectionAccess(principal, name, rules);
-  return verbs.filter((verb) => access.require(verb) === undefined);
+  return verbs.filter(
+    (verb) => isAdmin(principal) || canApply(principal, collection.name, verb, definition),
+  );
 }
 
 const isCollection = ({ name }: Collection): boolean => name !== accessName;

@@ -17,8 +17,9 @@ import type { Access } from "./access.ts";
 import { invalidQuery } from "./build-query.ts";
 import type { CollectionAccess } from "./collection-access.ts";
 import { ExpandedPage, type Expansion, type ExpansionLimits, maxTargets } from "./expanded-page.ts";
-import { isByCollection, type ListResult } from "./lists.ts";
+import type { ListResult } from "./lists.ts";
 import { readableRules } from "./related-fields.ts";
+import { isRepeatable } from "./view.ts";
 
 /** A collection that is referred to, before anything in it is read. */
 interface Referred {
@@ -94,9 +95,8 @@ export class Expander {
       const isSame =
         access.rules === earlier.access.rules &&
         readableRules(access) === readableRules(earlier.access) &&
-        access.visibleOwner("read") === earlier.access.visibleOwner("read") &&
-        access.bound === earlier.access.bound &&
-        isByCollection(access) &&
+        access.audienceKey === earlier.access.audienceKey &&
+        isRepeatable(access.view("read").dependsOn) &&
         this.#store.collection(name) === earlier.collection;
       if (!isSame) return false;
     }

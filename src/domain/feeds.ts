@@ -73,11 +73,11 @@ export class Feeds {
 
   /** Returns what changed after a position, so that a client can update its copy. */
   since(target: ListTarget, request: FeedRequest): MaybePromise<FeedPage | Problem> {
-    const { access, owner, collection } = target;
+    const { access, collection } = target;
     const forbidden = access.require("read");
     if (forbidden !== undefined) return forbidden;
-    if (access.bound !== undefined && !access.view("read").isWhole)
-      return this.#ofViews.since(target, request);
+    const { owner, isByFields } = access.view("read");
+    if (isByFields) return this.#ofViews.since(target, request);
     const caller = { view: wholeView, isAdmin: access.isAdmin };
     const query = buildQuery(collection, request.listRequest, caller);
     if (query instanceof Problem) return query;

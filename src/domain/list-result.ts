@@ -16,8 +16,6 @@ export interface ListTarget {
   readonly collection: Collection;
   /** The rules of the same version as `collection`. */
   readonly rules: Rules;
-  /** The only owner whose resources the caller may see; undefined for all. */
-  readonly owner: string | undefined;
 }
 
 /** A list request that is valid for its collection. */

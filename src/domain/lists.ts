@@ -1,6 +1,6 @@
 // Answers list requests: checks them against the definition and reads from the store.
 
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { evaluated, Lookup, type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection, Rules } from "../model/collection.ts";
 import { Problem } from "../model/problem.ts";
 import { isPlain, type ListRequest, listOffset, maxBytesOf } from "../model/query/list-request.ts";
@@ -20,8 +20,8 @@ import {
   withOneMore,
 } from "./list-result.ts";
 import { collectionNotFound } from "./problems.ts";
-import { RelatedCollections } from "./related-fields.ts";
 import { needsShown, ShownPage } from "./shown-pages.ts";
+import type { Dependence } from "./view.ts";
 
 export type { ListResult, ListTarget, PlannedList } from "./list-result.ts";
 export type { ReadOptions };
@@ -50,11 +50,11 @@ export class Lists {
 
   #targetOf(opened: CollectionAccess, collection: Collection): MaybePromise<ListTarget | Problem> {
     const rules = rulesOf(collection, opened.rules);
-    if (rules === opened.rules) return targetOf(opened, collection, rules);
+    if (rules === opened.rules) return { access: opened, collection, rules };
     const { principal, name } = opened;
     return then(
       this.#access.byRules(principal, name, rules),
-      (access) => access.require("read") ?? targetOf(access, collection, rules),
+      (access) => access.require("read") ?? { access, collection, rules },
     );
   }
 
@@ -65,8 +65,7 @@ export class Lists {
       "collection" in target &&
       target.collection === earlier.collection &&
       target.rules === earlier.rules &&
-      target.owner === earlier.owner &&
-      target.access.bound === earlier.access.bound
+      target.access.audienceKey === earlier.access.audienceKey
     );
   }
 
@@ -79,12 +78,17 @@ export class Lists {
     if (isPlainPage && listRequest.fields.length === 0 && listRequest.errors.length === 0) {
       return { target, listRequest: listRequest, query: undefined, others: [] };
     }
-    const related = new RelatedCollections((name) =>
-      this.#access.collection(target.access.principal, name),
+    const { access, collection } = target;
+    const { isAdmin, seal } = access;
+    const related = new Lookup((name) => this.#access.collection(access.principal, name));
+    const caller = { view: access.view("read"), isAdmin, seal, related };
+    const built = evaluated(
+      () => buildQuery(collection, listRequest, caller),
+      () => related.loading,
     );
-    return then(build(target, listRequest, related), (query) => {
+    return then(built, (query) => {
       if (query instanceof Problem) return query;
-      const { found: others } = related;
+      const others = [...related.found.values()].filter(({ rules }) => rules !== undefined);
       return { target, listRequest, query: isPlainPage ? undefined : query, others };
     });
   }
@@ -189,43 +193,22 @@ export class Lists {
   }
 }
 
-/** Builds the query, again after other collections were read. */
-function build(
-  target: ListTarget,
-  listRequest: ListRequest,
-  related: RelatedCollections,
-): MaybePromise<Query | Problem> {
-  const { access } = target;
-  const { isAdmin, seal } = access;
-  const caller = { view: access.view("read"), isAdmin, seal, related };
-  const query = buildQuery(target.collection, listRequest, caller);
-  const { loading } = related;
-  return loading === undefined ? query : loading.then(() => build(target, listRequest, related));
-}
-
 /** Cached rules may be older than the collection; then its own definition counts. */
 export const rulesOf = (collection: Collection, rules: Rules | undefined): Rules =>
   rules?.definition === collection.definition
     ? rules
     : { version: 0, definition: collection.definition };
 
-const targetOf = (access: CollectionAccess, collection: Collection, rules: Rules): ListTarget => ({
-  access,
-  collection,
-  rules,
-  owner: access.visibleOwner("read"),
-});
-
 /** Finds how the caller sees the resources. */
 const withMasks = (listed: Unmasked): MaybePromise<ListResult> =>
   then(listed.target.access.masksOf(listed.resources), (maskOf) => ({ ...listed, maskOf }));
 
-/** Whether the caller sees all resources with all fields. */
-export const isWhole = ({ access }: ListTarget): boolean => access.view("read").isWhole;
-
-/** Whether what the caller sees depends on nothing but the collection. */
-export const isByCollection = (access: CollectionAccess): boolean =>
-  access.bound?.isTimed !== true && !access.view("read").isRelated;
+/** What decides about a list besides what is asked. */
+export const dependenceOf = ({
+  target,
+  others,
+}: Pick<PlannedList, "target" | "others">): Dependence =>
+  others.length > 0 ? "related" : target.access.view("read").dependsOn;
 
 const rangeOf = (listRequest: ListRequest) =>
   ({

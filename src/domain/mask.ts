@@ -2,14 +2,14 @@
 
 import { createHmac } from "node:crypto";
 import { RecentMap } from "../lib/recent-map.ts";
-import { grantsOf, hasRules, isPublic, isPublicInPart } from "../model/access/grant.ts";
+import { grantsOf, hasRules, isByCaller, isPublic, isPublicInPart } from "../model/access/grant.ts";
 import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import { type Principal, system } from "../model/principal.ts";
 import { projectionOf } from "../model/query/projection.ts";
 import { type Renderer, rendererOf, viewVersion, visibleOf } from "../model/render.ts";
 import type { Resource } from "../model/resource.ts";
-import { type BoundGrant, isNamed } from "./view.ts";
+import { type AppliedGrant, isNamed } from "./view.ts";
 
 /** The same object for the same rules and the same fields. */
 export class Mask {
@@ -17,10 +17,10 @@ export class Mask {
   /** What is shown besides `id` and `createdAt`; undefined for all fields. */
   readonly fields: readonly string[] | undefined;
   readonly render: Renderer;
-  /** Whether the caller is an administrator in a collection with rules: only private caches store the response. */
-  readonly isForAdmin: boolean;
   /** Whether shared caches may store the response. */
   readonly isOpen: boolean;
+  /** Whether others are shown something else. */
+  readonly isByCaller: boolean;
   /** The grants with these fields, as bits. Undefined where the validator may show the revision. */
   readonly #bits: number | undefined;
   /** Returns the fields that are shown; undefined when all are. */
@@ -30,8 +30,8 @@ export class Mask {
     this.#masks = masks;
     this.fields = fields;
     this.#bits = bits;
-    this.isForAdmin = isForAdmin;
     this.isOpen = masks.isOpen && !isForAdmin;
+    this.isByCaller = masks.isByCaller || isForAdmin;
     const whole = rendererOf(masks.rules);
     const project = fields && projectionOf(["createdAt", ...fields]);
     this.#shownFields = shownFieldsOf(visibleOf(masks.rules), fields);
@@ -98,9 +98,11 @@ export class Masks {
   readonly rules: Rules | undefined;
   /** Whether shared caches may store what these callers are shown. */
   readonly isOpen: boolean;
+  readonly isByCaller: boolean;
   readonly #key: string | undefined;
   /** For callers who see all resources with all fields. */
   readonly whole: Mask;
+  /** For administrators, who see more than rules show to others: only private caches store their responses. */
   readonly forAdmin: Mask;
   /** For callers who see some resources with all fields. */
   readonly #allFields: Mask;
@@ -112,6 +114,7 @@ export class Masks {
   constructor(rules: Rules | undefined, key: string | undefined, isOpen: boolean) {
     this.rules = rules;
     this.isOpen = isOpen;
+    this.isByCaller = rules !== undefined && isByCaller(rules);
     this.#key = key;
     const definition = rules && definitionOf(rules);
     this.#listed = definition ? grantsOf(definition, "read").map(({ fields }) => fields) : [];
@@ -126,7 +129,7 @@ export class Masks {
   }
 
   /** The mask for a resource of which the caller sees a part of the collection, by the grants that hold. */
-  part(grants: readonly BoundGrant[]): Mask {
+  part(grants: readonly AppliedGrant[]): Mask {
     if (grants.some(({ fields }) => fields === undefined)) return this.#allFields;
     const held = grants.reduce((bits, { index }) => bits | (1 << index), 0);
     const known = this.#byGrants.get(held);

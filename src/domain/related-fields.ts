@@ -1,6 +1,6 @@
 // Finds the fields that a query names: those of its collection, and those of collections that it refers to.
 
-import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { Lookup } from "../lib/maybe-promise.ts";
 import type { Rules } from "../model/collection.ts";
 import { listRequestLimits } from "../model/query/list-request.ts";
 import { explainFieldName } from "../model/query/misspelled-field.ts";
@@ -15,42 +15,8 @@ import type { ValueKind } from "../model/query/sort-key.ts";
 import type { CollectionAccess } from "./collection-access.ts";
 import { type View, wholeView } from "./view.ts";
 
-/** Opens a collection for the caller of a query. */
-export type CollectionOpener = (name: string) => MaybePromise<CollectionAccess>;
-
-/** The collections that a caller's query names. */
-export class RelatedCollections {
-  readonly #open: CollectionOpener;
-  readonly #found = new Map<string, CollectionAccess>();
-  readonly #loading: Promise<void>[] = [];
-
-  constructor(open: CollectionOpener) {
-    this.#open = open;
-  }
-
-  /** Returns undefined while it is read: then `loading` is set, and the query must be built again. */
-  find(name: string): CollectionAccess | undefined {
-    const known = this.#found.get(name);
-    if (known !== undefined) return known;
-    const access = this.#open(name);
-    if (access instanceof Promise) {
-      this.#loading.push(access.then((loaded) => void this.#found.set(name, loaded)));
-      return undefined;
-    }
-    this.#found.set(name, access);
-    return access;
-  }
-
-  /** What must be awaited. */
-  get loading(): Promise<unknown> | undefined {
-    return this.#loading.length === 0 ? undefined : Promise.all(this.#loading.splice(0));
-  }
-
-  /** Those that exist. */
-  get found(): readonly CollectionAccess[] {
-    return [...this.#found.values()].filter(({ rules }) => rules !== undefined);
-  }
-}
+/** The collections that a caller's query names, opened for the caller. */
+export type RelatedCollections = Lookup<CollectionAccess>;
 
 /** What a collection has, and what the caller is shown of it. */
 interface Seen {

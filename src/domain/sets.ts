@@ -1,6 +1,6 @@
 // The sets of a caller ($my.{set}): the values that the resources of a collection have for its subject.
 
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { Lookup, type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import {
   type CallerValues,
@@ -17,7 +17,7 @@ import type { Resource } from "../model/resource.ts";
 import { accessDocumentOf, accessName, accessVersionOf } from "../model/schemas/access.ts";
 import type { ReadState, Store } from "../store/store.ts";
 import { buildRule } from "./build-where.ts";
-import { RelatedCollections } from "./related-fields.ts";
+import type { RelatedCollections } from "./related-fields.ts";
 
 /** A set as the access document defines it. */
 export interface SetDefinition {
@@ -68,11 +68,12 @@ interface KnownSets {
 }
 
 /** Is asked for nothing, because a set names fields of its own collection only. */
-export const noOthers = new RelatedCollections((name) => {
+export const noOthers: RelatedCollections = new Lookup((name) => {
   throw new Error(`a set must not read ${name}`);
 });
 
-const noSets: CallerSets = { values: () => undefined, reads: [], isTimed: false };
+/** Those of a caller without a subject. */
+export const noSets: CallerSets = { values: () => undefined, reads: [], isTimed: false };
 
 export interface SetsOptions {
   readonly store: Store;

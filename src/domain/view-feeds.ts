@@ -35,7 +35,7 @@ import type { ListTarget } from "./lists.ts";
 import type { Mask } from "./mask.ts";
 import { clientLeft, collectionNotFound, positionGone, rulesChanged } from "./problems.ts";
 import type { PositionSeal } from "./sealed-position.ts";
-import { type BoundGrant, isNamed, type View } from "./view.ts";
+import { type AppliedGrant, isNamed, type View } from "./view.ts";
 import {
   changedSince,
   readViewPosition,
@@ -251,7 +251,7 @@ function isShownAlike(
 }
 
 /** Whether some grants list all the fields that others list. One without a list shows more than any list. */
-function showAll(some: readonly BoundGrant[], others: readonly BoundGrant[]): boolean {
+function showAll(some: readonly AppliedGrant[], others: readonly AppliedGrant[]): boolean {
   const shown = some.flatMap(({ fields = [] }) => fields);
   return others.every(({ fields }) => fields?.every((field) => isNamed(field, shown)));
 }

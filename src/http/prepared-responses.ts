@@ -1,8 +1,8 @@
 // Repeats responses to GET while the state they were made from is current, without running the request again.
 
 import type { CollectionAccess } from "../domain/collection-access.ts";
-import { isByCollection } from "../domain/lists.ts";
 import type { Mask } from "../domain/mask.ts";
+import { type Dependence, isRepeatable } from "../domain/view.ts";
 import { ownText } from "../lib/own-text.ts";
 import { RecentMap } from "../lib/recent-map.ts";
 import { anonymous, type Principal } from "../model/principal.ts";
@@ -47,7 +47,7 @@ interface PreparedResponse extends SharedResponse {
   readonly collection: string;
   readonly isAdmin: boolean;
   readonly isCurrentFor: (access: CollectionAccess) => boolean;
-  readonly isOfOneCollection: boolean;
+  readonly dependsOn: Dependence;
   readonly mask: Mask | undefined;
 }
 
@@ -141,10 +141,12 @@ export class PreparedResponses {
       collection: collection.name,
       isAdmin: collection.isAdmin,
       isCurrentFor: repeatable.isCurrentFor,
-      isOfOneCollection: repeatable.isOfOneCollection ?? false,
+      dependsOn: repeatable.dependsOn,
       mask: repeatable.mask,
     };
-    const key = repeatable.isOwn ? ownKey(request) : url;
+    // A resource is told apart by its mask.
+    const isOwn = repeatable.dependsOn !== "collection" && repeatable.mask === undefined;
+    const key = isOwn ? ownKey(request) : url;
     added.next = othersThan(added, this.#variants.get(key), maxVariants - 1);
     this.#variants.set(key, added);
   }
@@ -167,7 +169,9 @@ export class PreparedResponses {
     if (opened?.isAdmin !== prepared.isAdmin || !prepared.isCurrentFor(opened)) return false;
     prepared.version = version;
     prepared.principal = principal;
-    const isShared = prepared.isOfOneCollection && isByScopes(opened);
+    // A caller with roles has a list of scopes of its own.
+    const isShared =
+      prepared.dependsOn === "collection" && opened.view("read").dependsOn === "collection";
     prepared.scopes = isShared ? principal.scopes : undefined;
     return true;
   }
@@ -178,7 +182,8 @@ export class PreparedResponses {
     if (known?.version === version && known.access.name === name) return known.access;
     const access = this.services.access.collection(principal, name);
     if (access instanceof Promise) return undefined;
-    if (isByCollection(access)) this.#opened.set(principal, { version, access });
+    if (isRepeatable(access.view("read").dependsOn))
+      this.#opened.set(principal, { version, access });
     return access;
   }
 
@@ -200,10 +205,6 @@ export class PreparedResponses {
     return principal;
   }
 }
-
-/** Whether every caller with the same scopes sees the same resources in the same way. */
-const isByScopes = (access: CollectionAccess): boolean =>
-  access.bound === undefined && access.visibleOwner("read") === undefined;
 
 /** Reads the client's address, and whether it uses TLS, from the fields that a trusted proxy adds. */
 export function readForwarded(context: RequestContext): void {

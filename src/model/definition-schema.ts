@@ -30,12 +30,14 @@ const requirement = (description: string) =>
 /** One schema for both, because code generators reject a choice between a list and something else. */
 const audience = {
   type: ["string", "array"],
-  pattern: "^(?:token|public|owner)$",
+  pattern: "^(?:token|public|owner|admin)$",
   items: grantSchema,
   maxItems: grantLimits.maxGrants,
   default: "token",
   [invalidMessage]: (value: unknown) =>
-    Array.isArray(value) ? undefined : 'must be "token", "public", "owner" or a list of grants',
+    Array.isArray(value)
+      ? undefined
+      : 'must be "token", "public", "owner", "admin" or a list of grants',
 } as const;
 
 const path = { maxLength: maxFieldChars, pattern: "^[^.]+(?:\\.[^.]+)*$" } as const;
@@ -142,18 +144,18 @@ const properties = {
   access: {
     type: "object",
     description:
-      "Who may do what: `token`, callers with the scope; `public`, everyone; `owner`, callers with the scope, on resources that their subject owns; or a list of grants, of which one is enough.",
+      "Who may do what: `token`, callers with the scope; `public`, everyone; `owner`, callers with the scope, on resources that their subject owns; `admin`, nobody but administrators; or a list of grants, of which one is enough.",
     properties: {
       read: audience,
       create: {
         ...audience,
-        pattern: "^(?:token|public)$",
+        pattern: "^(?:token|public|admin)$",
         [invalidMessage]: (value: unknown) =>
           value === "owner"
-            ? 'a new resource has no owner yet: use "token" or "public"; "owner" is for read, update and delete'
+            ? 'a new resource has no owner yet: use "token", "public" or "admin"; "owner" is for read, update and delete'
             : Array.isArray(value)
               ? undefined
-              : 'must be "token", "public" or a list of grants',
+              : 'must be "token", "public", "admin" or a list of grants',
       },
       update: audience,
       delete: audience,

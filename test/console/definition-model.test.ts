@@ -194,6 +194,8 @@ describe("a definition", () => {
     assert.equal(accessWord(opened, "update"), "token");
     assert.equal(accessWord({ access: { read: [{ name: "x" }] } }, "read"), undefined);
     assert.deepEqual(changeAccess(opened, "read", "token"), definition);
+    const audiences = ["token", "public", "owner", "admin"].map((word) => firstGrant(word).to);
+    assert.deepEqual(audiences, ["token", "everyone", "owner", "token"]);
   });
 
   it("changes members of objects and of lists of objects", () => {

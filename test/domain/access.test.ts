@@ -12,7 +12,7 @@ import { Access } from "../../src/domain/access.ts";
 import { AccessDocuments } from "../../src/domain/access-documents.ts";
 import { Actions } from "../../src/domain/actions.ts";
 import { Backups } from "../../src/domain/backups.ts";
-import { CollectionAccess } from "../../src/domain/collection-access.ts";
+import type { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { Collections } from "../../src/domain/collections.ts";
 import { Feeds } from "../../src/domain/feeds.ts";
 import { Lists } from "../../src/domain/lists.ts";
@@ -112,11 +112,12 @@ const onCollection = (
   call: (domain: Domain, access: CollectionAccess) => unknown,
 ): EntryPoint => ({
   needs,
-  call: (all, principal) => call(all, new CollectionAccess(principal, "notes", all.rules)),
+  call: async (all, principal) =>
+    call(all, await all.access.byRules(principal, "notes", all.rules)),
 });
 
 const targetOf = ({ collection, rules }: Domain, access: CollectionAccess) => {
-  return { access, collection, rules, owner: undefined };
+  return { access, collection, rules };
 };
 
 const admin = (call: EntryPoint["call"]): EntryPoint => ({ needs: "admin", call });
@@ -329,6 +330,8 @@ const others: Readonly<Record<string, string>> = {
   "PositionSeal.of": "encrypts positions of the caller",
   "ViewFeeds.since": "asked by Feeds.since",
   "CollectionAccess.isAdmin": "part of the check itself",
+  "View.isByFields": "says how a view decides",
+  "CollectionAccess.audienceKey": "says which callers see the same",
   "CollectionAccess.isOpen": "says what shared caches may store of what is shown",
   "CollectionAccess.require": "the check itself",
   "CollectionAccess.requireKey": "part of the check itself",
@@ -336,7 +339,6 @@ const others: Readonly<Record<string, string>> = {
   "CollectionAccess.takeEarly": "is used by Resources.find, after the check",
   "CollectionAccess.isOwned": "part of the check itself",
   "CollectionAccess.creator": "part of the check itself",
-  "CollectionAccess.visibleOwner": "part of the check itself",
   "CollectionAccess.includes": "part of the check itself",
   "CollectionAccess.mayRead": "part of the check itself",
   "CollectionAccess.facts": "part of the check itself",
@@ -385,14 +387,10 @@ const others: Readonly<Record<string, string>> = {
   "CursorSeal.close": "encrypts cursors of the caller",
   "CursorSeal.open": "decrypts cursors of the caller",
   "View.showsAlways": "what the others ask",
-  "BoundRules.view": "used by CollectionAccess",
-  "BoundRules.includes": "used by CollectionAccess",
   "CollectionAccess.askForUnseen": "reads another resource, and tells nothing about it",
-  "BoundRules.askForUnseen": "used by CollectionAccess",
-  "RuleFacts.isUnused": "used by BoundRules",
-  "BoundRules.setReads": "used by Writes",
+  "RuleFacts.isUnused": "used by CollectionAccess",
   "Sets.read": "used by Access",
-  "CollectionAccess.isForAdmin": "part of the check itself",
+  "CollectionAccess.isByCaller": "part of the check itself",
   "CollectionAccess.isValidator": "compares a validator with a state that was loaded",
   "CollectionAccess.showsUpdates": "part of the check itself",
   "CollectionAccess.mask": "what the others ask",
@@ -410,17 +408,13 @@ const others: Readonly<Record<string, string>> = {
   "Masks.at": "used by Mask",
   "Masks.revisionOf": "used by Mask",
   "Masks.hash": "used by Mask",
-  "BoundRules.only": "used by Rights",
-  "RuleBinder.bind": "used by Access",
-  "RuleBinder.values": "used by Rights",
-  "RuleBinder.related": "used by Rights",
+  "RuleCompiler.compile": "used by Access",
+  "RuleCompiler.values": "used by Rights",
+  "RuleCompiler.related": "used by Rights",
   "ConditionReporter.report": "used by Rights, for an admin",
   "RuleFacts.matches": "used by View",
   "RuleFacts.loading": "used by View",
   "RuleFacts.reads": "used by Writes",
-  "RelatedCollections.find": "used by Lists, which rejects fields that the caller may not read",
-  "RelatedCollections.loading": "used by Lists",
-  "RelatedCollections.found": "used by Lists",
   "Upserts.load": "used by Plan",
   "Upserts.resolve": "used by Plan, after the check",
   "Upserts.isOvertaken": "used by Plan",
@@ -549,7 +543,7 @@ describe("a principal without the scope", () => {
     await define("open", '{"access":{"read":"public"}}');
     const opened = await all.access.open(anonymous, "open", "read");
     assert.ok(!(opened instanceof Problem));
-    assert.ok("owner" in (await all.lists.target(opened)));
+    assert.ok("collection" in (await all.lists.target(opened)));
     await define("open", "{}");
     assert.equal(problemIn(await all.lists.target(opened))?.kind, "unauthenticated");
     await all.collections.delete(system, "open", false);

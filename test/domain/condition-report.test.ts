@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 import { CollectionAccess } from "../../src/domain/collection-access.ts";
-import { RelatedCollections } from "../../src/domain/related-fields.ts";
 import { ConditionReporter } from "../../src/domain/rights/condition-report.ts";
+import { everything } from "../../src/domain/view.ts";
+import { Lookup } from "../../src/lib/maybe-promise.ts";
 import { system } from "../../src/model/principal.ts";
 import { queryableFieldsOf } from "../../src/model/query/queryable.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
@@ -21,8 +22,8 @@ it("a report shows what it finds in a collection that must be read first", () =>
     await store.commit([create("projects"), put("p", { fields, collection: "projects" })]);
     await store.commit([define(posts), put("a", { fields: '{"project":"p"}' })]);
     // As on Postgres, where what is known is forgotten after a second.
-    const related = new RelatedCollections(
-      async (name) => new CollectionAccess(system, name, await store.rules(name)),
+    const related = new Lookup(
+      async (name) => new CollectionAccess(system, name, await store.rules(name), everything),
     );
     const reporter = new ConditionReporter(store, queryableFieldsOf(posts), values, related);
     const post = await store.find("things", "a");

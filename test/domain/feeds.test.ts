@@ -104,7 +104,7 @@ class Copy {
     const position: SentPosition | undefined =
       since === "0" ? 0 : (readFeedPosition(since) ?? readSealedPosition(since));
     assert.ok(position !== undefined);
-    const target = { access, collection, rules, owner: access.visibleOwner("read") };
+    const target = { access, collection, rules };
     return this.#feeds.since(target, { since: position, listRequest });
   }
 

@@ -9,6 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { Pictures } from "../../src/domain/pictures.ts";
+import { everything } from "../../src/domain/view.ts";
 import type { Rules } from "../../src/model/collection.ts";
 import type { StoredFile } from "../../src/model/file.ts";
 import { Outage } from "../../src/model/outage.ts";
@@ -27,7 +28,7 @@ before(async () => {
 after(() => rm(folder, { recursive: true }));
 
 const rules = { definition: '{"pictures":{"sizes":[{"width":1}]}}' } as Rules;
-const access = new CollectionAccess(system, "photos", rules);
+const access = new CollectionAccess(system, "photos", rules, everything);
 const request = { width: 1, fit: "cover", format: undefined } as const;
 
 async function* bytes(): AsyncGenerator<Uint8Array> {

@@ -11,6 +11,7 @@ import { after, before, describe, it } from "node:test";
 import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { type ResumableUpload, ResumableUploads } from "../../src/domain/resumable-uploads.ts";
 import { maxUploadsPerCaller, reservedMs } from "../../src/domain/upload-tally.ts";
+import { everything } from "../../src/domain/view.ts";
 import { type Principal, system } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
 import { openDisk } from "../../src/store/disk/disk.ts";
@@ -30,7 +31,8 @@ const bob: Principal = { ...ann, subject: "bob" };
 const cy: Principal = { ...ann, subject: "cy" };
 /** May create, as everyone does where the definition says so. */
 const nobody: Principal = { ...system, kind: "anonymous" };
-const accessOf = (principal: Principal) => new CollectionAccess(principal, "notes", undefined);
+const accessOf = (principal: Principal) =>
+  new CollectionAccess(principal, "notes", undefined, everything);
 
 interface Setting {
   readonly uploads: ResumableUploads;

@@ -8,6 +8,7 @@ import { describe, it } from "node:test";
 import { Access } from "../../src/domain/access.ts";
 import { CollectionAccess } from "../../src/domain/collection-access.ts";
 import { Uploads } from "../../src/domain/uploads.ts";
+import { everything } from "../../src/domain/view.ts";
 import { Writes } from "../../src/domain/write/writes.ts";
 import { MemoryBudget } from "../../src/lib/memory-budget.ts";
 import type { StoredFile } from "../../src/model/file.ts";
@@ -19,7 +20,7 @@ import type { Files } from "../../src/store/files.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 
-const access = new CollectionAccess(system, "notes", undefined);
+const access = new CollectionAccess(system, "notes", undefined, everything);
 
 const whole = { kind: "put", id: "a", draft: { fields: "{}", id: undefined } } as const;
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
-import { assertProblem } from "./expect.ts";
+import { type Answer, assertProblem } from "./expect.ts";
 
 let app: TestApp;
 let admin: Client;
@@ -25,6 +25,12 @@ interface List {
   readonly data: readonly { readonly id: string }[];
   readonly total: number;
   readonly pages: number;
+}
+type Usable = Readonly<Record<string, boolean>>;
+interface Document {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly security: unknown }>> | undefined>
+  >;
 }
 const idsOf = ({ data }: List): readonly string[] => data.map(({ id }) => id);
 
@@ -182,17 +188,20 @@ describe("a collection in which callers see only what they own", () => {
         assert.deepEqual(idsOf(await client.json<List>("/notes")), ids);
   });
 
-  it("returns 404 for a change of another owner's resource", async () => {
+  it("returns 404 for a change of another owner's resource, and 409 for its id in a PUT", async () => {
     const before = await admin.state("notes");
     for (const answer of [
-      await bob.put("/notes/a1", { n: 9 }),
       await bob.patch("/notes/a1", { n: 9 }),
       await bob.remove("/notes/a1"),
       await bob.remove("/notes/a1", { "if-match": "*" }),
       await bob.batch([{ method: "DELETE", path: "/notes/a1" }]),
-      await bob.batch([{ method: "PUT", path: "/notes/a1", body: {} }]),
     ])
       assertProblem(answer, "not-found");
+    for (const answer of [
+      await bob.put("/notes/a1", { n: 9 }),
+      await bob.batch([{ method: "PUT", path: "/notes/a1", body: {} }]),
+    ])
+      assertProblem(answer, "conflict");
     assert.deepEqual(await admin.state("notes"), before);
   });
 
@@ -239,5 +248,112 @@ describe("a collection in which callers see only what they own", () => {
     const reader = new Client(app, await app.token("notes:read"));
     assertProblem(await reader.post("/notes", {}), "insufficient-scope");
     assertProblem(await nobody.get("/notes"), "unauthenticated");
+  });
+});
+
+describe("a collection that is for everyone, and by name for some", () => {
+  it("is stored by shared caches only as it is shown without a token", async () => {
+    const read = [
+      { name: "all", to: "everyone" },
+      { name: "staff", to: { scope: "staff:read" } },
+    ];
+    await define("menu", { access: { read }, cache: { maxAge: 60 } });
+    await admin.put("/menu/a", { n: 1 });
+    const other = new Client(app, await app.token("people:read"));
+    for (const path of ["/menu", "/menu/a", "/menu?limit=1"])
+      for (const client of [nobody, other, admin, nobody, other, admin]) {
+        const { headers } = await client.get(path);
+        const wanted = client === nobody ? "public, max-age=60" : "private, no-cache";
+        assert.equal(headers.get("cache-control"), wanted, path);
+        assert.match(headers.get("vary") ?? "", /\bAuthorization\b/);
+      }
+  });
+});
+
+describe("a collection with owners for one verb", () => {
+  for (const verb of ["read", "update", "delete"])
+    it(`hides what others own where ${verb} is for owners`, async () => {
+      await define("ledger", { access: { [verb]: "owner" } });
+      const [one, other] = [
+        new Client(app, await app.token("ledger:*")),
+        new Client(app, await app.token("ledger:*")),
+      ];
+      await one.put("/ledger/a", { n: 1 });
+      // What cannot be read cannot be changed either.
+      const isHiddenFrom = (each: string) => verb === "read" || verb === each;
+      const asked: readonly (readonly [string, Answer])[] = [
+        ["read", await other.get("/ledger/a")],
+        ["update", await other.patch("/ledger/a", { n: 2 })],
+        ["delete", await other.remove("/ledger/a", { "if-none-match": '"x"' })],
+      ];
+      for (const [each, { status, body }] of asked)
+        assert.equal(status === 404, isHiddenFrom(each), `${each} ${status} ${body}`);
+      await admin.put("/ledger/b", { n: 1 });
+      assert.equal((await other.put("/ledger/b", {})).status, isHiddenFrom("update") ? 409 : 200);
+      await one.remove("/ledger/a");
+      await admin.remove("/ledger/b");
+    });
+});
+
+describe("a verb that is for administrators", () => {
+  let all: Client;
+  const requests: Readonly<Record<string, (client: Client) => Promise<Answer>>> = {
+    read: (client) => client.get("/vault/a"),
+    create: (client) => client.post("/vault", { n: 2 }),
+    update: (client) => client.patch("/vault/a", { n: 3 }),
+    delete: (client) => client.remove("/vault/a"),
+  };
+  const verbs = Object.keys(requests);
+  before(async () => {
+    all = new Client(app, await app.token("*:*"));
+  });
+
+  for (const verb of verbs)
+    it(`is nobody else's, and nothing else of ${verb} changes`, async () => {
+      await define("vault", { access: { [verb]: "admin" } });
+      await admin.put("/vault/a", { n: 1 });
+      for (const each of verbs) {
+        const before = await admin.state("vault");
+        if (each === verb) {
+          await admin.rejects("vault", "forbidden", () => requests[each]?.(all) as Promise<Answer>);
+          await admin.rejects(
+            "vault",
+            "unauthenticated",
+            () => requests[each]?.(nobody) as Promise<Answer>,
+          );
+          assert.equal((await admin.json<Usable>("/-/access/vault"))[each], true);
+        } else assert.ok(((await requests[each]?.(all))?.status ?? 500) < 300, each);
+        assert.equal((await all.json<Usable>("/-/access/vault"))[each], each !== verb);
+        if (each === verb) assert.deepEqual(await admin.state("vault"), before);
+      }
+      for (const each of verbs) {
+        await admin.put("/vault/a", { n: 1 });
+        assert.ok(((await requests[each]?.(admin))?.status ?? 500) < 300, each);
+      }
+    });
+
+  it("is stored by no shared cache, and the OpenAPI document asks for the scope admin", async () => {
+    await define("vault", { access: { read: "admin" }, cache: { maxAge: 60 } });
+    await admin.put("/vault/a", { n: 1 });
+    for (const path of ["/vault", "/vault/a"])
+      for (let round = 0; round < 2; round++) {
+        const { headers } = await admin.get(path);
+        assert.equal(headers.get("cache-control"), "private, no-cache");
+      }
+    const document = await admin.json<Document>("/-/openapi.json");
+    assert.deepEqual(document.paths["/vault/{id}"]?.get?.security, [{ bearer: ["admin"] }]);
+    assert.deepEqual(document.paths["/vault/{id}"]?.delete?.security, [
+      { bearer: ["vault:delete"] },
+    ]);
+  });
+
+  it("has a PUT that creates or replaces", async () => {
+    await define("vault", { access: { create: "admin" } });
+    await admin.put("/vault/a", { n: 1 });
+    assert.equal((await all.put("/vault/a", { n: 2 })).status, 200);
+    await admin.rejects("vault", "forbidden", () => all.put("/vault/new", { n: 2 }));
+    await define("vault", { access: { update: "admin" } });
+    assert.equal((await all.put("/vault/new", { n: 2 })).status, 201);
+    await admin.rejects("vault", "forbidden", () => all.put("/vault/a", { n: 3 }));
   });
 });

@@ -8,7 +8,11 @@ import { startApp, type TestApp } from "./app.ts";
 import { Client } from "./client.ts";
 import type { Answer } from "./expect.ts";
 
-const access = { read: "owner", update: "owner", delete: "owner" };
+const mine = [{ name: "mine", to: "owner" }];
+const kinds = {
+  shorthands: { read: "owner", update: "owner", delete: "owner" },
+  grants: { read: mine, update: mine, delete: mine },
+};
 const schema = { properties: { n: { type: "integer" }, code: { type: "string" } } };
 
 /** What depends on the request alone: its number and its address. */
@@ -54,9 +58,13 @@ const rejected: Readonly<Record<string, Ask>> = {
   "a DELETE in a batch": (client, path) => client.batch([{ method: "DELETE", path }]),
 };
 
-for (const store of ["sqlite", "postgres"]) {
+const cases = ["sqlite", "postgres"].flatMap((store) =>
+  Object.entries(kinds).map(([kind, access]) => ({ store, kind, access })),
+);
+
+for (const { store, kind, access } of cases) {
   const it = itOn(store);
-  describe(`an id of another owner, on ${store}`, () => {
+  describe(`an id of another owner, by ${kind}, on ${store}`, () => {
     let app: TestApp;
     let admin: Client;
     let ann: Client;
@@ -87,13 +95,14 @@ for (const store of ["sqlite", "postgres"]) {
       });
     }
 
-    it("a PUT that is otherwise valid is 404, alone and in a batch", async () => {
+    it("a PUT that is otherwise valid is 409, alone and in a batch", async () => {
       const before = await admin.state("notes");
       const put = { method: "PUT", path: "/notes/taken", body: { n: 2, code: "new" } };
-      assert.equal((await bob.put("/notes/taken", put.body)).status, 404);
-      assert.equal((await bob.put("/notes/taken", {}, { "if-none-match": "*" })).status, 404);
+      assert.equal((await bob.put("/notes/taken", put.body)).status, 409);
+      assert.equal((await bob.put("/notes/taken", {}, { "if-none-match": "*" })).status, 409);
       const batch = await bob.batch([{ method: "POST", path: "/notes", body: {} }, put]);
-      assert.equal(batch.status, 404);
+      assert.equal(batch.status, 409);
+      assert.match(batch.body, /id is taken/);
       assert.match(batch.body, /\/operations\/1/);
       assert.deepEqual(await admin.state("notes"), before);
       assert.equal((await ann.put("/notes/taken", { n: 1, code: "anns" })).status, 200);

@@ -287,7 +287,7 @@ for (const store of ["sqlite", "postgres"])
       const byId = await other.post("/mine?key=id", lines, ndjson);
       assert.deepEqual(statusesOf(byId), [
         ...[
-          [1, 404],
+          [1, 409],
           [2, 409],
           [3, 201],
         ],

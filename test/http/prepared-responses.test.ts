@@ -62,6 +62,16 @@ const definitions = [
     },
   },
   { access: { read: [{ name: "numbers", to: "token", where: { n: { in: "$my.numbers" } } }] } },
+  { access: { read: "admin" }, cache: { maxAge: 60 } },
+  {
+    access: {
+      read: [
+        { name: "all", to: "everyone" },
+        { name: "readers", to: { role: "reader" }, fields: ["n"] },
+      ],
+    },
+    cache: { maxAge: 60 },
+  },
 ];
 /** What is shown does not depend on these. */
 const indexes = [{}, { indexed: ["n"] }, { searchable: ["n"] }, { unique: ["u"] }];
@@ -324,6 +334,30 @@ describe("a prepared response", () => {
       assert.equal((await app.request("/people/a", { token })).status, 200);
     assert.equal((await app.request(`/-/tokens/${id}`, { method: "DELETE" })).status, 204);
     assert.equal((await app.request("/people/a", { token })).status, 401);
+  });
+
+  it("is not sent after the time until which a rule shows it", async () => {
+    const app = await startWith();
+    const schema = { properties: { until: { type: "string", format: "date-time" } } };
+    const read = [{ name: "now", to: "everyone", where: { until: { gt: "$now" } } }];
+    const send = async (path: string, body: unknown) => {
+      const headers = { "content-type": "application/json" };
+      const answer = await app.request(path, {
+        method: "PUT",
+        headers,
+        body: JSON.stringify(body),
+      });
+      assert.ok(answer.ok, await answer.text());
+    };
+    await send("/-/collections/offers", { schema, access: { read } });
+    await send("/offers/a", { until: new Date(Date.now() + hourMs).toISOString() });
+    const show = async (path: string) => (await app.request(path, { token: null })).text();
+    const paths = ["/offers/a", "/offers", "/offers/a?fields=until"];
+    for (const path of paths)
+      for (let repeated = 0; repeated < 3; repeated++) assert.match(await show(path), /"until"/);
+    await withClockMoved(2 * hourMs, async () => {
+      for (const path of paths) assert.doesNotMatch(await show(path), /"until"/);
+    });
   });
 
   it("with fields for administrators is not sent to others", async () => {

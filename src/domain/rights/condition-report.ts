@@ -1,9 +1,10 @@
 // Says of each condition of a rule what it wants, what it finds, and whether it holds.
 
+import { evaluated, type MaybePromise } from "../../lib/maybe-promise.ts";
 import {
   absent,
-  boundValue,
   type CallerValues,
+  callerValue,
   isList,
   ownerName,
   type RuleCondition,
@@ -89,25 +90,23 @@ export class ConditionReporter {
     };
   }
 
-  /** Builds and evaluates again after other collections and resources were read. */
   async #holds(condition: RuleCondition, resource: Resource): Promise<boolean> {
-    for (;;) {
+    const content = new IndexedContent(resource, this.#facts);
+    return this.#evaluated(() => {
       const built = buildRule(this.#queryable, condition, this.#values, this.#related);
-      const content = new IndexedContent(resource, this.#facts);
-      const loading =
-        this.#related.loading ??
-        (built.predicates.every((predicate) => holds(predicate, content))
-          ? (this.#facts.loading ?? !built.isAbsent)
-          : (this.#facts.loading ?? false));
-      if (typeof loading === "boolean") return loading;
-      await loading;
-    }
+      return !built.isAbsent && built.predicates.every((each) => holds(each, content));
+    });
+  }
+
+  /** Evaluates again after other collections and resources were read. */
+  #evaluated<T>(evaluate: () => T): MaybePromise<T> {
+    return evaluated(evaluate, () => this.#related.loading ?? this.#facts.loading);
   }
 
   /** A value that the caller does not have is shown by its name. */
   #wanted(operand: unknown): unknown {
     if (Array.isArray(operand)) return operand.map((item) => this.#wanted(item));
-    const value = boundValue(operand, this.#values);
+    const value = callerValue(operand, this.#values);
     if (value === absent) return operand;
     return typeof operand === "string" && isList(value) ? value.list.slice(0, maxShown) : value;
   }
@@ -115,7 +114,7 @@ export class ConditionReporter {
   async #found(field: string, resource: Resource): Promise<unknown> {
     const content = new IndexedContent(resource);
     if (field === ownerName) return content.at(ownerField);
-    const place = await this.#findField(field);
+    const place = await this.#evaluated(() => findField(this.#queryable, field, this.#related));
     if (typeof place === "string") return undefined;
     const [step] = place.steps;
     if (step === undefined) return shown(field, content);
@@ -125,16 +124,6 @@ export class ConditionReporter {
       if (target !== undefined) found.push(shown(place.field, new IndexedContent(target)));
     }
     return found.length < 2 ? found[0] : found;
-  }
-
-  /** Looks again after other collections were read. */
-  async #findField(field: string): Promise<ReturnType<typeof findField>> {
-    for (;;) {
-      const place = findField(this.#queryable, field, this.#related);
-      const { loading } = this.#related;
-      if (loading === undefined) return place;
-      await loading;
-    }
   }
 }
 

@@ -10,7 +10,7 @@ import type { Access } from "../access.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import { collectionNotFound } from "../problems.ts";
 import { notFound } from "../resources.ts";
-import { type BoundGrant, isNamed } from "../view.ts";
+import { type AppliedGrant, isNamed } from "../view.ts";
 
 /** A caller without any right gets the same answer whether or not something exists. */
 export async function ownRights(
@@ -31,7 +31,7 @@ export async function ownRights(
   const isSeen =
     opened.require("read") === undefined ? allowed.read : (allowed.update ?? allowed.delete);
   if (resource !== undefined && isSeen === undefined) return notFound(opened, resource.id, "read");
-  const fixed = opened.bound?.boundaryFields ?? [];
+  const fixed = opened.caller.fixedFields;
   return {
     read: allowed.read !== undefined,
     create: writeRight(allowed.create, []),
@@ -40,7 +40,7 @@ export async function ownRights(
   };
 }
 
-type AllowedGrants = Partial<Record<Verb, readonly BoundGrant[]>>;
+type AllowedGrants = Partial<Record<Verb, readonly AppliedGrant[]>>;
 
 /** Returns the grants of each verb that hold for the resource. */
 function allowedGrants(access: CollectionAccess, resource: Resource | undefined): AllowedGrants {
@@ -56,7 +56,7 @@ function allowedGrants(access: CollectionAccess, resource: Resource | undefined)
 
 /** Leaves out what is set for the caller and what cannot change, also as a part of something else. */
 function writeRight(
-  grants: readonly BoundGrant[] | undefined,
+  grants: readonly AppliedGrant[] | undefined,
   fixed: readonly string[],
 ): OwnRights["create"] {
   if (grants === undefined) return false;

@@ -2,8 +2,8 @@
 
 import {
   absent,
-  boundValue,
   type CallerValues,
+  callerValue,
   ownerName,
   textsIn,
 } from "../../model/access/caller-values.ts";
@@ -27,12 +27,11 @@ import type { SeenResources } from "../../model/schemas/collection.ts";
 import { isAdmin } from "../../model/token.ts";
 import type { ResourceChange, Store } from "../../store/store.ts";
 import { type Access, requireAdmin } from "../access.ts";
-import type { BoundRules } from "../bound-rules.ts";
 import { CollectionAccess } from "../collection-access.ts";
 import { isFor } from "../grant-callers.ts";
 import { collectionNotFound } from "../problems.ts";
 import type { Resources } from "../resources.ts";
-import type { BoundGrant } from "../view.ts";
+import { type AppliedGrant, View } from "../view.ts";
 import { refuse } from "../write/allow.ts";
 import { isNew, type Operation, type WriteCondition } from "../write/operation.ts";
 import type { Writes } from "../write/writes.ts";
@@ -51,7 +50,6 @@ export interface Explanation
 interface Trial {
   readonly query: AccessQuery;
   readonly access: CollectionAccess;
-  readonly bound: BoundRules;
   readonly resource: Resource | undefined;
   readonly values: CallerValues;
   readonly reporter: ConditionReporter;
@@ -133,13 +131,11 @@ export class Rights {
     rules: Rules,
     resource: Resource | undefined,
   ): Promise<Trial> {
-    const { binder } = this.#access;
-    const { principal, name } = access;
-    const values = await binder.values(principal, rules);
+    const { compiler } = this.#access;
+    const values = await compiler.values(access.principal, rules);
     const queryable = queryableFieldsOf(rules.definition);
-    const reporter = new ConditionReporter(this.#store, queryable, values, binder.related());
-    const bound = access.bound ?? (await binder.bind(principal, name, rules));
-    return { query, access, bound, resource, values, reporter };
+    const reporter = new ConditionReporter(this.#store, queryable, values, compiler.related());
+    return { query, access, resource, values, reporter };
   }
 
   /** Returns the problem that the caller would get. */
@@ -162,15 +158,15 @@ export class Rights {
     grant: Grant,
     boundary: Definition["boundary"],
   ): Promise<TriedGrant> {
-    const { access, bound, values, reporter, resource } = trial;
+    const { access, values, reporter, resource } = trial;
     const { verb } = trial.query;
     const { name, to, check, set } = grant;
     const owned = to === "owner" ? { [ownerName]: "$me" } : {};
     const named = new Set([boundary, owned, grant.where, check, set].flatMap(textsIn));
     const missing = [...named].filter(
-      (text) => text !== ownerName && boundValue(text, values) === absent,
+      (text) => text !== ownerName && callerValue(text, values) === absent,
     );
-    const one = bound.view(verb)?.grants.find((each) => each.name === name);
+    const one = access.caller.views[verb]?.grants.find((each) => each.name === name);
     const { allows = false, errors, after } = one ? await this.#tryGrant(trial, one) : {};
     const where: ConditionReport[] = [];
     for (const condition of [owned, grant.where ?? {}])
@@ -188,15 +184,17 @@ export class Rights {
   }
 
   async #tryGrant(
-    { access, bound, query, resource }: Trial,
-    grant: BoundGrant,
+    { access, query, resource }: Trial,
+    grant: AppliedGrant,
   ): Promise<{ allows: boolean; errors?: Problem["errors"]; after?: Resource | undefined }> {
-    const { principal, name, rules } = access;
+    const { principal, name, rules, caller } = access;
     const { verb, change } = query;
-    const accessBy = (one: BoundGrant) =>
-      new CollectionAccess(principal, name, rules, { bound: bound.only(verb, one) });
+    const accessBy = (one: AppliedGrant) => {
+      const views = { ...caller.views, [verb]: new View([one]) };
+      return new CollectionAccess(principal, name, rules, { ...caller, views });
+    };
     const operation = change && operationOf(query);
-    if (operation === undefined || access.bound === undefined) {
+    if (operation === undefined || caller.writesWhole) {
       const own = accessBy(grant);
       const isAny = resource === undefined;
       return { allows: isAny || !(await own.decide(() => refuse(own, verb, resource))) };

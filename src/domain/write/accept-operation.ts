@@ -36,8 +36,8 @@ export function acceptOperation(
   if (operation.kind === "put") {
     const { draft } = operation;
     const files = withTimes(operation.files ?? [], current, at);
-    // With rules, only what the caller sees counts.
-    const isUnread = !access.bound && current !== undefined && !access.mayRead(current);
+    // With grants, only what the caller sees counts.
+    const isUnread = access.caller.writesWhole && current !== undefined && !access.mayRead(current);
     const place = { id, at, address: `${collectionUrl}/${id}`, current, files, isUnread };
     const fields = addFileMembers(draft.fields, files, place.address);
     const accepted = checkPutDraft(id, draft) ?? acceptWrite(access, fields, place);

@@ -32,9 +32,8 @@ import type { Resource } from "../../model/resource.ts";
 import type { Verb } from "../../model/token.ts";
 import { validatorOf } from "../../model/validator.ts";
 import { acceptFields, type WriteTarget } from "../../model/write/accept.ts";
-import type { BoundRules } from "../bound-rules.ts";
 import type { CollectionAccess } from "../collection-access.ts";
-import { type BoundGrant, isNamed } from "../view.ts";
+import { type AppliedGrant, isNamed } from "../view.ts";
 import { seenDraft, seenFields } from "./seen.ts";
 import { plannedState } from "./states.ts";
 import { type Accepted, accept } from "./validate.ts";
@@ -53,38 +52,34 @@ export function acceptWrite(
   fields: string,
   place: WriteContext,
 ): Accepted | Problem {
-  const { bound, rules } = access;
-  if (bound === undefined || rules === undefined) return accept(access, fields, place);
-  return new RuledWrite(access, bound, rules, fields, place).accept();
+  const { caller, rules } = access;
+  if (caller.writesWhole || rules === undefined) return accept(access, fields, place);
+  return new RuledWrite(access, rules, fields, place).accept();
 }
 
 /** Returns a problem when no grant lets the caller change or delete a resource that it sees. */
-export function refuse(
-  { bound, facts }: CollectionAccess,
+export const refuse = (
+  access: CollectionAccess,
   verb: Verb,
   resource: Resource,
-): Problem | undefined {
-  if (bound === undefined) return undefined;
-  return bound.view(verb)?.includes(resource, facts) ? undefined : forbidden;
-}
+): Problem | undefined =>
+  access.view(verb).includes(resource, access.facts) ? undefined : forbidden;
 
 /** Whether a grant lets the caller replace this member of a resource that it sees, whatever the values are. */
-export function mayChange(
+export const mayChange = (
   access: CollectionAccess,
   resource: Resource,
   member: string,
-): MaybePromise<boolean> {
-  const { bound } = access;
-  if (bound === undefined) return true;
-  return access.decide(() => {
-    const grants = bound.view("update")?.holding(resource, access.facts) ?? [];
-    return grants.some(({ fields }) => isNamed(member, fields));
-  });
-}
+): MaybePromise<boolean> =>
+  access.decide(() =>
+    access
+      .view("update")
+      .holding(resource, access.facts)
+      .some(({ fields }) => isNamed(member, fields)),
+  );
 
 class RuledWrite {
   readonly #access: CollectionAccess;
-  readonly #bound: BoundRules;
   readonly #rules: Rules;
   readonly #fields: string;
   readonly #place: WriteContext;
@@ -97,17 +92,10 @@ class RuledWrite {
   readonly #sent: ObjectTree;
   readonly #changed: readonly (readonly string[])[];
 
-  constructor(
-    access: CollectionAccess,
-    bound: BoundRules,
-    rules: Rules,
-    fields: string,
-    place: WriteContext,
-  ) {
+  constructor(access: CollectionAccess, rules: Rules, fields: string, place: WriteContext) {
     const { current, address } = place;
     const before = current && addFileMembers(current.fields, readFiles(current.files), address);
     this.#access = access;
-    this.#bound = bound;
     this.#rules = rules;
     this.#fields = fields;
     this.#place = place;
@@ -121,12 +109,12 @@ class RuledWrite {
   /** The first grant that allows the write decides. */
   accept(): Accepted | Problem {
     const { current } = this.#place;
-    const { facts } = this.#access;
+    const access = this.#access;
     const grants = current
-      ? this.#bound.view("update")?.holding(current, facts)
-      : this.#bound.view("create")?.grants;
+      ? access.view("update").holding(current, access.facts)
+      : access.view("create").grants;
     let refusal: Problem | undefined;
-    for (const grant of grants ?? []) {
+    for (const grant of grants) {
       const decided = this.#acceptBy(grant);
       if (!(decided instanceof Problem)) return decided;
       refusal = nearer(refusal, decided);
@@ -134,7 +122,7 @@ class RuledWrite {
     return refusal ?? forbidden;
   }
 
-  #acceptBy(grant: BoundGrant): Accepted | Problem {
+  #acceptBy(grant: AppliedGrant): Accepted | Problem {
     const errors = this.#fieldErrors(grant);
     if (errors.length > 0) return forbiddenFields(errors);
     const { set, check } = grant;
@@ -181,7 +169,7 @@ class RuledWrite {
     }
   }
 
-  #fieldErrors({ fields, set = {} }: BoundGrant): readonly FieldError[] {
+  #fieldErrors({ fields, set = {} }: AppliedGrant): readonly FieldError[] {
     const report = new ErrorReport();
     const mask = maskOf(fields);
     const sets = Object.entries(set).map(([field, value]) => ({
@@ -228,7 +216,7 @@ class RuledWrite {
   #isFixed(path: readonly string[]): boolean {
     return (
       this.#before !== undefined &&
-      this.#bound.boundaryFields.some((field) => {
+      this.#access.caller.fixedFields.some((field) => {
         const steps = field.split(".");
         return isWithin(path, steps) || isWithin(steps, path);
       })

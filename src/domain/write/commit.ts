@@ -99,7 +99,7 @@ export class PlanCommitter {
         if (refused.length > 0) return refused;
         if (outcome.outcome.kind === "revoked") return tokenEnded;
         const { index } = outcome;
-        if (plan.hidden.length > 0 && index === changes.length) return plan.hidden.slice(0, 1);
+        if (plan.hidden.length > 0 && index === changes.length) return plan.hidden;
         const change = changes[index];
         const problem = await this.#refusal(operations, plan, index, change, outcome.outcome);
         // A change that follows from a deletion belongs to no operation.
@@ -170,8 +170,12 @@ export class PlanCommitter {
     if (changes.length === 0) return Promise.resolve([]);
     const single = changes.length > 1 ? changes.filter(isResourceChange) : none;
     // Each would change what the next was decided by, so all are decided by the state before the first.
-    if (single.length === changes.length && single.some(isDecidedByOwn))
-      return this.#together(single, { isEach: true });
+    if (single.some(isDecidedByOwn))
+      return this.#together(single, { isEach: true }).then((outcomes) => {
+        const left = [...outcomes];
+        // What is only tried is planned again after the others.
+        return changes.map((each) => (isResourceChange(each) && left.shift()) || { kind: "stale" });
+      });
     return this.#store.commit(changes);
   }
 

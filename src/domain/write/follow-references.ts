@@ -18,6 +18,7 @@ import type { Resource } from "../../model/resource.ts";
 import type { Put, ReadState, Remove, ResourceChange, Store } from "../../store/store.ts";
 import type { Access } from "../access.ts";
 import { CollectionAccess } from "../collection-access.ts";
+import { everything } from "../view.ts";
 import { batchMemoryLimits } from "./batch-memory.ts";
 import {
   dangling,
@@ -128,7 +129,11 @@ export class ReferenceFollower {
     for (const { collection, rules, resource, fields } of this.#unset.values()) {
       const { id, revision } = resource;
       const target = { address: `${base}/${collection}/${id}`, current: resource };
-      const accepted = accept(new CollectionAccess(system, collection, rules), fields, target);
+      const accepted = accept(
+        new CollectionAccess(system, collection, rules, everything),
+        fields,
+        target,
+      );
       if (accepted instanceof Problem) return requiredReference(collection);
       const put = { kind: "put", collection, id, ...accepted, at, expect: revision } as const;
       this.#states.follow({ ...put, rules: rules.version }, resource);
@@ -180,7 +185,9 @@ export class ReferenceFollower {
     const references = referencesIn(access.rules);
     const stored = this.#states.at(access.name, change.id)?.stored;
     const isKept =
-      stored !== undefined && stored.fields !== "" && (access.bound || access.mayRead(stored));
+      stored !== undefined &&
+      stored.fields !== "" &&
+      (!access.caller.writesWhole || access.mayRead(stored));
     const known = isKept ? addressesIn(references, stored.fields) : undefined;
     const kept = named && known ? new Set(known).difference(named) : known;
     const found = findReferences(references, JSON.parse(change.fields));
@@ -213,9 +220,9 @@ export class ReferenceFollower {
     ]);
     if (resource === null || resource === undefined) return undefined;
     if (!(await access.decide(() => access.mayRead(resource)))) return undefined;
-    if (access.bound === undefined) return [];
     const { revision } = resource;
-    const own = planned === undefined ? [{ collection, id, revision }] : [];
+    const isDecidedByState = planned === undefined && !access.view("read").isWhole;
+    const own = isDecidedByState ? [{ collection, id, revision }] : [];
     return [...own, ...(access.ruleReads ?? [])];
   }
 

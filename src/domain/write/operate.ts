@@ -55,9 +55,9 @@ export function planOperations(
   const rejected = rejectOperations(access, current, operations);
   if (rejected !== undefined) return rejected;
   const request = requestOf(access, id, operations, context);
-  // Rules decide about the result, so it has to be known.
+  // Grants decide about the result, so it has to be known.
   const isLeft =
-    access.bound === undefined &&
+    access.caller.writesWhole &&
     isOnlyOperated(access, id, context) &&
     !mayLoseTarget(access, context);
   if (!isLeft || !isForStore(access, current, request)) return undefined;
@@ -69,7 +69,7 @@ export function planOperations(
   if (full !== undefined) return full;
   const expect = condition === undefined || state.isWritten ? "anything" : current.revision;
   write(state, { ...current, revision: 0 });
-  const owner = access.visibleOwner("update") ?? access.visibleOwner("read");
+  const owner = access.caller.seen.update?.owner;
   return {
     kind: "operate",
     collection: access.name,
@@ -148,7 +148,7 @@ export function acceptOperations(
   const request = requestOf(access, current.id, operations, context);
   const result = operateOn(access.rules, current, request);
   if ("errors" in result) return operationsProblem(seenFailure(access, current, request, result));
-  return access.bound === undefined
+  return access.caller.writesWhole
     ? result
     : acceptRuled(access, current, operations, { ...context, ...request });
 }

@@ -1,6 +1,6 @@
 // Turns operations into store changes: authorizes them, loads the state, checks preconditions and validates.
 
-import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import { evaluated, type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { TimedTurns } from "../../lib/turns.ts";
 import { addFileMembers, noFiles } from "../../model/file.ts";
 import { newId } from "../../model/id.ts";
@@ -22,11 +22,10 @@ import {
   type AddressedOperation,
   type CollectionPrecondition,
   type Operation,
-  type PutOperation,
   type Refused,
   workOf,
 } from "./operation.ts";
-import { type PlannedState, plannedState, States, write } from "./states.ts";
+import { plannedState, States, write } from "./states.ts";
 import { Unseen } from "./unseen.ts";
 import { Upserts } from "./upserts.ts";
 import { type Accepted, isPlain, needsCurrent } from "./validate.ts";
@@ -76,8 +75,8 @@ export class Plan {
   /** Only of a dry run. */
   readonly unseen: Unseen | undefined;
   /**
-   * The PUTs to resources that the caller may not access. They are tried under other ids and rolled back,
-   * so that they fail exactly as if the resource did not exist.
+   * The PUTs to resources that the caller does not see. They are tried under other ids and rolled back, so
+   * that everything is checked as for a new resource. Only where one would be created is the id taken.
    */
   readonly hidden: Refused[] = [];
   /** The first operation that follows another one on the same resource, which other requests can prevent. */
@@ -110,13 +109,15 @@ export class Plan {
 
   #planAlone(item: PlannedOperation): MaybePromise<ResourceChange | Problem> {
     const operations = [item];
-    return then(this.#load(operations), () => {
-      const change = this.#change(item, 0, operations);
-      const { loading, rules } = item.access;
-      if (loading !== undefined) return this.#restart([loading]).then(() => this.#planAlone(item));
-      if (!isFollowed(change, rules)) return change;
-      return this.#follow(operations, [change]).then(([followed = change]) => followed);
-    });
+    const decided = evaluated(
+      () => then(this.#load(operations), () => this.#change(item, 0, operations)),
+      () => this.#restart(operations),
+    );
+    return then(decided, (change) =>
+      isFollowed(change, item.access.rules)
+        ? this.#follow(operations, [change]).then(([followed = change]) => followed)
+        : change,
+    );
   }
 
   /**
@@ -147,6 +148,18 @@ export class Plan {
     operations: readonly PlannedOperation[],
     isListingAll: boolean,
   ): Promise<readonly (ResourceChange | Problem)[]> {
+    const planned = await evaluated(
+      () => this.#changes(operations, isListingAll),
+      () => this.#restart(operations),
+    );
+    const isAny = planned.some((each, at) => isFollowed(each, operations[at]?.access.rules));
+    return isAny ? this.#follow(operations, planned) : planned;
+  }
+
+  async #changes(
+    operations: readonly PlannedOperation[],
+    isListingAll: boolean,
+  ): Promise<readonly (ResourceChange | Problem)[]> {
     const reading = this.#load(operations);
     if (reading !== undefined) await reading;
     // All operations of a dry run are for one collection.
@@ -161,17 +174,13 @@ export class Plan {
       const ended = turns.take(workOf(item.operation));
       if (ended !== undefined) await ended;
     }
-    const loading = operations.map(({ access }) => access.loading);
-    if (loading.some(Boolean)) {
-      await this.#restart(loading);
-      return this.plan(operations, isListingAll);
-    }
-    const isAny = planned.some((each, at) => isFollowed(each, operations[at]?.access.rules));
-    return isAny ? this.#follow(operations, planned) : planned;
+    return planned;
   }
 
-  /** Forgets the states, and resolves when what rules ask about is read: then all is planned again. */
-  #restart(loading: readonly (Promise<unknown> | undefined)[]): Promise<unknown> {
+  /** Forgets the states where rules ask about what is not read yet. Resolves when it is: then all is planned again. */
+  #restart(operations: readonly PlannedOperation[]): Promise<unknown> | undefined {
+    const loading = operations.flatMap(({ access }) => access.loading ?? []);
+    if (loading.length === 0) return undefined;
     this.states.clear();
     this.#upserts = undefined;
     this.hidden.length = 0;
@@ -209,7 +218,7 @@ export class Plan {
 
   /** Drops the fields of a resource that many operations delete or replace, when they are not needed. */
   #addState(
-    { name, rules, bound }: CollectionAccess,
+    { name, rules, caller }: CollectionAccess,
     kind: Operation["kind"],
     id: string,
     resource: Resource | undefined,
@@ -217,7 +226,8 @@ export class Plan {
     const { memory, isBulk } = this.#context;
     const isDropped =
       (kind === "remove" && memory) || (isBulk && !resource?.files && !needsCurrent(rules));
-    const stored = isDropped && !bound && resource ? { ...resource, fields: "" } : resource;
+    const stored =
+      isDropped && caller.writesWhole && resource ? { ...resource, fields: "" } : resource;
     this.states.add(name, id, stored);
   }
 
@@ -276,8 +286,8 @@ export class Plan {
       (condition?.(current, access) === false ? preconditionFailed : undefined);
     if (rejected !== undefined) return rejected;
     if (kind === "put" && state.current && !isVisible) {
-      if (access.bound) return this.#taken(access, operation);
-      this.#noteHidden(state, index);
+      state.hiddenId = newId();
+      this.hidden.push({ index, problem: takenByOther });
     }
     const isFree = isFixed && condition === undefined && isPlain(operation, access, current);
     const expect = state.isWritten ? "anything" : isFree ? "no-files" : current?.revision;
@@ -286,8 +296,8 @@ export class Plan {
     const { memory, at } = this.#context;
     const changedBytes = state.isWritten ? 0 : (current?.fields.length ?? 0);
     if (kind === "remove") {
-      // Rules need the fields of what is deleted, so they are in memory.
-      const full = access.bound && memory?.takeChanged(changedBytes);
+      // Grants need the fields of what is deleted, so they are in memory.
+      const full = access.caller.writesWhole ? undefined : memory?.takeChanged(changedBytes);
       if (full !== undefined) return full;
       write(state, undefined);
       return removalOf(access, state.hiddenId ?? id, expect ?? "anything", at);
@@ -312,17 +322,6 @@ export class Plan {
     const { memory, fileLimits } = this.#context;
     const full = memory?.takeWritten(fields.length);
     return full ?? checkFileLimits(fileLimits, files, current?.files, seesIn(access, current));
-  }
-
-  /** Returns the problem of a PUT to a resource that the caller does not see: that of a new one, if it has one. */
-  #taken(access: CollectionAccess, operation: PutOperation): Problem {
-    const accepted = acceptOperation(access, operation, undefined, this.#context);
-    return accepted instanceof Problem ? accepted : takenByOther;
-  }
-
-  #noteHidden(state: PlannedState, index: number): void {
-    state.hiddenId = newId();
-    this.hidden.push({ index, problem: resourceNotFound });
   }
 }
 

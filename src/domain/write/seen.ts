@@ -6,12 +6,12 @@ import { rendererOf } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 
-/** The fields that the caller sees; undefined for all. Without rules, a writer who may not read patches all, too. */
+/** The fields that the caller sees; undefined for all. Under shorthands, a writer who may not read patches all, too. */
 export function seenFields(
   access: CollectionAccess,
   resource: Resource,
 ): readonly string[] | undefined {
-  if (access.bound === undefined) return undefined;
+  if (access.caller.writesWhole) return undefined;
   const mask = access.maskNow(resource);
   return mask === undefined ? [] : mask.fields;
 }

@@ -15,7 +15,7 @@ export interface PlannedState {
   isWritten: boolean;
   /** Whether the first write expects the stored state, so that another request can prevent it. */
   isExpected?: boolean;
-  /** The id under which a PUT to an inaccessible resource is tried. */
+  /** The id under which a PUT to a resource that the caller does not see is tried. */
   hiddenId: string | undefined;
 }
 

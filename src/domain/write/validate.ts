@@ -84,7 +84,7 @@ export function isPlain(
   if (operation.kind !== "put" && operation.kind !== "remove") return false;
   // The files of the former state must be known, because they are removed.
   const hasFiles = current?.files !== undefined || filesOf(operation).length > 0;
-  if (access.isOwned || access.bound || hasFiles) return false;
+  if (access.isOwned || !access.caller.writesWhole || hasFiles) return false;
   if (operation.kind === "remove") return true;
   const isFreeToPut = (access.require("create") ?? access.require("update")) === undefined;
   return isFreeToPut && !needsCurrent(access.rules);

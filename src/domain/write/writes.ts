@@ -88,7 +88,9 @@ export class Writes {
 
   /** Writes nothing, and returns the change that an operation would make. */
   async plan(access: CollectionAccess, operation: Operation): Promise<ResourceChange | Problem> {
-    return this.#plan("-").planOne({ access, operation });
+    const plan = this.#plan("-");
+    const change = await plan.planOne({ access, operation });
+    return change instanceof Problem ? change : (plan.hidden[0]?.problem ?? change);
   }
 
   /** Runs all operations of a batch or none. Returns the first that is rejected. */
@@ -154,8 +156,8 @@ export class Writes {
     const settled: (Written | Problem)[] = [];
     let pending = operations.map((operation, index) => ({ index, operation }));
     await retryOnConflict(async (isFirst) => {
-      // Rules are bound anew for each group of a long stream.
-      const current = await this.#reopen(access, isFirst && access.bound === undefined);
+      // Grants are compiled anew for each group of a long stream.
+      const current = await this.#reopen(access, isFirst && access.caller.writesWhole);
       if (current instanceof Problem) {
         for (const { index } of pending) settled[index] = current;
         return true;

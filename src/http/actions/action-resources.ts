@@ -38,7 +38,7 @@ export function createActionResources(
   signal: AbortSignal,
 ): ActionResources {
   const client = new ActionClient(context, signal);
-  // Bound, so that an action can destructure the object.
+  // Each has its client, so that an action can destructure the object.
   return {
     create: client.create.bind(client),
     get: client.get.bind(client),

@@ -82,8 +82,8 @@ async function findTarget(context: RequestContext): Promise<ReplacedFile | Probl
     return sent?.(current, access) !== false;
   };
   const condition = Object.assign(holds, { isByTag: sent?.isByTag === true });
-  // With rules, whether the caller may write comes first, and is decided later.
-  const isPromising = collection.bound !== undefined || holds(found.resource, collection);
+  // With grants, whether the caller may write comes first, and is decided later.
+  const isPromising = !collection.caller.writesWhole || holds(found.resource, collection);
   return { id, resource: found.resource, slot, condition, isPromising, isNew: () => isNew };
 }
 

@@ -110,7 +110,7 @@ export function routesOfCollection(
 
 const securityOf = (name: string, verbs: readonly Verb[], { access }: Definition) => [
   ...(verbs.some((verb) => access[verb] === "public") ? [{}] : []),
-  ...verbs.map((verb) => ({ bearer: [`${name}:${verb}`] })),
+  ...verbs.map((verb) => ({ bearer: [access[verb] === "admin" ? "admin" : `${name}:${verb}`] })),
 ];
 
 function shapesOf({

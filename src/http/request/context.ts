@@ -20,6 +20,7 @@ import type { Signed, SignedUrls } from "../../domain/signed-urls.ts";
 import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries.ts";
 import type { Tokens } from "../../domain/tokens.ts";
 import type { Uploads } from "../../domain/uploads.ts";
+import type { Dependence } from "../../domain/view.ts";
 import type { Writes } from "../../domain/write/writes.ts";
 import { type Client, noClient } from "../../lib/client.ts";
 import { networkOf } from "../../lib/ip-address.ts";
@@ -142,12 +143,10 @@ export interface ResponseSource {
    * where the store has to be waited for.
    */
   readonly isCurrentFor: (access: CollectionAccess) => boolean;
-  /** Whether that asks for nothing but the collection in the path. */
-  readonly isOfOneCollection?: boolean;
   /** How the resource is shown; to others it may be shown with other fields. */
   readonly mask?: Mask;
-  /** Whether others get another response, because the caller sees a part of a collection. */
-  readonly isOwn?: boolean;
+  /** What decides about the response besides the state of all collections that are shown. */
+  readonly dependsOn: Dependence;
 }
 
 /** The method and path of a route, by which requests are measured. The same object for the same route. */

@@ -2,9 +2,10 @@
 
 import type { CollectionAccess } from "../../domain/collection-access.ts";
 import { type ExpandRequest, type ExpansionPlan, expandedTooLarge } from "../../domain/expand.ts";
-import { isByCollection, type PlannedList } from "../../domain/lists.ts";
+import type { PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import type { ShownResource } from "../../domain/resources.ts";
+import { type Dependence, isRepeatable } from "../../domain/view.ts";
 import { Problem } from "../../model/problem.ts";
 import { type Renderer, withText } from "../../model/render.ts";
 import { expandedMember, freeBytes } from "../../model/resource.ts";
@@ -56,11 +57,12 @@ export async function sendExpanded(
     (await expander.read(plan, { resources: [resource], maskOf: () => mask }, reservation)) ?? [];
   if (expanded === undefined) return reservation.isRefused ? overloaded : expandedTooLarge(plan);
   const body = withText(render(resource, context.collectionUrl), expandedMember, expanded);
-  if (isRepeatable(context.collection, plan))
+  const dependsOn = dependenceOf(context.collection, plan);
+  if (dependsOn !== "time")
     context.source = {
       isCurrentFor: (access) =>
         resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan),
-      isOwn: isOwn(context.collection, plan),
+      dependsOn,
     };
   reservation.release();
   return sendPage(context, { body, ...headOf(context, [mask], plan, body) });
@@ -86,16 +88,13 @@ function reservationOf({ memory }: RequestContext) {
   return reservation;
 }
 
-/** Whether the response depends on nothing but what is stored. */
-const isRepeatable = (access: CollectionAccess, { referred }: ExpansionPlan): boolean =>
-  access.bound?.isTimed !== true &&
-  [...referred.values()].every((other) => other.access.bound?.isTimed !== true);
-
-/** Whether the caller sees a part of one of the collections. */
-const isOwn = (access: CollectionAccess, { referred }: ExpansionPlan): boolean =>
-  [access, ...[...referred.values()].map((other) => other.access)].some(
-    (each) => !each.view("read").isWhole,
-  );
+/** What decides about the response besides what is asked: all that decides in one of the collections. */
+function dependenceOf(access: CollectionAccess, { referred }: ExpansionPlan): Dependence {
+  const all = [access, ...[...referred.values()].map((other) => other.access)];
+  const found = new Set(all.map((each) => each.view("read").dependsOn));
+  const most = (["time", "related", "caller"] as const).find((each) => found.has(each));
+  return most ?? "collection";
+}
 
 /** Responds with a list. It is read even for a 304. */
 export async function answerExpanded(
@@ -123,11 +122,12 @@ export async function answerExpanded(
       ? listBody(listed, context.collectionUrl, expanded)
       : exportPage(context, listed, type, expanded);
   const { target, others } = listed;
-  if (others.length === 0 && isByCollection(target.access) && isRepeatable(target.access, plan))
+  const dependsOn = dependenceOf(target.access, plan);
+  if (others.length === 0 && isRepeatable(dependsOn))
     context.source = {
       isCurrentFor: (access) =>
         lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan),
-      isOwn: isOwn(target.access, plan),
+      dependsOn,
     };
   const asJson = headOf(context, [target.access, ...others], plan, body);
   reservation.release();

@@ -34,9 +34,8 @@ export function listChanges(
   return then(services.feeds.since(target, { ...feedRequest, signal }), (page) => {
     if (page instanceof Problem) return page;
     const rules = rulesOf(page.collection, target.rules);
-    const { isForAdmin, principal } = access;
-    const { isOpen, whole } = masksOf(rules, undefined, principal);
-    const shown = { rules, isForAdmin, isOpen: isOpen && !isForAdmin };
+    const { whole, forAdmin } = masksOf(rules, undefined, access.principal);
+    const shown = access.isAdmin ? forAdmin : whole;
     const state = page.isWhole
       ? collectionHead(context, page.collection, shown)
       : contentHead(context, [shown], undefined);

@@ -1,16 +1,10 @@
 // Handles lists: GET and QUERY of a collection, by page or by cursor, and exports.
 
-import {
-  isByCollection,
-  isWhole,
-  type ListResult,
-  type ListTarget,
-  type PlannedList,
-} from "../../domain/lists.ts";
+import { dependenceOf, type ListTarget, type PlannedList } from "../../domain/lists.ts";
+import { isRepeatable } from "../../domain/view.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
-import { isOnlyForAdmins } from "../../model/query/list-request.ts";
 import { readAuthorizedBody } from "../body/authorized-body.ts";
 import { checkJsonBody, readText } from "../body/content.ts";
 import { hasPreconditions } from "../headers/conditional.ts";
@@ -119,8 +113,8 @@ function answerPage(
   if (isLargePage(listed)) return answerLarge(context, listed, type);
   const body = isJson ? listBody(listed, context.collectionUrl) : exportPage(context, listed, type);
   const page = { body, ...pageHead(context, listed, type, body) };
-  if (listed.others.length === 0 && isByCollection(listed.target.access)) {
-    if (isJson && !showsMoreToAdmins(listed)) cachePage(context, listed.target, page);
+  if (isRepeatable(dependenceOf(listed))) {
+    if (isJson) cachePage(context, listed.target, page);
     setSource(context, listed.target);
   }
   return sendPage(context, page);
@@ -142,13 +136,13 @@ function setSource(context: RequestContext, target: ListTarget): void {
   const { lists } = context.services;
   context.source = {
     isCurrentFor: (access) => lists.isCurrentFor(access, target),
-    isOwn: !isWhole(target),
+    dependsOn: target.access.view("read").dependsOn,
   };
 }
 
-/** Whether the list depends on its whole collection and on no other, so that the revision can be its validator. */
-const hasRevision = ({ target, others }: Pick<PlannedList, "target" | "others">): boolean =>
-  isWhole(target) && others.length === 0;
+/** Whether the revision can be the validator. */
+const hasRevision = (planned: Pick<PlannedList, "target" | "others">): boolean =>
+  dependenceOf(planned) === "collection";
 
 /** Answers a conditional request by the revision alone, so that a 304 reads no rows. */
 function answerByRevision(
@@ -157,7 +151,7 @@ function answerByRevision(
   type: ListType,
   isExport: boolean,
 ): Response | Problem | undefined {
-  if (isByCollection(planned.target.access)) setSource(context, planned.target);
+  setSource(context, planned.target);
   const state = listHead(context, headOf(context, planned), type, nameOf(planned));
   return conditionalResponse(context, state, isExport ? Number.POSITIVE_INFINITY : 0);
 }
@@ -247,16 +241,9 @@ type PageCache = WeakMap<Collection, Map<string, RenderedPage>>;
 let cachedPages = new WeakMap<Services, PageCache>();
 let cachedChars = 0;
 
-/** Another caller with the same query must not get this page. */
-const showsMoreToAdmins = ({ listRequest }: ListResult): boolean =>
-  listRequest.fields.some(({ field }) => isOnlyForAdmins(field));
-
 /** A URL has no line break, so keys of different callers cannot collide. */
-const pageKey = ({ owner, access }: ListTarget, query: string): string => {
-  if (access.bound !== undefined) return `${access.bound.id}\n\n${query}`;
-  if (access.isForAdmin) return `\n\n${query}`;
-  return owner === undefined ? query : `${owner}\n${query}`;
-};
+const pageKey = ({ access }: ListTarget, query: string): string =>
+  `${access.audienceKey}\n${query}`;
 
 const cachedPage = ({ services, query }: RequestContext, target: ListTarget) =>
   cachedPages.get(services)?.get(target.collection)?.get(pageKey(target, query));

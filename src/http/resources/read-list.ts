@@ -1,6 +1,6 @@
 // Reads a list for a request: keeps the connection open meanwhile, and reports what was slow.
 
-import { isWhole, type ListResult, type PlannedList } from "../../domain/lists.ts";
+import type { ListResult, PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import { manyChecked, type SlowQuery } from "../../domain/slow-queries.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
@@ -59,7 +59,8 @@ function withTiming(
   const checked = listed.scan?.checked ?? 0;
   record(context, planned, { milliseconds, checked, isStopped: false });
   // The number would tell a caller who sees a part how many other resources there are.
-  if (checked < manyChecked || !isWhole(listed.target)) return listed;
+  const isWhole = listed.target.access.view("read").isWhole;
+  if (checked < manyChecked || !isWhole) return listed;
   const duration = milliseconds.toFixed(1);
   return {
     ...listed,
@@ -82,8 +83,7 @@ export function stoppedProblem(
   // Groups are counted anyway.
   const { isCounted } = query ?? listRequest;
   // The fields of rules are not named to callers who see a part.
-  const isPart = target.access.bound !== undefined && !isWhole(target);
-  if (isPart || slow === undefined || query === undefined)
+  if (target.access.view("read").isByFields || slow === undefined || query === undefined)
     return queryTimeout(thrown, { isCounted });
   const { missingIndexes: indexes, relatedIndexes, undeclaredFields: undeclared } = slow;
   const plan = indexPlanOf(target.collection.definition);

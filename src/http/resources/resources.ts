@@ -1,6 +1,7 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
 import type { Resources, ShownResource } from "../../domain/resources.ts";
+import type { Dependence } from "../../domain/view.ts";
 import { patchOperation, type WriteCondition, type Written } from "../../domain/write/operation.ts";
 import { checkId } from "../../domain/write/validate.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
@@ -67,7 +68,8 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     const rendererFor = rendererOf(context, fields);
     if (rendererFor instanceof Problem) return rendererFor;
     if (expand.length > 0) return sendExpanded(context, shown, rendererFor(shown.mask), asked);
-    if (collection.bound?.isTimed !== true) context.source = sourceOf(services.resources, shown);
+    const { dependsOn } = collection.view("read");
+    if (dependsOn !== "time") context.source = sourceOf(services.resources, shown, dependsOn);
     const whole = renderResource(context, shown);
     if (fields.length === 0) return sendPage(context, whole);
     const body = rendererFor(shown.mask)(shown.resource, context.collectionUrl);
@@ -76,9 +78,13 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
 }
 
 /** A function of its own: one inside of another function would keep the request in memory. */
-const sourceOf = (resources: Resources, shown: ShownResource): ResponseSource => ({
+const sourceOf = (
+  resources: Resources,
+  shown: ShownResource,
+  dependsOn: Dependence,
+): ResponseSource => ({
   isCurrentFor: (access) => resources.isCurrentFor(access, shown),
-  isOfOneCollection: true,
+  dependsOn,
   mask: shown.mask,
 });
 

@@ -11,7 +11,6 @@ import {
   sharedFields,
 } from "../../lib/plain-response.ts";
 import { nextTurn } from "../../lib/turns.ts";
-import { isByCaller } from "../../model/access/grant.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -35,10 +34,10 @@ export const privateCache = "private, no-cache";
 /** The rules of a collection, and who is shown it. */
 export interface Audience {
   readonly rules: Rules | undefined;
-  /** Whether it is an administrator, who sees more than the rules show to others. */
-  readonly isForAdmin: boolean;
   /** Whether shared caches may store the response. */
   readonly isOpen: boolean;
+  /** Whether others are shown something else. */
+  readonly isByCaller: boolean;
 }
 
 const publicCache = (maxAge: number): string =>
@@ -54,8 +53,7 @@ export function setCaching(headers: Headers, ...shown: readonly Audience[]): voi
     ...shown.map(({ rules }) => (rules ? definitionOf(rules).cache.maxAge : 0)),
   );
   headers.set("Cache-Control", isOpen ? publicCache(maxAge) : privateCache);
-  if (shown.some(({ rules, isForAdmin }) => isForAdmin || (rules && isByCaller(rules))))
-    headers.append("Vary", "Authorization");
+  if (shown.some((one) => one.isByCaller)) headers.append("Vary", "Authorization");
 }
 
 /** A fresh response to a write could be reused for a later GET (RFC 9110 §9.3.3). */

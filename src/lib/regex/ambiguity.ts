@@ -152,7 +152,7 @@ export class Ambiguity {
     return seen.has(to);
   }
 
-  /** An upper bound of the paths of one word through the parts without loops. */
+  /** An upper limit of the paths of one word through the parts without loops. */
   #maxPathsBound(): number {
     const ways: number[] = [];
     // Components are numbered from the end, so the successors are already counted.

@@ -155,12 +155,12 @@ function exampleText(schema: ObjectSchema): unknown {
 function exampleNumber(schema: ObjectSchema): number {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = schema;
   const step = typeof multipleOf === "number" ? multipleOf : 1;
-  const min = Math.max(bound(minimum), bound(exclusiveMinimum, step));
-  const max = Math.min(bound(maximum, 0, 1), bound(exclusiveMaximum, -step, 1));
+  const min = Math.max(limit(minimum), limit(exclusiveMinimum, step));
+  const max = Math.min(limit(maximum, 0, 1), limit(exclusiveMaximum, -step, 1));
   const start = Number.isFinite(min) ? min : Math.min(step, max);
   return Math.ceil(start / step) * step;
 }
 
-/** A missing bound is infinite. */
-const bound = (value: unknown, shift = 0, sign = -1): number =>
+/** A missing limit is infinite. */
+const limit = (value: unknown, shift = 0, sign = -1): number =>
   typeof value === "number" ? value + shift : sign * Number.POSITIVE_INFINITY;

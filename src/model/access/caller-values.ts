@@ -29,7 +29,7 @@ export type ListName = { readonly list: readonly SetValue[] };
  * Returns what an operand stands for: itself if it is not a `$` value, a list for the names of lists, or
  * `absent`. `$$x` stands for `$x`.
  */
-export function boundValue(
+export function callerValue(
   operand: unknown,
   values: CallerValues,
 ): unknown | ListName | typeof absent {
@@ -50,10 +50,10 @@ export function boundValue(
 }
 
 /** Returns what the operand of an operator stands for. Values of the caller can be in the list of an `in`. */
-export function boundOperand(operator: string, operand: unknown, values: CallerValues): unknown {
-  if (operator !== "in" || !Array.isArray(operand)) return boundValue(operand, values);
-  const bound = operand.map((item) => boundValue(item, values));
-  return bound.includes(absent) ? absent : bound;
+export function callerOperand(operator: string, operand: unknown, values: CallerValues): unknown {
+  if (operator !== "in" || !Array.isArray(operand)) return callerValue(operand, values);
+  const meant = operand.map((item) => callerValue(item, values));
+  return meant.includes(absent) ? absent : meant;
 }
 
 export const isList = (value: unknown): value is ListName =>

@@ -13,6 +13,7 @@ const shorthands: Readonly<Record<string, readonly Grant[]>> = {
   public: [{ name: "public", to: "everyone" }],
   token: [{ name: "token", to: "token" }],
   owner: [{ name: "owner", to: "owner" }],
+  admin: [],
 };
 
 /** The members of a definition that rules are in. */
@@ -27,7 +28,7 @@ export function grantsOf({ access }: ListedRules, verb: Verb): readonly Grant[] 
   return typeof given === "string" ? (shorthands[given] ?? []) : given;
 }
 
-/** Whether a rule decides by more than a shorthand: then views have to be bound to the caller. */
+/** Whether a rule decides by more than a shorthand. */
 export const hasRules = ({ access, boundary }: ListedRules): boolean =>
   boundary !== undefined || verbs.some((verb) => typeof (access?.[verb] ?? "token") !== "string");
 
@@ -62,13 +63,11 @@ export const isPublicInPart = ofDefinition((definition) => {
 });
 
 function isOpenToAll(definition: Definition): boolean {
-  const { access, boundary } = definition;
-  if (access.read === "public" && boundary === undefined) return true;
+  const grants = grantsOf(definition, "read");
   return (
-    !dependsOnCaller(boundary) &&
-    grantsOf(definition, "read").every(
-      ({ to, where }) => to === "everyone" && !dependsOnCaller(where),
-    )
+    grants.length > 0 &&
+    !dependsOnCaller(definition.boundary) &&
+    grants.every(({ to, where }) => to === "everyone" && !dependsOnCaller(where))
   );
 }
 

@@ -125,7 +125,7 @@ function readRange(
   texts: readonly string[],
 ): Omit<Grouping, "kind"> | string {
   const bounds = texts.map((text) => (text.trim() === "" ? Number.NaN : Number(text)));
-  const isRising = bounds.every((bound, at) => at === 0 || bound > (bounds[at - 1] ?? bound));
+  const isRising = bounds.every((each, at) => at === 0 || each > (bounds[at - 1] ?? each));
   const isRight = bounds.length > 0 && bounds.length <= aggregateLimits.maxBounds && isRising;
   return isRight && bounds.every(Number.isFinite)
     ? { name, field, bounds }
@@ -137,7 +137,7 @@ const notGrouping = (text: string): string =>
 
 /** The name of the range that has the number: `..0`, `0..10` (without 10), `10..`. */
 export function rangeOf(bounds: readonly number[], number: number): string {
-  const next = bounds.findIndex((bound) => number < bound);
+  const next = bounds.findIndex((each) => number < each);
   const at = next < 0 ? bounds.length : next;
   return `${bounds[at - 1] ?? ""}..${bounds[at] ?? ""}`;
 }

@@ -9,7 +9,7 @@ interface KeyDirection {
 
 /** A range of compound keys. */
 export interface CompoundSpan extends Span {
-  /** False when a bound was truncated: then the range may contain entries that do not match. */
+  /** False when an end was truncated: then the range may contain entries that do not match. */
   readonly isExact: boolean;
 }
 

@@ -175,7 +175,7 @@ class GroupKey {
     if (typeof value !== "number") return nothing;
     const text = JSON.stringify(rangeOf(bounds, value));
     // Ranges sort by their bounds, not by their names.
-    const at = bounds.filter((bound) => bound <= value).length;
+    const at = bounds.filter((each) => each <= value).length;
     return { key: keyOf("number", at), text };
   }
 }

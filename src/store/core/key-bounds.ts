@@ -10,7 +10,7 @@ interface KeyBound<T> {
   readonly isIncluded: boolean;
 }
 
-/** A range of values of one type. A missing bound has no limit. */
+/** A range of values of one type. Without an end it has no limit. */
 export interface ValueRange<T> {
   readonly from: KeyBound<T> | undefined;
   readonly to: KeyBound<T> | undefined;
@@ -19,7 +19,7 @@ export interface ValueRange<T> {
 
 type Letter = (typeof letters)[keyof typeof letters];
 
-/** Returns the ranges of numbers, or undefined when a bound cannot be read. */
+/** Returns the ranges of numbers, or undefined when an end cannot be read. */
 export const numberBoundsOf = (
   letter: Letter,
   spans: readonly Span[],
@@ -28,7 +28,7 @@ export const numberBoundsOf = (
 
 const digits = /^[0-9a-f]{16}$/;
 
-/** Returns the ranges of texts, or undefined when a bound is too long or has escapes. */
+/** Returns the ranges of texts, or undefined when an end is too long or has escapes. */
 export const textBoundsOf = (spans: readonly Span[]): readonly ValueRange<string>[] | undefined =>
   rangesOf(letters.text, spans, (rest) =>
     rest.length <= maxBound && !rest.includes(escapeMark) && rest.isWellFormed() ? rest : undefined,
@@ -62,7 +62,7 @@ function rangesOf<T>(
     const to = span.to === endOf(letter) ? undefined : boundOf(span.to, read);
     if (from === "unknown" || to === "unknown") return undefined;
     ranges.push({
-      // A range begins with its bound, unless it begins after it; it ends before its bound.
+      // A range begins with its first value, unless it begins after it; it ends before its last.
       from: from && { value: from.value, isIncluded: !from.isAfter },
       to: to && { value: to.value, isIncluded: to.isAfter },
       isPoint: isPoint(span),

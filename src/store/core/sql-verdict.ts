@@ -152,9 +152,7 @@ const smallest = 1e-300;
 function numberVerdict({ kind, spans }: Condition, value: string, dialect: Dialect): Verdict {
   const ranges = numberBoundsOf(kind === "time" ? letters.time : letters.number, spans);
   if (ranges === undefined) return unknown;
-  const bounds = ranges
-    .flatMap(({ from, to }) => [from, to])
-    .filter((bound) => bound !== undefined);
+  const bounds = ranges.flatMap(({ from, to }) => [from, to]).filter((each) => each !== undefined);
   const number = dialect.numberIn(value);
   const inAny = anyOf(
     ranges.map(({ from, to }) =>
@@ -165,11 +163,11 @@ function numberVerdict({ kind, spans }: Condition, value: string, dialect: Diale
     ),
   );
   if (bounds.length === 0) return inAny;
-  const cases = [...new Set(bounds.map((bound) => bound.value))].map((bound) => {
-    const isIn = constant(isInAny(keyOf(kind, bound), spans));
-    const margin = Math.max(Math.abs(bound) * tolerance, smallest);
-    const [low, high] = [dialect.bind(bound - margin), dialect.bind(bound + margin)];
-    return `WHEN ${value} = ${dialect.bind(String(bound))} THEN ${isIn}
+  const cases = [...new Set(bounds.map(({ value }) => value))].map((end) => {
+    const isIn = constant(isInAny(keyOf(kind, end), spans));
+    const margin = Math.max(Math.abs(end) * tolerance, smallest);
+    const [low, high] = [dialect.bind(end - margin), dialect.bind(end + margin)];
+    return `WHEN ${value} = ${dialect.bind(String(end))} THEN ${isIn}
       WHEN ${number} BETWEEN ${low} AND ${high} THEN ${unknown}`;
   });
   return `(CASE ${cases.join(" ")} ELSE ${inAny} END)`;

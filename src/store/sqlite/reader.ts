@@ -19,7 +19,7 @@ import { ResourceReader, resourceColumns } from "./resource-reader.ts";
 import { SeenCommits } from "./seen-commits.ts";
 import { TokenReader } from "./token.ts";
 
-/** The sizes of the caches, which bound the memory use, and how a page in order of creation is read. */
+/** The sizes of the caches, which limit the memory use, and how a page in order of creation is read. */
 export const readerLimits = {
   resourceCacheBytes: 16 * 1024 * 1024,
   collections: 10_000,

@@ -1,37 +1,49 @@
-// Binds the rules of a collection to a caller: fills in the caller's values, and keeps the result while they stay.
+// Compiles the access of a collection for a caller: the grants that apply, with the caller's values, as a view for each verb.
 
-import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { evaluated, Lookup, type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { CallerValues, RuleCondition } from "../model/access/caller-values.ts";
-import { absent, boundValue, isList } from "../model/access/caller-values.ts";
-import { type Grant, grantsOf } from "../model/access/grant.ts";
+import { absent, callerValue, isList } from "../model/access/caller-values.ts";
+import { type Grant, grantsOf, hasRules } from "../model/access/grant.ts";
 import { fixedFields, setsOf, usesNow } from "../model/access/rule-fields.ts";
 import type { Rules } from "../model/collection.ts";
-import { definitionOf } from "../model/definition.ts";
+import { type Definition, definitionOf } from "../model/definition.ts";
 import { type Principal, system } from "../model/principal.ts";
 import type { Predicate } from "../model/query/predicate.ts";
 import { queryableFieldsOf } from "../model/query/queryable.ts";
 import { type Verb, verbs } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
-import { BoundRules } from "./bound-rules.ts";
 import { buildRule } from "./build-where.ts";
 import { CollectionAccess } from "./collection-access.ts";
 import { isFor } from "./grant-callers.ts";
 import { ownedBy } from "./owned-by.ts";
-import { RelatedCollections } from "./related-fields.ts";
+import type { RelatedCollections } from "./related-fields.ts";
 import { RuleFacts } from "./rule-facts.ts";
-import type { CallerSets, Sets } from "./sets.ts";
-import { type BoundGrant, View } from "./view.ts";
+import { type CallerSets, noSets, type Sets } from "./sets.ts";
+import {
+  type AppliedGrant,
+  type CallerRules,
+  everything,
+  View,
+  type Views,
+  wholeGrant,
+  wholeView,
+} from "./view.ts";
 
-interface Bound {
-  readonly rules: BoundRules;
+interface Compiled {
+  readonly rules: CallerRules;
   readonly sets: CallerSets;
+  /** Whether nothing but the rules and the caller decides. */
+  readonly isLasting: boolean;
 }
 
-export class RuleBinder {
+/** A collection that does not exist has the access of one without a definition. */
+const noRules: Rules = { version: 0, definition: "{}" };
+
+export class RuleCompiler {
   readonly #store: Store;
   readonly #clock: () => number;
   readonly #sets: Sets;
-  readonly #bound = new WeakMap<Rules, WeakMap<Principal, Bound>>();
+  readonly #compiled = new WeakMap<Rules, WeakMap<Principal, Compiled>>();
 
   constructor(store: Store, clock: () => number, sets: Sets) {
     this.#store = store;
@@ -39,39 +51,51 @@ export class RuleBinder {
     this.#sets = sets;
   }
 
-  bind(principal: Principal, name: string, rules: Rules): MaybePromise<BoundRules> {
-    return then(this.#sets.read(principal.subject, setsOf(rules)), (sets) => {
-      const known = this.#bound.get(rules)?.get(principal);
-      if (known?.sets === sets && !usesNow(rules)) return known.rules;
-      return then(this.#build(principal, name, rules, sets), (built) => {
-        const byPrincipal = this.#bound.get(rules) ?? new WeakMap<Principal, Bound>();
-        this.#bound.set(rules, byPrincipal);
-        byPrincipal.set(principal, { rules: built, sets });
-        return built;
+  /**
+   * Returns what a caller that is no administrator may do: the same object while neither the rules nor its
+   * values change.
+   */
+  compile(principal: Principal, name: string, rules: Rules | undefined): MaybePromise<CallerRules> {
+    if (rules === undefined) return this.#compile(principal, name, noRules);
+    const known = this.#compiled.get(rules)?.get(principal);
+    if (known?.isLasting) return known.rules;
+    const isTimed = usesNow(rules);
+    const names = setsOf(rules);
+    return then(this.#sets.read(principal.subject, names), (sets) => {
+      if (known?.sets === sets && !isTimed) return known.rules;
+      return then(this.#compile(principal, name, rules, sets), (compiled) => {
+        const byPrincipal = this.#compiled.get(rules) ?? new WeakMap<Principal, Compiled>();
+        this.#compiled.set(rules, byPrincipal);
+        const isLasting = names.length === 0 && !isTimed;
+        byPrincipal.set(principal, { rules: compiled, sets, isLasting });
+        return compiled;
       });
     });
   }
 
-  /** Builds again after other collections were read. */
-  #build(
+  #compile(
     principal: Principal,
     name: string,
     rules: Rules,
-    sets: CallerSets,
-    related = this.related(),
-  ): MaybePromise<BoundRules> {
-    const values = this.#values(principal, sets);
-    const views = new ViewBuilder(principal, name, rules, values, related).views();
-    const { loading } = related;
-    if (loading !== undefined)
-      return loading.then(() => this.#build(principal, name, rules, sets, related));
-    return new BoundRules(
-      views,
-      sets,
-      fixedFields(definitionOf(rules)),
-      usesNow(rules) || sets.isTimed,
-      () => new RuleFacts(this.#store),
+    sets: CallerSets = noSets,
+  ): MaybePromise<CallerRules> {
+    const definition = definitionOf(rules);
+    const isRuled = hasRules(definition);
+    const isTimed = usesNow(rules) || sets.isTimed;
+    const related = this.related();
+    const builder = new ViewBuilder(principal, name, rules, this.#values(principal, sets), related);
+    const built = evaluated(
+      () => builder.views(isTimed),
+      () => related.loading,
     );
+    return then(built, (views) => ({
+      views,
+      seen: isRuled ? seenByGrants(views) : seenByShorthands(principal, definition),
+      writesWhole: !isRuled,
+      fixedFields: fixedFields(definition),
+      sets,
+      newFacts: isRuled ? () => new RuleFacts(this.#store) : undefined,
+    }));
   }
 
   /** Returns what the values in the rules stand for. */
@@ -92,10 +116,27 @@ export class RuleBinder {
 
   /** Rules are the administrator's, so that they see everything. */
   related(): RelatedCollections {
-    return new RelatedCollections((name) =>
-      then(this.#store.rules(name), (rules) => new CollectionAccess(system, name, rules)),
+    return new Lookup((name) =>
+      then(
+        this.#store.rules(name),
+        (rules) => new CollectionAccess(system, name, rules, everything),
+      ),
     );
   }
+}
+
+/** For one who reads nothing in the collection, the resources that it may change are there, and no others. */
+const seenByGrants = (views: Views): Views => {
+  const { read } = views;
+  return read === undefined ? views : { read, create: read, update: read, delete: read };
+};
+
+/** What a caller does not own is missing where it may read or change only its own, whatever its scopes are. */
+function seenByShorthands({ subject = "" }: Principal, { access }: Definition): Views {
+  const own = new View([{ ...wholeGrant, where: ownedBy(subject) }], { owner: subject });
+  const seen = (verb: Verb): View =>
+    access.read === "owner" || access[verb] === "owner" ? own : wholeView;
+  return Object.fromEntries(verbs.map((verb) => [verb, seen(verb)]));
 }
 
 class ViewBuilder {
@@ -119,7 +160,7 @@ class ViewBuilder {
     this.#related = related;
   }
 
-  views(): Partial<Record<Verb, View>> {
+  views(isTimed: boolean): Views {
     const definition = definitionOf(this.#rules);
     const boundary = this.#predicate(definition.boundary);
     if (boundary === "never") return {};
@@ -128,7 +169,9 @@ class ViewBuilder {
       const grants = grantsOf(definition, verb).flatMap((grant, index) =>
         this.#grant(verb, grant, index, boundary),
       );
-      if (grants.length > 0) views[verb] = new View(grants);
+      const isOwn = definition.access[verb] === "owner" && !hasRules(definition);
+      const owner = isOwn ? (this.#principal.subject ?? "") : undefined;
+      if (grants.length > 0) views[verb] = new View(grants, { owner, isTimed });
     }
     return views;
   }
@@ -139,7 +182,7 @@ class ViewBuilder {
     grant: Grant,
     index: number,
     boundary: Predicate | undefined,
-  ): readonly BoundGrant[] {
+  ): readonly AppliedGrant[] {
     if (!isFor(this.#principal, this.#name, verb, grant)) return [];
     const where = this.#predicate(grant.where);
     const check = this.#predicate(grant.check);
@@ -169,7 +212,7 @@ class ViewBuilder {
     return allOf(built.predicates);
   }
 
-  #set(given: Grant["set"]): BoundGrant["set"] | "never" {
+  #set(given: Grant["set"]): AppliedGrant["set"] | "never" {
     if (given === undefined) return undefined;
     const entries = Object.entries(given).map(
       ([field, operand]) => [field, settableValue(operand, this.#values)] as const,
@@ -180,7 +223,7 @@ class ViewBuilder {
 
 /** A name of a list stands for its values. */
 function settableValue(operand: unknown, values: CallerValues): unknown {
-  const value = boundValue(operand, values);
+  const value = callerValue(operand, values);
   return typeof operand === "string" && isList(value) ? value.list : value;
 }
 
