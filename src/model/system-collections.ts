@@ -1,0 +1,25 @@
+// Lists the collections of the server's own data. Their names begin with `-`, so that no address reaches them.
+
+/**
+ * The access document is stored as the definition of this name, so it is as durable as definitions, and as
+ * current in every process and node.
+ */
+export const accessName = "-access";
+/** See background/leases.ts. */
+export const leasesName = "-leases";
+
+interface SystemCollection {
+  /** Whether its content means nothing to another run of the server. */
+  readonly isVolatile?: true;
+}
+
+const all: Readonly<Record<string, SystemCollection>> = {
+  [accessName]: {},
+  [leasesName]: { isVolatile: true },
+};
+
+/** No collection of users has such a name (see id.ts). */
+export const isSystemName = (name: string): boolean => name.startsWith("-");
+
+/** Removals in it are deleted at once, and backups leave it out, so that it is empty after a restore. */
+export const isVolatile = (name: string): boolean => all[name]?.isVolatile === true;
