@@ -9,13 +9,20 @@ export const accessName = "-access";
 export const leasesName = "-leases";
 
 interface SystemCollection {
+  /** The text that is stored. Undefined where it is data itself, as the access document. */
+  readonly definition?: string;
   /** Whether its content means nothing to another run of the server. */
   readonly isVolatile?: true;
 }
 
 const all: Readonly<Record<string, SystemCollection>> = {
   [accessName]: {},
-  [leasesName]: { isVolatile: true },
+  [leasesName]: {
+    definition: JSON.stringify({
+      schema: { required: ["holder"], properties: { holder: { type: "string" } } },
+    }),
+    isVolatile: true,
+  },
 };
 
 /** No collection of users has such a name (see id.ts). */
@@ -23,3 +30,6 @@ export const isSystemName = (name: string): boolean => name.startsWith("-");
 
 /** Removals in it are deleted at once, and backups leave it out, so that it is empty after a restore. */
 export const isVolatile = (name: string): boolean => all[name]?.isVolatile === true;
+
+/** The definition that this version of the server has for it. */
+export const systemDefinition = (name: string): string => all[name]?.definition ?? "{}";

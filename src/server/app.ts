@@ -3,6 +3,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { sendFile } from "#runtime";
+import { Leases } from "../background/leases.ts";
 import { Access } from "../domain/access.ts";
 import { AccessDocuments } from "../domain/access-documents.ts";
 import { Actions } from "../domain/actions.ts";
@@ -186,6 +187,7 @@ export function connect(parts: AppParts): App {
   const filesHealth = new FilesHealth(files, log);
   const requests = new RequestLog(lineWriter(log));
   const requestMetrics = new RequestMetrics(metrics);
+  const leases = new Leases(store, { isAlone: config.store === undefined });
   const uses = new TokenUses(store, tasks);
   const access = new Access(store, clock, uses, (message) => log.warn(message));
   const resources = new Resources(store);
@@ -314,7 +316,11 @@ export function connect(parts: AppParts): App {
     },
     onReload: (more) => void alsoReloaded.push(more),
     async sweep() {
-      const count = await uploads.sweep(parts.isShared ? dayMs : Date.now() - openedAt);
+      let count = 0;
+      // Nodes that start together leave it to one. What two remove at once is removed once.
+      await leases.run("unused-files", async () => {
+        count = await uploads.sweep(parts.isShared ? dayMs : Date.now() - openedAt);
+      });
       await pictures.sweep(async (keys) => store.findReferencedFiles(keys));
       return count;
     },
