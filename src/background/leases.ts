@@ -28,7 +28,6 @@ export class Leases {
   /** The leases of others, as they were seen first in this state. */
   readonly #seen = new Map<string, SeenLease>();
   readonly #held = new Set<string>();
-  #isDefined = false;
 
   constructor(store: Store, { isAlone, now = () => performance.now() }: LeasesOptions) {
     this.#store = store;
@@ -61,8 +60,7 @@ export class Leases {
   async #take(name: string): Promise<Lease | undefined> {
     const lease = new Lease(this.#store, name, this.#now);
     if (this.#isAlone) return lease;
-    if (!this.#isDefined) await defineSystemCollection(this.#store, leasesName);
-    this.#isDefined = true;
+    await defineSystemCollection(this.#store, leasesName);
     const found = await this.#store.find(leasesName, name);
     if (found !== undefined && !this.#isFree(name, found.revision)) return undefined;
     return (await lease.take(found?.revision)) ? lease : undefined;

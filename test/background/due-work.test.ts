@@ -1,5 +1,4 @@
 // Work that is due: begun once by several contenders, again after a kill or a failure, with effects in the store once.
-// @process own
 
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
