@@ -26,7 +26,8 @@ const all: Readonly<Record<string, SystemCollection>> = {
 };
 
 /** No collection of users has such a name (see id.ts). */
-export const isSystemName = (name: string): boolean => name.startsWith("-");
+export const systemName = /^-/;
+export const isSystemName = (name: string): boolean => systemName.test(name);
 
 /** Removals in it are deleted at once, and backups leave it out, so that it is empty after a restore. */
 export const isVolatile = (name: string): boolean => all[name]?.isVolatile === true;
