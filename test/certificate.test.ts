@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { CliError } from "../src/lib/cli-error.ts";
+import { Tasks } from "../src/lib/tasks.ts";
 import type { Certificate } from "../src/runtime/runtime.ts";
 import { readCertificate } from "../src/server/certificate.ts";
 import { CertificateFollower } from "../src/server/certificate-follower.ts";
@@ -112,8 +113,8 @@ describe("a certificate that changes on disk", () => {
       failures = times;
     };
     const server = { replaceCertificate };
-    const follower = new CertificateFollower(files, checked, server, captured.log);
-    follower.stop();
+    const follower = new CertificateFollower(files, checked, server, captured.log, new Tasks());
+    void follower.stop();
     return { follower, used, captured, fail };
   }
 

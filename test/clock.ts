@@ -40,10 +40,12 @@ export class Clock {
       ms = 0,
       ...values: unknown[]
     ) => {
-      this.#timers.set(++this.#last, { at: this.#now + ms, act: () => act(...values) });
-      return this.#last;
+      const id = ++this.#last;
+      this.#timers.set(id, { at: this.#now + ms, act: () => act(...values) });
+      return { id, unref: () => undefined };
     }) as unknown as typeof setTimeout;
-    globalThis.clearTimeout = ((id: number) => this.#timers.delete(id)) as typeof clearTimeout;
+    globalThis.clearTimeout = ((timer?: { readonly id: number }) =>
+      this.#timers.delete(timer?.id ?? 0)) as unknown as typeof clearTimeout;
   }
 
   go(): void {

@@ -1,15 +1,12 @@
-// What the log leaves out: failures of the same state within a minute, and what fails because the server stops.
+// What the log leaves out: failures of the same state within a minute.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { RequestContext } from "../src/http/request/context.ts";
 import { RequestLog } from "../src/http/request-log.ts";
 import { FileOutage, Outage } from "../src/model/outage.ts";
-import type { App } from "../src/server/app.ts";
 import { logging } from "../src/server/request-settings.ts";
-import { startSweeps } from "../src/server/sweeps.ts";
 import { captureLog } from "./http/captured-log.ts";
-import { passTurns } from "./turns-of.ts";
 
 const suspect = () => new Outage("suspect", "the disk has failed");
 
@@ -54,22 +51,4 @@ describe("failures of requests", () => {
       "the disk has failed (500)",
     ]);
   });
-});
-
-describe("a sweep that fails", () => {
-  for (const isClosing of [false, true])
-    it(`is ${isClosing ? "not " : ""}logged when the server ${isClosing ? "stops" : "goes on"}`, async () => {
-      const { log, text, lines } = captureLog();
-      const sweep = () => Promise.reject(new Outage("unavailable", "the store is closed"));
-      startSweeps({ sweep, sweepUploads: sweep, isClosing } as unknown as App, log);
-      await passTurns();
-      if (isClosing) assert.equal(text(), "");
-      else
-        assert.deepEqual(
-          lines()
-            .map(({ msg }) => msg)
-            .toSorted(),
-          ["cannot remove expired uploads", "cannot remove unused files"],
-        );
-    });
 });

@@ -41,6 +41,7 @@ const layers = [
   "src/http/",
   "src/runtime/",
   "src/domain/",
+  "src/background/",
   "src/doctor/",
   "src/copy/",
   "src/backup/",
@@ -109,7 +110,7 @@ const restrictedCode: readonly [what: string, pattern: RegExp, within: RegExp, a
       "a commit",
       /\.commit\(/,
       source,
-      /^src\/(store\/|domain\/(write\/commit|collections|access-documents|definition-set|tokens|token-uses)\.ts$|server\/open-store\.ts$|cli\/access\.ts$)/,
+      /^src\/(store\/|background\/|domain\/(write\/commit|collections|access-documents|definition-set|tokens|token-uses)\.ts$|server\/open-store\.ts$|cli\/access\.ts$)/,
     ],
     ["the type any", /(?:[:<|&]|\bas|\bextends)\s*any\b/, anywhere, nowhere],
   ];

@@ -2,6 +2,7 @@
 
 import { crc32 } from "node:zlib";
 import { readFiles } from "../model/file.ts";
+import { isVolatile } from "../model/system-collections.ts";
 import type { Files } from "../store/files.ts";
 import { keyOf, sourceTableNames } from "../store/transfer/source-tables.ts";
 import type { Snapshot, SourceCollection, TransferSource } from "../store/transfer/transfer.ts";
@@ -89,10 +90,11 @@ class RowsWriter {
 
   async writeAll(snapshot: Snapshot): Promise<Manifest> {
     const { engine, store } = snapshot;
-    const total = snapshot.collections.reduce((sum, { head }) => sum + head.total, 0);
+    const lasting = snapshot.collections.filter(({ name }) => !isVolatile(name));
+    const total = lasting.reduce((sum, { head }) => sum + head.total, 0);
     const step = this.#track("rows", { total, unit: "resources" });
     const collections: SavedCollection[] = [];
-    for (const collection of snapshot.collections)
+    for (const collection of lasting)
       collections.push(await this.#writeCollection(snapshot, collection, step.add));
     step.done();
     const builder = new ChunkBuilder();

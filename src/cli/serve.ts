@@ -83,7 +83,7 @@ async function serveAlone(
   // Who waits until the server is ready finds the file.
   if (isHeadless && !greet) await createFirstToken(config, app);
   const server = await start(config, app, log, metrics);
-  const backups = scheduleBackups(config, log, app.showBackups);
+  const backups = scheduleBackups(config, app, log, app.showBackups);
   const running = together(server, backups, metrics);
   stopOnSignal(running, app, log);
   await announce(config, app, server, log, greet).catch((thrown) =>
@@ -95,11 +95,12 @@ async function serveAlone(
 /** Returns undefined when there is no folder for backups. */
 function scheduleBackups(
   config: Config,
+  { tasks }: App,
   log: Log,
   onChange: App["showBackups"],
 ): BackupScheduler | undefined {
   const { backupTo: to } = config;
-  return to === undefined ? undefined : new BackupScheduler({ config, to, log, onChange });
+  return to === undefined ? undefined : new BackupScheduler({ config, to, log, onChange, tasks });
 }
 
 async function startMetrics(
@@ -155,7 +156,7 @@ async function superviseWorkers(
   const claimed = await claimPort(config, app, log);
   const { port, consolePort } = claimed;
   const workers = new Supervisor({ ...config, consolePort }, port, app, log, reloader);
-  const backups = scheduleBackups(config, log, (status) => workers.showBackups(status));
+  const backups = scheduleBackups(config, app, log, (status) => workers.showBackups(status));
   const metrics = await startMetrics(config, app, log, () => workers.collectMetrics());
   const running = together(workers, backups, metrics);
   stopOnSignal(running, app, log);

@@ -1,8 +1,8 @@
 // Copies a store to another one, while others write to it, and publishes the copy when it is verified.
 
 import type { Track } from "../backup/track.ts";
-import { isCollectionName } from "../model/id.ts";
 import { Outage } from "../model/outage.ts";
+import { isSystemName } from "../model/system-collections.ts";
 import type { Replica, Snapshot, TransferSource } from "../store/transfer/transfer.ts";
 import { type Checked, checkReplica } from "./check.ts";
 import { type BothFiles, FileCopier } from "./files.ts";
@@ -67,9 +67,9 @@ export async function copyStore(input: CopyInput): Promise<Copied> {
   }
 }
 
-/** The access document is stored as a collection, and is none for people. */
+/** Those of the server itself are none for people. */
 const countedIn = (collections: Snapshot["collections"]): number =>
-  collections.filter(({ name }) => isCollectionName(name)).length;
+  collections.filter(({ name }) => !isSystemName(name)).length;
 
 async function copyFiles(files: FileCopier, snapshot: Snapshot, track: Track): Promise<void> {
   const step = track("files", { unit: "files" });

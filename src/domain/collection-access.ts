@@ -8,7 +8,7 @@ import { isCollectionName } from "../model/id.ts";
 import type { Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
 import type { Resource } from "../model/resource.ts";
-import { accessName } from "../model/schemas/access.ts";
+import { accessName, systemName } from "../model/system-collections.ts";
 import { allows, isAdmin, type Verb } from "../model/token.ts";
 import type { ReadState } from "../store/store.ts";
 import { type Mask, type Masks, masksOf } from "./mask.ts";
@@ -118,8 +118,7 @@ export class CollectionAccess {
         ? this.#forbids("create") && this.#forbids("update")
         : this.#forbids(permission);
     if (forbidden !== undefined) return forbidden;
-    // The access document is stored like a collection, and is none.
-    if (this.name === accessName) return collectionNotFound(this.name);
+    if (systemName.test(this.name)) return collectionNotFound(this.name);
     if (this.rules !== undefined) return undefined;
     const isCreating = permission === "create" || permission === "put";
     return isCreating && !this.createsCollection ? collectionNotFound(this.name) : undefined;

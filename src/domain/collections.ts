@@ -8,6 +8,7 @@ import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import { type AccessDocument, accessName } from "../model/schemas/access.ts";
 import type { Violations } from "../model/schemas/collection.ts";
+import { isSystemName } from "../model/system-collections.ts";
 import { isAdmin, type Verb, verbs } from "../model/token.ts";
 import type { BuildProgress, Change, Store } from "../store/store.ts";
 import { requireAdmin } from "./access.ts";
@@ -74,7 +75,7 @@ export class Collections {
     });
   }
 
-  /** The access document is stored like a collection, and is none. */
+  /** What the server stores for itself is none of them. */
   #all(): MaybePromise<readonly Collection[]> {
     return then(this.#store.collections(), (all) => all.filter(isCollection));
   }
@@ -241,7 +242,7 @@ function usableVerbs(principal: Principal, collection: Collection): readonly Ver
   );
 }
 
-const isCollection = ({ name }: Collection): boolean => name !== accessName;
+const isCollection = ({ name }: Collection): boolean => !isSystemName(name);
 
 const notEmpty = (name: string): Problem =>
   new Problem(

@@ -1,5 +1,6 @@
 // Remembers when tokens were last used, and writes the times of all tokens together now and then.
 
+import { type Task, Tasks } from "../lib/tasks.ts";
 import type { Token } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 
@@ -17,10 +18,11 @@ export class TokenUses {
   /** Consecutive requests often have the same token. Its next use is noted from this time on. */
   #lastToken: Token | undefined;
   #dueAt = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #task: Task;
 
-  constructor(store: Store, intervalMs: number = writeIntervalMs) {
+  constructor(store: Store, tasks: Tasks = new Tasks(), intervalMs: number = writeIntervalMs) {
     this.#store = store;
+    this.#task = tasks.add({ name: "token-uses", run: () => this.#write() });
     this.#intervalMs = intervalMs;
   }
 
@@ -32,7 +34,7 @@ export class TokenUses {
     this.#dueAt = (isDue ? now : last) + useResolutionMs;
     if (!isDue) return;
     this.#usedAt.set(token.id, now);
-    this.#timer ??= this.#start();
+    this.#task.schedule(this.#intervalMs);
   }
 
   /** Returns the token with its last use, also when that is not written yet. */
@@ -42,24 +44,20 @@ export class TokenUses {
   }
 
   /** Writes all uses in one commit. They stay in memory when the store cannot write. */
-  async flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  flush(): Promise<void> {
+    // The time of last use is not critical, so an outage fails nothing else.
+    return this.#write().catch(() => undefined);
+  }
+
+  async #write(): Promise<void> {
     const uses = this.#usedAt;
     if (uses.size === 0) return;
     this.#usedAt = new Map();
     try {
       await this.#store.commit([...uses].map(([id, at]) => ({ kind: "touch-token", id, at })));
-    } catch {
-      // The time of last use is not critical, so an outage fails nothing else.
+    } catch (error) {
       this.#usedAt = new Map([...uses, ...this.#usedAt]);
+      throw error;
     }
-  }
-
-  /** Does not keep the process running. */
-  #start(): ReturnType<typeof setTimeout> {
-    const timer = setTimeout(() => void this.flush(), this.#intervalMs);
-    timer.unref();
-    return timer;
   }
 }

@@ -1,6 +1,6 @@
 // Runs tasks that share a key one after another, and other tasks at the same time, up to a limit.
 
-interface Task {
+interface QueuedWork {
   readonly keys: readonly string[];
   readonly run: () => Promise<unknown>;
 }
@@ -8,7 +8,7 @@ interface Task {
 export class KeyedQueue {
   readonly #maxRunning: number;
   readonly #busyKeys = new Set<string>();
-  #waiting: Task[] = [];
+  #waiting: QueuedWork[] = [];
   #running = 0;
   #onIdle: (() => void)[] = [];
 
@@ -40,7 +40,7 @@ export class KeyedQueue {
     });
   }
 
-  async #start({ keys, run }: Task): Promise<void> {
+  async #start({ keys, run }: QueuedWork): Promise<void> {
     this.#running++;
     for (const key of keys) this.#busyKeys.add(key);
     await run();

@@ -44,6 +44,13 @@ export class Metrics {
     this.#add(name, help, "counter", "sum", () => [plain(read())]);
   }
 
+  /** Counters that differ in their labels, and that something else keeps. */
+  counts(name: string, help: string, read: () => Iterable<readonly [Labels, number]>): void {
+    this.#add(name, help, "counter", "sum", () =>
+      Array.from(read(), ([labels, value]) => ({ suffix: "", labels, value })),
+    );
+  }
+
   /** A value that is read when the metrics are. Undefined when there is none now. */
   gauge(
     name: string,

@@ -3,6 +3,7 @@
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { sendFile } from "#runtime";
+import { Leases } from "../background/leases.ts";
 import { Access } from "../domain/access.ts";
 import { AccessDocuments } from "../domain/access-documents.ts";
 import { Actions } from "../domain/actions.ts";
@@ -18,6 +19,7 @@ import { Rights } from "../domain/rights/rights.ts";
 import { Settings } from "../domain/settings.ts";
 import { SignedUrls } from "../domain/signed-urls.ts";
 import { SlowQueries } from "../domain/slow-queries.ts";
+import { Status } from "../domain/status.ts";
 import { TokenUses } from "../domain/token-uses.ts";
 import { Tokens } from "../domain/tokens.ts";
 import { Uploads } from "../domain/uploads.ts";
@@ -43,6 +45,7 @@ import { MemoryBudget } from "../lib/memory-budget.ts";
 import { type MetricFamily, Metrics } from "../lib/metrics.ts";
 import { consoleFiles, version } from "../lib/program.ts";
 import { PublicFolder } from "../lib/public-folder.ts";
+import { Tasks } from "../lib/tasks.ts";
 import type { Traces } from "../lib/traces.ts";
 import type { Action } from "../model/action.ts";
 import { PictureCache } from "../store/pictures/cache.ts";
@@ -51,6 +54,7 @@ import type { CommitOwner, Committer } from "../store/remote-committer.ts";
 import type { Store } from "../store/store.ts";
 import type { Config } from "./config.ts";
 import { describeSettings } from "./describe-settings.ts";
+import { FailureCounts } from "./failure-counts.ts";
 import { fileLimitsOf } from "./limit-settings.ts";
 import { type Log, lineWriter } from "./log.ts";
 import { claimFiles, FilesHealth, hasFiles, isInBucket, openFiles } from "./open-files.ts";
@@ -80,7 +84,7 @@ export interface PortHandlers {
 
 export interface App
   extends PortHandlers,
-    Pick<Services, "tokens" | "collections" | "accessDocuments" | "settings"> {
+    Pick<Services, "tokens" | "collections" | "accessDocuments" | "settings" | "status"> {
   readonly current: Current;
   /** The same for the port of the console. */
   readonly consolePort: PortHandlers;
@@ -89,6 +93,8 @@ export interface App
   readonly erasures: Erasures;
   /** The metrics of this process. */
   readonly metrics: Metrics;
+  /** The work of this process in the background. */
+  readonly tasks: Tasks;
   /** Sets how the metrics of all processes are collected. */
   readonly showMetrics: (collect: CollectMetrics) => void;
   /** Sets what is shown of scheduled backups. */
@@ -139,13 +145,22 @@ export async function assemble(
 ): Promise<App> {
   const metrics = new Metrics();
   const report = (level: "error" | "info", message: string) => log[level](message);
-  const opened = await openStore(config, committer, report, metrics);
+  const failures = new FailureCounts();
+  const tasks = new Tasks({
+    metrics,
+    onFailure(message, task, error) {
+      const leftOut = failures.take(error);
+      if (leftOut !== undefined)
+        log.error({ task, err: error, ...(leftOut && { leftOut }) }, message);
+    },
+  });
+  const opened = await openStore(config, committer, report, metrics, tasks);
   const tracing = await openTraces(config, log, metrics);
   const store = tracing?.traceStore(opened) ?? opened;
   try {
     // What another process has uploaded can be without a row for a while.
     const isShared = config.store !== undefined || committer !== undefined || isInBucket(config);
-    return connect({ config, log, store, metrics, tracing, actions, isShared });
+    return connect({ config, log, store, metrics, tasks, tracing, actions, isShared });
   } catch (error) {
     await store.close();
     throw error;
@@ -157,6 +172,7 @@ export interface AppParts {
   readonly log: Log;
   readonly store: OpenStore;
   readonly metrics: Metrics;
+  readonly tasks: Tasks;
   readonly tracing?: OpenTraces | undefined;
   readonly actions: readonly Action[];
   /** Whether other processes have the same files. */
@@ -165,13 +181,14 @@ export interface AppParts {
 
 /** Connects all services over an open store. */
 export function connect(parts: AppParts): App {
-  const { config, log, store, metrics, tracing } = parts;
+  const { config, log, store, metrics, tasks, tracing } = parts;
   const openedAt = Date.now();
   const files = openFiles(config, { sendFile, findStore: () => storeIdOf(config) });
   const filesHealth = new FilesHealth(files, log);
   const requests = new RequestLog(lineWriter(log));
   const requestMetrics = new RequestMetrics(metrics);
-  const uses = new TokenUses(store);
+  const leases = new Leases(store, { isAlone: config.store === undefined });
+  const uses = new TokenUses(store, tasks);
   const access = new Access(store, clock, uses, (message) => log.warn(message));
   const resources = new Resources(store);
   const cache = new PictureCache(join(config.data, "pictures"), config.pictureCacheBytes);
@@ -195,6 +212,7 @@ export function connect(parts: AppParts): App {
     signedUrls: new SignedUrls(store, access, clock),
     slowQueries: new SlowQueries(clock),
     backups: new Backups(),
+    status: new Status(() => tasks.list()),
     settings: new Settings(() => describeSettings(current.config)),
     rateLimits: new RateLimitBuckets(),
     traces: tracing?.traces,
@@ -251,7 +269,7 @@ export function connect(parts: AppParts): App {
       log.error({ ...run, err: thrown }, "an action failed after its deadline"),
     );
   const current = settleAll(config, loaded(parts.actions));
-  const { tokens, collections, accessDocuments, settings } = lasting;
+  const { tokens, collections, accessDocuments, settings, status } = lasting;
   const alsoReloaded: (() => void)[] = [];
   measureServices(metrics, { ...lasting, store });
   const stopMeasuring = measureProcess(metrics);
@@ -268,8 +286,10 @@ export function connect(parts: AppParts): App {
     collections,
     accessDocuments,
     settings,
+    status,
     current,
     metrics,
+    tasks,
     writer: store.writer,
     erasures: new Erasures(store, access, uploads, {
       clock,
@@ -296,7 +316,11 @@ export function connect(parts: AppParts): App {
     },
     onReload: (more) => void alsoReloaded.push(more),
     async sweep() {
-      const count = await uploads.sweep(parts.isShared ? dayMs : Date.now() - openedAt);
+      let count = 0;
+      // Nodes that start together leave it to one. What two remove at once is removed once.
+      await leases.run("unused-files", async () => {
+        count = await uploads.sweep(parts.isShared ? dayMs : Date.now() - openedAt);
+      });
       await pictures.sweep(async (keys) => store.findReferencedFiles(keys));
       return count;
     },
@@ -310,6 +334,8 @@ export function connect(parts: AppParts): App {
     },
     async close() {
       isClosing = true;
+      // What is in progress may fail.
+      tasks.stop();
       stopMeasuring();
       requests.flush();
       await pictures.close();

@@ -7,6 +7,7 @@ import type { BackupRecord } from "../backup/manifest.ts";
 import type { BackupRun, BackupStatus } from "../domain/backups.ts";
 import { messageOf } from "../lib/cli-error.ts";
 import { commandArguments } from "../lib/program.ts";
+import type { Task, Tasks } from "../lib/tasks.ts";
 import { type Config, processEnvironment, settings } from "./config.ts";
 import type { Log } from "./log.ts";
 import { openBackupPlace } from "./open-backups.ts";
@@ -27,18 +28,28 @@ export interface ScheduleOptions {
   readonly to: string;
   readonly log: Log;
   readonly onChange: (status: BackupStatus) => void;
+  readonly tasks: Tasks;
 }
 
-/** Several nodes can have the same folder: each makes a backup only when the newest one there is too old. */
+/**
+ * Several nodes can have the same folder: each makes a backup only when the newest one there is too old, and
+ * the lock of the folder lets one write (see backup/). Nodes with folders of their own make one each.
+ */
 export class BackupScheduler {
   readonly #options: ScheduleOptions;
   #runs: readonly BackupRun[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  readonly #task: Task;
   #child: ChildProcess | undefined;
   #isStopped = false;
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
+    this.#task = options.tasks.add({
+      name: "backup",
+      retryMs,
+      failure: "a backup failed",
+      run: () => this.#runIfDue(),
+    });
   }
 
   /** Shows the backups that are there, and begins when the newest is too old. */
@@ -51,7 +62,7 @@ export class BackupScheduler {
   /** A backup that was killed is not there, and the next one goes on with what it has written. */
   stop(): void {
     this.#isStopped = true;
-    clearTimeout(this.#timer);
+    void this.#task.close();
     this.#child?.kill("SIGKILL");
   }
 
@@ -74,8 +85,7 @@ export class BackupScheduler {
   #schedule(nextAt: number): void {
     if (this.#isStopped) return;
     this.#show(Math.max(nextAt, Date.now()));
-    const wait = Math.min(maxWaitMs, Math.max(0, nextAt - Date.now()));
-    this.#timer = setTimeout(() => void this.#runIfDue(), wait).unref();
+    this.#task.schedule(Math.min(maxWaitMs, Math.max(0, nextAt - Date.now())));
   }
 
   /** Another node may have made a backup meanwhile. */
@@ -87,7 +97,7 @@ export class BackupScheduler {
     }
     const startedAt = Date.now();
     this.#add({ startedAt, state: "running" }, undefined);
-    const run = await this.#run(startedAt);
+    const [run, failure] = await this.#run(startedAt);
     this.#runs = this.#runs.slice(1);
     if (this.#isStopped) return;
     const { backupEvery } = this.#options.config;
@@ -96,20 +106,21 @@ export class BackupScheduler {
     const due = Math.min(startedAt, Date.now()) + pause;
     this.#add(run, due);
     this.#schedule(due);
+    if (failure !== undefined) throw failure;
   }
 
-  async #run(startedAt: number): Promise<BackupRun> {
+  /** Returns what is shown, and what was thrown. */
+  async #run(startedAt: number): Promise<readonly [BackupRun, failure?: Error]> {
     const { to, log } = this.#options;
     try {
       const record = JSON.parse(await this.#backUp()) as BackupRecord;
       const { resources, files, bytes, writtenBytes, seconds } = record;
       log.info({ to, resources, files, bytes, writtenBytes, seconds }, "made a backup");
-      return { startedAt, state: "done", seconds, bytes, writtenBytes };
+      return [{ startedAt, state: "done", seconds, bytes, writtenBytes }];
     } catch (thrown) {
       const error = messageOf(thrown);
-      if (!this.#isStopped) log.error({ to, error }, "a backup failed");
       const seconds = (Date.now() - startedAt) / 1_000;
-      return { startedAt, state: "failed", seconds, error };
+      return [{ startedAt, state: "failed", seconds, error }, new Error(error)];
     }
   }
 

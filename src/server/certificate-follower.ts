@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { messageOf } from "../lib/cli-error.ts";
+import type { Task, Tasks } from "../lib/tasks.ts";
 import type { Server } from "../runtime/runtime.ts";
 import {
   type CertificateFiles,
@@ -20,7 +21,7 @@ export class CertificateFollower {
   readonly #files: CertificateFiles;
   readonly #server: Pick<Server, "replaceCertificate">;
   readonly #log: Log;
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #task: Task;
   #used: CheckedCertificate;
   #last: Promise<void> = Promise.resolve();
   /** What was wrong at the last look, and whether that is logged. */
@@ -32,12 +33,14 @@ export class CertificateFollower {
     used: CheckedCertificate,
     server: Pick<Server, "replaceCertificate">,
     log: Log,
+    tasks: Tasks,
   ) {
     this.#files = files;
     this.#used = used;
     this.#server = server;
     this.#log = log;
-    this.#timer = setInterval(() => void this.look(), everyMs).unref();
+    this.#task = tasks.add({ name: "certificate", everyMs, run: () => this.look() });
+    this.#task.schedule(everyMs);
   }
 
   /** When the certificate in use expires, in milliseconds since 1970. */
@@ -45,8 +48,8 @@ export class CertificateFollower {
     return this.#used.expiresAt;
   }
 
-  stop(): void {
-    clearInterval(this.#timer);
+  stop(): Promise<void> {
+    return this.#task.close();
   }
 
   /** Looks after the looks that are in progress, so that each change is used once. */

@@ -103,10 +103,10 @@ function followCertificate(
   server: AppServer,
   files: CertificateFiles,
   tls: CheckedCertificate,
-  { metrics, onReload }: App,
+  { metrics, tasks, onReload }: App,
   log: Log,
 ): AppServer {
-  const follower = new CertificateFollower(files, tls, server, log);
+  const follower = new CertificateFollower(files, tls, server, log, tasks);
   onReload(() => void follower.look());
   metrics.gauge(
     "restante_tls_certificate_expires_timestamp_seconds",
@@ -117,7 +117,7 @@ function followCertificate(
   return {
     ...server,
     stop(graceMs) {
-      follower.stop();
+      void follower.stop();
       return server.stop(graceMs);
     },
   };

@@ -3,6 +3,7 @@
 import { availableParallelism } from "node:os";
 import { mapFile } from "#runtime";
 import type { Metrics } from "../lib/metrics.ts";
+import type { Tasks } from "../lib/tasks.ts";
 import { Outage } from "../model/outage.ts";
 import { type CommitListener, listenForCommits } from "../store/commit-socket.ts";
 import { withGroupCommit } from "../store/group-commit.ts";
@@ -49,6 +50,7 @@ export async function openStore(
   committer?: Committer,
   report?: Report,
   metrics?: Metrics,
+  tasks?: Tasks,
 ): Promise<OpenStore> {
   const { store: url, readStore: readUrl, data: path } = config;
   const retention = { removalsMs: config.keepRemovedDays * dayMs };
@@ -59,7 +61,15 @@ export async function openStore(
     metrics,
   };
   if (url !== undefined) {
-    const options = { url, readUrl, retention, fileQuotas, committer, ...queries };
+    const options = {
+      url,
+      readUrl,
+      retention,
+      fileQuotas,
+      committer,
+      ...(tasks && { tasks }),
+      ...queries,
+    };
     return withOwner(await openGroupedPostgres(options, report), path, []);
   }
   if (committer !== undefined) {

@@ -6,6 +6,7 @@ import type { BackupStatus } from "../domain/backups.ts";
 import type { NotReloaded, Reloaded } from "../domain/settings.ts";
 import type { MetricFamily } from "../lib/metrics.ts";
 import { commandArguments } from "../lib/program.ts";
+import type { TaskState, Tasks } from "../lib/tasks.ts";
 import {
   type CommitOwner,
   type CommitReply,
@@ -39,6 +40,7 @@ export type WorkerMessage =
 export interface Answers {
   readonly reload: Reloaded | NotReloaded;
   readonly metrics: readonly MetricFamily[];
+  readonly tasks: readonly TaskState[];
 }
 
 /** A worker that exits sooner is replaced after this delay, so that the machine does not only start workers. */
@@ -57,6 +59,7 @@ export class Supervisor {
   #backups: BackupStatus | undefined;
   #isStopping = false;
   readonly #reloader: Reloader;
+  readonly #tasks: Tasks;
   /** Called when a worker has reloaded, or has exited. */
   readonly #reloading = new WeakMap<ChildProcess, () => void>();
 
@@ -64,7 +67,7 @@ export class Supervisor {
   constructor(
     config: Config,
     port: number,
-    { writer, metrics }: Pick<App, "writer" | "metrics">,
+    { writer, metrics, tasks }: Pick<App, "writer" | "metrics" | "tasks">,
     log: Log,
     reloader: Reloader,
   ) {
@@ -73,6 +76,7 @@ export class Supervisor {
     this.#writer = writer;
     this.#log = log;
     this.#reloader = reloader;
+    this.#tasks = tasks;
     reloader.spread = (next) => this.#reload(next);
     this.#writeLine = lineWriter(log);
     this.#metrics = new WorkerMetrics(
@@ -178,8 +182,12 @@ export class Supervisor {
   }
 
   async #answer(worker: ChildProcess, id: number, what: keyof Answers): Promise<void> {
-    const answer = await (what === "reload" ? this.#reloader.reload() : this.#metrics.collect());
-    send(worker, { kind: "answer", id, answer });
+    const answers = {
+      reload: () => this.#reloader.reload(),
+      metrics: () => this.#metrics.collect(),
+      tasks: () => this.#tasks.list(),
+    };
+    send(worker, { kind: "answer", id, answer: await answers[what]() });
   }
 
   async #write(worker: ChildProcess, request: CommitRequest): Promise<void> {

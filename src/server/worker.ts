@@ -1,6 +1,7 @@
 // Runs one of the processes that share a port: it serves requests, and the supervisor does its writes.
 
 import { CliError, messageOf } from "../lib/cli-error.ts";
+import type { TaskState } from "../lib/tasks.ts";
 import { RemoteCommitter } from "../store/remote-committer.ts";
 import { loadActions, reloadActions } from "./actions-folder.ts";
 import type { App } from "./app.ts";
@@ -47,6 +48,7 @@ export async function work(): Promise<void> {
     app = own;
     own.showMetrics(() => ask("metrics"));
     own.settings.reloadBy(() => ask("reload"));
+    own.status.readBy(async () => [...own.tasks.list(), ...(await ask("tasks"))].sort(byName));
     opened.resolve((next) => reload(own, log, next));
     setInterval(() => sendMetrics(own), sendMetricsMs).unref();
     const server = await listenFor({ ...config, port }, own, log);
@@ -84,6 +86,8 @@ function ask<What extends keyof Answers>(what: What): Promise<Answers[What]> {
     send({ kind: "ask", id, what });
   }).finally(() => answers.delete(id));
 }
+
+const byName = (one: TaskState, other: TaskState): number => (one.name < other.name ? -1 : 1);
 
 function sendMetrics(app: App | undefined): void {
   send({ kind: "metrics", families: app?.metrics.read() ?? [] });

@@ -6,6 +6,7 @@ import { cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from "nod
 import { dirname, join, relative } from "node:path";
 import { after, describe, it } from "node:test";
 import { InvalidBackup } from "../../src/backup/manifest.ts";
+import { leasesName } from "../../src/model/system-collections.ts";
 import { backUp, checkOnly } from "../../src/server/backups.ts";
 import { CannotLoad } from "../../src/store/transfer/transfer.ts";
 import type { TestApp } from "../http/app.ts";
@@ -45,10 +46,42 @@ async function filesIn(folder: string): Promise<readonly string[]> {
     .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
 }
 
+/** A resource of the server's own data. */
+const ownResource = (collection: string) =>
+  ({ kind: "put", collection, id: "a", fields: "{}", at: 1, expect: "anything" }) as const;
+
 for (const engine of engines) {
   const it = itOn(engine);
   const other = engine === "sqlite" ? "postgres" : "sqlite";
   describe(`a backup of ${engine}`, () => {
+    it(
+      "has the server's own data but for what is volatile, which is empty after a restore",
+      inPlace(async (place) => {
+        const source = await place.config(engine);
+        const [own, leases] = [ownResource("-kept"), ownResource(leasesName)];
+        await withApp(source, ({ writer }) =>
+          writer.commit([
+            { ...own, createsCollection: true },
+            { ...leases, createsCollection: true },
+          ]),
+        );
+        const { record } = await place.backUp(source);
+        assert.deepEqual([record.collections, record.resources], [1, 1]);
+        const target = await place.config(engine);
+        await withApp(target, ({ writer }) =>
+          writer.commit([{ ...leases, createsCollection: true }]),
+        );
+        await place.restore(target, { isOverwriting: true });
+        await withApp(target, async ({ writer }) => {
+          const outcomes = await writer.commit([own, leases]);
+          assert.deepEqual(
+            outcomes.map(({ kind }) => kind),
+            ["replaced", "missing"],
+          );
+        });
+      }),
+    );
+
     it(
       "restores to either engine with all that clients see, and other feed positions",
       inPlace(async (place) => {

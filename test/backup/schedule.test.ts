@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Tasks } from "../../src/lib/tasks.ts";
 import { BackupScheduler } from "../../src/server/backup-schedule.ts";
 import { defaultConfig } from "../../src/server/config.ts";
 import { createLog } from "../../src/server/log.ts";
@@ -130,7 +131,7 @@ describe("a server with --backup-to", () => {
     Date.now = () => clock() + 10 * 24 * 60 * 60_000;
     const nextAt = await new Promise<number | undefined>((resolve) => {
       const scheduler = new BackupScheduler({
-        ...{ config, to, log: createLog("silent") },
+        ...{ config, to, log: createLog("silent"), tasks: new Tasks() },
         onChange({ schedule, runs: [last] }) {
           if (last?.state === "running") Date.now = clock;
           if (last?.state !== "failed") return;

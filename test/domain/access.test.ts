@@ -23,6 +23,7 @@ import { Rights } from "../../src/domain/rights/rights.ts";
 import { Settings } from "../../src/domain/settings.ts";
 import { SignedUrls } from "../../src/domain/signed-urls.ts";
 import { SlowQueries } from "../../src/domain/slow-queries.ts";
+import { Status } from "../../src/domain/status.ts";
 import { Tokens } from "../../src/domain/tokens.ts";
 import { Uploads } from "../../src/domain/uploads.ts";
 import { Erasures } from "../../src/domain/write/erasures.ts";
@@ -67,6 +68,7 @@ interface Domain {
   readonly slowQueries: SlowQueries;
   readonly backups: Backups;
   readonly settings: Settings;
+  readonly status: Status;
   readonly tokens: Tokens;
   readonly uploads: Uploads;
   readonly resumableUploads: ResumableUploads;
@@ -255,6 +257,7 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
   ),
   "Settings.list": admin(({ settings }, who) => settings.list(who)),
   "Settings.reload": admin(({ settings }, who) => settings.reload(who)),
+  "Status.tasks": admin(({ status }, who) => status.tasks(who)),
   "Backups.list": admin(({ backups }, who) => backups.list(who)),
   "SlowQueries.list": admin(({ slowQueries }, who) => slowQueries.list(who)),
   "Erasures.erase": admin(({ erasures }, who) =>
@@ -324,6 +327,7 @@ const others: Readonly<Record<string, string>> = {
   "UploadTally.free": "used by ResumableUploads",
   "UploadTally.forget": "used by ResumableUploads",
   "Settings.reloadBy": "sets how it is done",
+  "Status.readBy": "sets how tasks are read",
   "Backups.update": "sets what the schedule reports",
   "SlowQueries.record": "records a query that was allowed",
   "SlowQueries.isToLog": "limits the lines of the log",
@@ -486,6 +490,7 @@ describe("a principal without the scope", () => {
       slowQueries: new SlowQueries(Date.now),
       backups: new Backups(),
       settings: new Settings(() => []),
+      status: new Status(() => []),
       resumableUploads: new ResumableUploads(files.partial, {
         ...{ clock: Date.now, lifetimeMs: 60_000, maxBytes: 2 ** 24 },
       }),

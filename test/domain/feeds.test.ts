@@ -13,9 +13,10 @@ import { readFeedPosition, readSealedPosition } from "../../src/model/feed-posit
 import type { Principal } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
 import type { Filter, ListRequest } from "../../src/model/query/list-request.ts";
+import { leasesName } from "../../src/model/system-collections.ts";
 import type { Retention } from "../../src/store/core/retention.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
-import type { Change, Put, Store } from "../../src/store/store.ts";
+import type { Change, Put, ResourceChange, Store } from "../../src/store/store.ts";
 import { newSeed, randomNumbers, runs } from "../seeds.ts";
 import { all, once } from "../store/contract/change-helpers.ts";
 import { TestDatabases } from "../store/postgres/test-databases.ts";
@@ -225,6 +226,30 @@ for (const [name, open] of Object.entries(engines))
           assert.deepEqual(await other.follow(), []);
         },
         { removalsMs: 0, pauseMs: 20 },
+      ));
+
+    it("of volatile collections are gone at once, and those of others are not", () =>
+      open(
+        async (store) => {
+          await store.commit([start, { ...start, collection: leasesName }]);
+          const removalsIn = async (collection: string) => {
+            const first = { epoch: "", revision: 1, time: 0 };
+            const begun = await store.since(collection, 0, { limit: 1 });
+            assert.ok(begun && typeof begun === "object");
+            const position = { ...first, epoch: begun.epoch };
+            await store.commit([
+              { ...put("a", 1), collection },
+              { ...(remove("a") as ResourceChange), collection },
+            ]);
+            return () => store.since(collection, position, { limit: 1 });
+          };
+          const [kept, volatile] = [await removalsIn("notes"), await removalsIn(leasesName)];
+          while ((await volatile()) !== "expired") await sleep(20);
+          const feed = await kept();
+          assert.ok(typeof feed === "object");
+          assert.equal(feed.entries.length, 1);
+        },
+        { removalsMs: 1_000_000, pauseMs: 20 },
       ));
 
     it("are gone also when a clock that was ahead has removed something", () =>

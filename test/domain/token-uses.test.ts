@@ -87,7 +87,7 @@ describe("the last use of a token", () => {
   });
 
   it("is written by itself after the interval", async () => {
-    const uses = new TokenUses(counted, 1);
+    const uses = new TokenUses(counted, undefined, 1);
     for (const token of tokens) uses.add(token, 1_000_000);
     // The timer does not keep a process running, so the test does.
     const awake = setInterval(() => undefined, 1000);

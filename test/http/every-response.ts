@@ -169,6 +169,7 @@ export async function requestEverything(
     [`GET /-/access/people/${id}`, { token: scoped }],
     ["GET /-/queries"],
     ["GET /-/backups"],
+    ["GET /-/status"],
     ["GET /-/settings"],
     ["POST /-/settings"],
     ["GET /-/metrics"],

@@ -1,10 +1,11 @@
-// Lists the routes of administrators: collections, access, queries, metrics, backups, settings and tokens.
+// Lists the routes of administrators: collections, access, queries, metrics, backups, status, settings and tokens.
 
 import { pageLimits } from "../../model/query/list-request.ts";
 import { backupListSchema } from "../../model/schemas/backup.ts";
 import { collectionListSchema } from "../../model/schemas/collection.ts";
 import { reloadedSchema, settingListSchema } from "../../model/schemas/setting.ts";
 import { slowQueryListSchema } from "../../model/schemas/slow-query.ts";
+import { statusSchema } from "../../model/schemas/status.ts";
 import {
   issuedTokenSchema,
   tokenIdSchema,
@@ -39,6 +40,7 @@ import { getMetrics } from "./metrics.ts";
 import { listSlowQueries } from "./queries.ts";
 import { explainAccess, getOwnRights } from "./rights.ts";
 import { listSettings, reloadSettings } from "./settings.ts";
+import { getStatus } from "./status.ts";
 import { createToken, getToken, listTokens, revokeToken } from "./tokens.ts";
 
 export const adminRoutes: Routes = {
@@ -96,6 +98,13 @@ export const adminRoutes: Routes = {
     description:
       "The last 20 backups of `--backup-to` and how they went, the newest first, and when the next one begins.",
     responses: { 200: json("Also while one runs.", backupListSchema) },
+  }),
+
+  getStatus: route("GET /-/status", "admin", getStatus, {
+    summary: "The work of the server in the background",
+    description:
+      "Every task with its last run, its error and its next run, in the order of their names. With several processes, those of the process that answers and of the first one. Each node has its own.",
+    responses: { 200: json("How each task is doing.", statusSchema) },
   }),
 
   listSettings: route("GET /-/settings", "admin", listSettings, {

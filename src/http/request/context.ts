@@ -18,6 +18,7 @@ import type { Rights } from "../../domain/rights/rights.ts";
 import type { Settings } from "../../domain/settings.ts";
 import type { Signed, SignedUrls } from "../../domain/signed-urls.ts";
 import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries.ts";
+import type { Status } from "../../domain/status.ts";
 import type { Tokens } from "../../domain/tokens.ts";
 import type { Uploads } from "../../domain/uploads.ts";
 import type { Dependence } from "../../domain/view.ts";
@@ -46,6 +47,7 @@ export interface Services {
   readonly expander: Expander;
   readonly slowQueries: SlowQueries;
   readonly backups: Backups;
+  readonly status: Status;
   readonly settings: Settings;
   readonly feeds: Feeds;
   readonly rights: Rights;

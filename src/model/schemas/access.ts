@@ -103,11 +103,7 @@ export const accessDocumentSchema = {
 /** An access document with its defaults. */
 export type AccessDocument = FromSchema<typeof accessDocumentSchema>;
 
-/**
- * The document is stored as the definition of this name, which no collection can have, so it is as
- * durable as definitions, and as current in every process and node.
- */
-export const accessName = "-access";
+export { accessName } from "../system-collections.ts";
 
 /** Parses a document that a client sent. Returns all errors when it is not valid. */
 export function readAccessDocument(text: string): AccessDocument | readonly FieldError[] {

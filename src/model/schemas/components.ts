@@ -42,6 +42,7 @@ import { healthSchema, homeSchema } from "./server.ts";
 import { reloadedSchema, settingListSchema, settingSchema } from "./setting.ts";
 import { signedUrlRequestSchema, signedUrlSchema } from "./signed-url.ts";
 import { slowQueryListSchema, slowQuerySchema } from "./slow-query.ts";
+import { statusSchema, taskSchema } from "./status.ts";
 import {
   issuedTokenSchema,
   signInCodeSchema,
@@ -83,6 +84,8 @@ export const schemaComponents: Readonly<Record<string, ObjectSchema>> = {
   GrantReport: grantReportSchema,
   ConditionReport: conditionReportSchema,
   OwnRights: ownRightsSchema,
+  Status: statusSchema,
+  Task: taskSchema,
   BackupList: backupListSchema,
   BackupRun: backupRunSchema,
   Setting: settingSchema,

@@ -1,5 +1,7 @@
 // How long removals and Idempotency-Keys are stored, and how much of them is deleted at once.
 
+import { isVolatile } from "../../model/system-collections.ts";
+
 /** Without it, they are stored forever. */
 export interface Retention {
   /** How long a removal appears in feeds. */
@@ -20,9 +22,10 @@ export interface Expiry {
   readonly before: number;
 }
 
-export const expiryOf = ({ removalsMs }: Retention): Expiry => {
+/** Returns what has expired in a collection. */
+export const expiryOf = ({ removalsMs }: Retention, name: string): Expiry => {
   const now = Date.now();
-  return { now, before: now - removalsMs };
+  return { now, before: isVolatile(name) ? now : now - removalsMs };
 };
 
 /** Whether removals may have expired. The clock was ahead at one of the future: the next ones tell its age. */

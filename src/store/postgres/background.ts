@@ -1,9 +1,9 @@
 // The work of a node that no request waits for: deleting, erasing, purging, and building indexes.
 
+import type { Task } from "../../lib/tasks.ts";
 import { defaultPauseMs } from "../core/retention.ts";
 import type { ScrubOptions, ScrubState } from "../erasure.ts";
 import type { Change } from "../store.ts";
-import { BackgroundTask } from "./background-task.ts";
 import { Builder, type BuilderOptions, checkMs } from "./builds.ts";
 import { deleteParts } from "./deleted-parts.ts";
 import { deletesContent, eraseOutcomes } from "./erase-outcomes.ts";
@@ -14,41 +14,46 @@ import { Scrubber } from "./scrub.ts";
 /** Deleted content is erased within ten minutes; once a minute is rare enough to cost little. */
 const minute = 60_000;
 
-interface Tasks {
-  readonly deletion: BackgroundTask;
-  readonly erasure: BackgroundTask;
-  readonly builds: BackgroundTask;
-  readonly purge: BackgroundTask | undefined;
+/** Every node runs them: what two do at once, one of them finds done (see `Builder`, `deleteParts`, `purge`). */
+interface NodeTasks {
+  readonly deletion: Task;
+  readonly erasure: Task;
+  readonly builds: Task;
+  readonly purge: Task | undefined;
 }
 
-function startTasks(options: BuilderOptions, { retention }: PostgresSettings): Tasks {
+function addTasks(options: BuilderOptions, { tasks, retention }: PostgresSettings): NodeTasks {
   const { run } = options;
-  const task = (work: typeof deleteParts) =>
-    new BackgroundTask((isStopped) => work(run, isStopped), minute);
-  const deletion = task(deleteParts);
-  const erasure = task(eraseOutcomes);
-  // A node that stopped earlier may have left work undone.
-  deletion.schedule(minute);
-  erasure.schedule(minute);
   const builder = new Builder(options);
-  const builds = BackgroundTask.repeat((isStopped) => builder.work(isStopped), checkMs);
-  const purges =
-    retention &&
-    BackgroundTask.repeat(
-      (isStopped) => purge(run, isStopped, retention),
-      retention.pauseMs ?? defaultPauseMs,
-    );
-  return { deletion, erasure, builds, purge: purges };
+  const added = {
+    deletion: tasks.add({ name: "deletion", run: (isStopped) => deleteParts(run, isStopped) }),
+    erasure: tasks.add({ name: "erasure", run: (isStopped) => eraseOutcomes(run, isStopped) }),
+    builds: tasks.add({
+      name: "index-builds",
+      everyMs: checkMs,
+      run: (isStopped) => builder.work(isStopped),
+    }),
+    purge:
+      retention &&
+      tasks.add({
+        name: "purge",
+        everyMs: retention.pauseMs ?? defaultPauseMs,
+        run: (isStopped) => purge(run, isStopped, retention),
+      }),
+  };
+  // A node that stopped earlier may have left work undone.
+  for (const task of Object.values(added)) task?.schedule(task.options.everyMs ?? minute);
+  return added;
 }
 
 export class Background {
   /** Undefined where another process of the node commits: that one does this work, too. */
-  readonly #tasks: Tasks | undefined;
+  readonly #tasks: NodeTasks | undefined;
   readonly #scrubber: Scrubber;
 
   constructor(options: BuilderOptions, settings: PostgresSettings) {
     this.#scrubber = new Scrubber(options.run, settings);
-    this.#tasks = settings.committer ? undefined : startTasks(options, settings);
+    this.#tasks = settings.committer ? undefined : addTasks(options, settings);
   }
 
   /** Schedules what these changes leave to do. */
@@ -67,7 +72,7 @@ export class Background {
 
   async close(): Promise<void> {
     await this.#scrubber.close();
-    const tasks: readonly (BackgroundTask | undefined)[] = Object.values(this.#tasks ?? {});
+    const tasks: readonly (Task | undefined)[] = Object.values(this.#tasks ?? {});
     await Promise.all(tasks.map((task) => task?.close()));
   }
 }

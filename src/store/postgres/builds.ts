@@ -21,7 +21,10 @@ import { saveBuild } from "./save-build.ts";
 /** How often a node looks for builds of another one that has stopped. */
 export const checkMs = 3_000;
 
-/** A node that takes no step for so long has stopped. */
+/**
+ * A node that takes no step for so long has stopped. The builder is in the state of the build, not in a lease
+ * (background/leases.ts): each step locks and writes that row anyway, and only the database's clock counts.
+ */
 const lostAfterMs = 5_000;
 
 /**

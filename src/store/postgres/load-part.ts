@@ -2,6 +2,7 @@
 
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import type { IndexEntry, IndexPlan } from "../../model/query/index-plan.ts";
+import { isSystemName } from "../../model/system-collections.ts";
 import { needsFields } from "../core/index-rows.ts";
 import { entriesTo } from "../core/reference-entries.ts";
 import type { Head } from "../core/rows.ts";
@@ -28,15 +29,18 @@ export const keyName = ({ owner, key }: Pick<IdempotencyKey, "owner" | "key">): 
 
 /**
  * Sends all statements together. Rows are read after the head is locked; every write needs that lock, so
- * they do not change until the batch is written.
+ * they do not change until the batch is written. Of the server's own data, rows that are only compared are
+ * locked themselves, so that what many writes are decided by does not make them wait for each other.
  */
 export async function loadPart(
   sql: Sql,
   row: CollectionRow,
-  { ids, puts, keys, targets, isOnlyCompared, hasOperations = false }: Referenced,
+  { ids, puts, keys, targets, isOnlyCompared, isHeadCompared, hasOperations = false }: Referenced,
   isInsert = false,
 ): Promise<LoadedPart> {
-  const { part, writePlan: plan } = row;
+  const { name, part, writePlan: plan } = row;
+  const areRowsLocked = isOnlyCompared && !isHeadCompared && isSystemName(name);
+  const compared = areRowsLocked ? "none" : "compare";
   const uniqueValues = plan.indexes.some(({ isUnique }) => isUnique)
     ? puts.flatMap(uniqueValuesOf(plan))
     : [];
@@ -46,8 +50,8 @@ export async function loadPart(
   const wanted = [...uniqueValues, ...references];
   const isWhole = hasOperations || needsFields(plan);
   const [head, states, holders, storedKeys] = await allOrFirstError([
-    lockHead(sql, part, isOnlyCompared ? "compare" : isInsert ? "insert" : "change"),
-    ids.size > 0 ? readResources(sql, part, [...ids], isWhole) : none,
+    lockHead(sql, part, isOnlyCompared ? compared : isInsert ? "insert" : "change"),
+    ids.size > 0 ? readResources(sql, part, [...ids], isWhole, areRowsLocked) : none,
     wanted.length > 0 ? readHolders(sql, part, wanted, most) : none,
     keys.length > 0 ? readKeys(sql, part, keys) : none,
   ]);
@@ -80,9 +84,10 @@ type HeadRow = readonly [
  * Batches that only compare the same head can run at the same time, and one that only inserts beside the
  * step of an index build (builds.ts).
  */
-type HeadLock = "compare" | "insert" | "change";
+type HeadLock = "none" | "compare" | "insert" | "change";
 
 const lockOf = (sql: Sql, lock: HeadLock): Statement => {
+  if (lock === "none") return sql``;
   if (lock === "compare") return sql`FOR SHARE`;
   return lock === "insert" ? sql`FOR NO KEY UPDATE` : sql`FOR UPDATE`;
 };
@@ -118,6 +123,7 @@ async function readResources(
   part: number,
   ids: readonly string[],
   needsFields: boolean,
+  areLocked: boolean,
 ): Promise<readonly LoadedResource[]> {
   const found = await rows<StateRow>(sql`
     SELECT wanted.id, seq, revision, created, updated, resource.owner, files, bytes, fields,
@@ -128,7 +134,7 @@ async function readResources(
         shares_date, checksum,
         ${needsFields ? sql`fields` : sql`NULL AS fields`}
       FROM resources WHERE part = ${part}::bigint AND id BETWEEN wanted.id AND wanted.id
-      ORDER BY id LIMIT 1
+      ORDER BY id LIMIT 1 ${areLocked ? sql`FOR SHARE` : sql``}
     ) AS resource ON true
     LEFT JOIN LATERAL (
       SELECT removed, owner FROM tombstones

@@ -1,5 +1,6 @@
 // Defines the options of the Postgres store, and their defaults.
 
+import { Tasks } from "../../lib/tasks.ts";
 import type { FileQuotas } from "../core/file-use.ts";
 import type { Retention } from "../core/retention.ts";
 import { defaultDeadlineMs } from "../query-queue.ts";
@@ -30,6 +31,8 @@ export interface PostgresOptions extends QueryOptions {
   readonly fileQuotas?: FileQuotas | undefined;
   /** Commits in another process, so that the processes of a node do not wait for each other's locks. */
   readonly committer?: Pick<Committer, "commit"> | undefined;
+  /** Where its work in the background is shown. */
+  readonly tasks?: Tasks;
   /** How many queries that can be long run at the same time, each on a connection of its own. */
   readonly queries?: number;
   /** Called about once a second while an old database is migrated. */
@@ -62,6 +65,7 @@ export type PostgresSettings = Required<PostgresOptions>;
 
 export const withDefaults = (options: PostgresOptions): PostgresSettings => ({
   ...defaults,
+  tasks: options.tasks ?? new Tasks(),
   ...options,
 });
 

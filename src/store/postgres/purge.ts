@@ -9,7 +9,7 @@ import {
   type Retention,
   rowsPerStep,
 } from "../core/retention.ts";
-import { listCollectionRows } from "./collections.ts";
+import { type CollectionRow, listCollectionRows } from "./collections.ts";
 import { allOrFirstError, rows, type Sql } from "./connection.ts";
 import type { RunWriter } from "./deleted-parts.ts";
 
@@ -23,12 +23,10 @@ export async function purge(
   retention: Retention,
 ): Promise<void> {
   const all = await run((connection) => connection.run(listCollectionRows));
-  const parts = all.map(({ part }) => part);
-  for (let first = 0; first < parts.length; first += partsPerRoundTrip) {
-    const some = parts.slice(first, first + partsPerRoundTrip);
-    const expiry = expiryOf(retention);
+  for (let first = 0; first < all.length; first += partsPerRoundTrip) {
+    const some = all.slice(first, first + partsPerRoundTrip);
     for (const { part, work } of await run((connection) =>
-      connection.run((sql) => findExpired(sql, some, expiry)),
+      connection.run((sql) => findExpired(sql, some, retention)),
     ))
       while (!isStopped() && (await run((connection) => connection.run((sql) => work(sql, part)))));
     if (isStopped()) return;
@@ -43,11 +41,12 @@ interface Expired {
 
 async function findExpired(
   sql: Sql,
-  parts: readonly number[],
-  expiry: Expiry,
+  collections: readonly Pick<CollectionRow, "name" | "part">[],
+  retention: Retention,
 ): Promise<readonly Expired[]> {
   const found = await allOrFirstError(
-    parts.map(async (part): Promise<readonly Expired[]> => {
+    collections.map(async ({ name, part }): Promise<readonly Expired[]> => {
+      const expiry = expiryOf(retention, name);
       const [row] = await rows<readonly (number | null)[]>(sql`
         SELECT
           (SELECT removed FROM tombstones WHERE part = ${part}::bigint ORDER BY revision LIMIT 1),

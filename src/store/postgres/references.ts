@@ -16,6 +16,8 @@ export interface Referenced {
   readonly keys: IdempotencyKey[];
   /** Whether it is only compared with what was read. */
   isOnlyCompared: boolean;
+  /** Whether more of it is compared than resources that exist. */
+  isHeadCompared: boolean;
   /** Operations need the fields of their resources. */
   hasOperations?: boolean;
   /** Resources that are deleted, to which resources of this collection may refer. */
@@ -24,6 +26,7 @@ export interface Referenced {
 
 export const noneReferenced = (): Referenced => ({
   isOnlyCompared: false,
+  isHeadCompared: false,
   ids: new Set(),
   newIds: new Set(),
   puts: [],
@@ -118,7 +121,13 @@ export class References {
       case "operate": {
         for (const read of change.unchanged ?? []) {
           const compared = this.#at(read.collection);
-          if ("id" in read && read.id !== undefined) compared.ids.add(read.id);
+          const id = "id" in read ? read.id : undefined;
+          if (id !== undefined) compared.ids.add(id);
+          compared.isHeadCompared ||= !(
+            "revision" in read &&
+            id !== undefined &&
+            read.revision > 0
+          );
         }
         const referenced = this.#in(change.collection);
         const isNewId = change.kind === "put" && change.isNewId === true;

@@ -48,12 +48,12 @@ function* purge(
   retention: Retention,
   onDelete: () => void,
 ): Generator<void> {
-  const removals = new RemovalPurger(connection, expiryOf(retention));
+  const removals = new RemovalPurger(connection);
   const keys = new KeyPurger(connection);
-  const parts = new CollectionRows(connection).all().map(({ part }) => part);
-  for (const [index, part] of parts.entries()) {
+  for (const [index, { name, part }] of new CollectionRows(connection).all().entries()) {
+    const expiry = expiryOf(retention, name);
     for (const rows of [removals, keys])
-      while (rows.deleteSome(part)) {
+      while (rows.deleteSome(part, expiry)) {
         onDelete();
         yield;
       }
@@ -65,16 +65,14 @@ type RemovalTime = readonly [revision: number, removedAt: number];
 
 class RemovalPurger {
   readonly #connection: Connection;
-  readonly #expiry: Expiry;
   readonly #tables: readonly {
     readonly oldest: PreparedQuery<RemovalTime>;
     readonly delete: PreparedQuery<never>;
   }[];
   readonly #save: PreparedQuery<never>;
 
-  constructor(connection: Connection, expiry: Expiry) {
+  constructor(connection: Connection) {
     this.#connection = connection;
-    this.#expiry = expiry;
     const table = (name: string, time: string) => ({
       oldest: connection.query<RemovalTime>(
         `SELECT revision, ${time} FROM ${name} WHERE part = ? ORDER BY revision LIMIT ${rowsPerStep}`,
@@ -90,9 +88,9 @@ class RemovalPurger {
   }
 
   /** Returns whether it deleted removals. */
-  deleteSome(part: number): boolean {
+  deleteSome(part: number, expiry: Expiry): boolean {
     const expired = this.#tables.flatMap((table) => {
-      const revision = expiredUpTo(table.oldest.all(part), this.#expiry);
+      const revision = expiredUpTo(table.oldest.all(part), expiry);
       return revision === undefined ? [] : [{ table, revision }];
     });
     if (expired.length === 0) return false;

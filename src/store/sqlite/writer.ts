@@ -191,7 +191,10 @@ function check(): void {
   if (!isWorking) workInBackground();
 }
 
-/** Runs steps until nothing is left to do now. */
+/**
+ * Runs steps until nothing is left to do now. They are no tasks (lib/tasks.ts), which run on the event loop:
+ * a step uses the connection of this thread, between two commits.
+ */
 function workInBackground(): void {
   isWorking = false;
   const startedAt = performance.now();

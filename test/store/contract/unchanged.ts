@@ -46,6 +46,31 @@ export function unchangedCollections(contractTest: ContractTest): void {
     ]);
   });
 
+  contractTest(
+    "prevent a change after a resource of the server's own was written",
+    async (engine) => {
+      const own = (id: string) => put(id, { collection: "-own" });
+      const { store } = engine;
+      await store.commit([create(), create("-own"), own("a"), own("b")]);
+      const states = async (id: string) => {
+        const revision = (await store.find("-own", id))?.revision ?? -1;
+        return [{ collection: "-own", id, revision }] as const;
+      };
+      const [a, none] = [await states("a"), await states("c")];
+      const kinds = async () => {
+        const changes = [after(newPut("x"), a), after(put("x"), a), after(remove("x"), none)];
+        return (await store.commit(changes)).map(({ kind }) => kind);
+      };
+      assert.deepEqual(await kinds(), ["created", "replaced", "removed"]);
+      await store.commit([own("b")]);
+      assert.deepEqual(await kinds(), ["created", "replaced", "removed"]);
+      await (await engine.second()).commit([own("a"), own("c"), put("x")]);
+      assert.deepEqual(await kinds(), ["stale", "stale", "stale"]);
+      await store.commit([remove("a", "anything", "-own")]);
+      assert.deepEqual(await kinds(), ["stale", "stale", "stale"]);
+    },
+  );
+
   contractTest("prevent a change also one by one, in the order of a commit", async ({ store }) => {
     await store.commit([create(), create("members"), member("m")]);
     const before = await read(store, "members");

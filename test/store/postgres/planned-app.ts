@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { noClient } from "../../../src/lib/client.ts";
 import { Metrics } from "../../../src/lib/metrics.ts";
+import { Tasks } from "../../../src/lib/tasks.ts";
 import { system } from "../../../src/model/principal.ts";
 import { type App, connect } from "../../../src/server/app.ts";
 import { defaultConfig } from "../../../src/server/config.ts";
@@ -58,6 +59,7 @@ export async function startPlannedApp(url: string, schema: string): Promise<Plan
     log: createLog("silent"),
     store: owned,
     metrics: new Metrics(),
+    tasks: new Tasks(),
     actions: [],
     isShared: true,
   });
