@@ -5,18 +5,14 @@ import { type ExpandRequest, type ExpansionPlan, expandedTooLarge } from "../../
 import { isByCollection, type PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import type { ShownResource } from "../../domain/resources.ts";
+import type { Repeat, Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { type Renderer, withText } from "../../model/render.ts";
 import { expandedMember, freeBytes } from "../../model/resource.ts";
 import type { RequestContext } from "../request/context.ts";
 import { invalid } from "../request/request-target.ts";
-import { conditionalResponse, sendPage } from "../response/representation.ts";
-import {
-  type Audience,
-  contentHead,
-  type ResponseHead,
-  smallResponseBytes,
-} from "../response/response.ts";
+import { conditionalReply, sendPage } from "../response/representation.ts";
+import { type Audience, contentHead, smallResponseBytes } from "../response/response.ts";
 import {
   type ExportType,
   expandedExportBytes,
@@ -35,7 +31,7 @@ const headOf = (
   shown: readonly Audience[],
   { referred }: ExpansionPlan,
   body: string | undefined,
-): ResponseHead => {
+): Reply => {
   const others = [...referred.values()].map(({ access }) => access);
   return contentHead(context, [...shown, ...others], body);
 };
@@ -46,7 +42,7 @@ export async function sendExpanded(
   shown: ShownResource,
   render: Renderer,
   request: ExpandRequest,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { expander, resources } = context.services;
   const plan = await expander.plan(context.collection, request);
   if (plan instanceof Problem) return plan;
@@ -56,14 +52,15 @@ export async function sendExpanded(
     (await expander.read(plan, { resources: [resource], maskOf: () => mask }, reservation)) ?? [];
   if (expanded === undefined) return reservation.isRefused ? overloaded : expandedTooLarge(plan);
   const body = withText(render(resource, context.collectionUrl), expandedMember, expanded);
-  if (isRepeatable(context.collection, plan))
-    context.source = {
-      isCurrentFor: (access) =>
-        resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan),
-      isOwn: isOwn(context.collection, plan),
-    };
+  const repeat: Repeat<CollectionAccess> | undefined = isRepeatable(context.collection, plan)
+    ? {
+        isCurrentFor: (access) =>
+          resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan),
+        isOwn: isOwn(context.collection, plan),
+      }
+    : undefined;
   reservation.release();
-  return sendPage(context, { body, ...headOf(context, [mask], plan, body) });
+  return sendPage(context, { ...headOf(context, [mask], plan, body), body }, repeat);
 }
 
 /** Counts what is found, before its texts are made, so that many clients at once cannot take more. */
@@ -103,7 +100,7 @@ export async function answerExpanded(
   planned: PlannedList,
   type: ListType,
   isExport: boolean,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { expander, lists } = context.services;
   const plan = await expander.plan(planned.target.access, planned.listRequest);
   if (plan instanceof Problem) return plan;
@@ -123,18 +120,19 @@ export async function answerExpanded(
       ? listBody(listed, context.collectionUrl, expanded)
       : exportPage(context, listed, type, expanded);
   const { target, others } = listed;
-  if (others.length === 0 && isByCollection(target.access) && isRepeatable(target.access, plan))
-    context.source = {
-      isCurrentFor: (access) =>
-        lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan),
-      isOwn: isOwn(target.access, plan),
-    };
+  const isAlone = others.length === 0 && isByCollection(target.access);
+  const repeat: Repeat<CollectionAccess> | undefined =
+    isAlone && isRepeatable(target.access, plan)
+      ? {
+          isCurrentFor: (access) =>
+            lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan),
+          isOwn: isOwn(target.access, plan),
+        }
+      : undefined;
   const asJson = headOf(context, [target.access, ...others], plan, body);
   reservation.release();
-  return sendPage(context, {
-    body,
-    ...listHead(context, asJson, type, target.collection.name, listed),
-  });
+  const head = listHead(context, asJson, type, target.collection.name, listed);
+  return sendPage(context, { ...head, body }, repeat);
 }
 
 async function answerLarge(
@@ -143,7 +141,7 @@ async function answerLarge(
   plan: ExpansionPlan,
   type: ListType,
   expanded: readonly string[],
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { target, others } = listed;
   const page = unsentPage(context, listed, type, expanded);
   const asJson = headOf(context, [target.access, ...others], plan, await summaryOf(page));
@@ -157,7 +155,7 @@ async function answerExport(
   listed: TimedList,
   plan: ExpansionPlan,
   type: ExportType,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { target, others, next } = listed;
   const expanded =
     next === undefined
@@ -166,9 +164,9 @@ async function answerExport(
   const body = expanded && exportPage(context, listed, type, expanded);
   const asJson = headOf(context, [target.access, ...others], plan, body);
   const state = listHead(context, asJson, type, target.collection.name);
-  setServerTiming(state.headers, listed);
-  if (body !== undefined) return sendPage(context, { body, ...state });
-  return conditionalResponse(context, state) ?? streamExport(context, listed, state, type, plan);
+  setServerTiming(state.fields, listed);
+  if (body !== undefined) return sendPage(context, { ...state, body });
+  return conditionalReply(context, state) ?? streamExport(context, listed, state, type, plan);
 }
 
 const notInCsv = invalid([

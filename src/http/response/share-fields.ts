@@ -1,0 +1,30 @@
+// Lets kept replies share most of their header fields.
+
+import { fieldName } from "../../lib/field-lines.ts";
+import { RecentMap } from "../../lib/recent-map.ts";
+import { ReplyFields, SharedFields } from "../../lib/reply-fields.ts";
+
+/** ReplyFields that differ from reply to reply. */
+const ownNames = [fieldName("ETag"), fieldName("Last-Modified")];
+const own = new Set(ownNames);
+
+const maxShared = 64;
+const known = new RecentMap<string, SharedFields>(maxShared);
+let last: SharedFields | undefined;
+
+/** Returns the same fields. One object for all replies with the same ones stays in the processor's cache. */
+export function shareFields(fields: ReplyFields): ReplyFields {
+  const shared = new ReplyFields(sharedOf(fields));
+  for (const name of ownNames) {
+    const value = fields.get(name.lowerCase);
+    if (value !== null) shared.add(name, value);
+  }
+  return shared;
+}
+
+function sharedOf(fields: ReplyFields): SharedFields {
+  if (last !== undefined && fields.isOf(last, own)) return last;
+  const made = new SharedFields([...fields].filter(([name]) => !own.has(fieldName(name))));
+  last = known.getOrAdd(made.lines, () => made);
+  return last;
+}
