@@ -1,7 +1,6 @@
 // Responds to OPTIONS and sets the CORS headers (Fetch standard).
 
-import type { Reply } from "../lib/reply.ts";
-import type { ReplyFields } from "../lib/reply-fields.ts";
+import type { Reply, ReplyFields } from "../lib/reply.ts";
 import {
   createTypes,
   linesTypes,

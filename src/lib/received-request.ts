@@ -7,9 +7,6 @@ export interface ReceivedRequest {
   [takeBody](): Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** Whether our HTTP/1.1 writes the reply, and not the runtime of an embedding program. */
-export const isReceived = (request: Request): boolean => takeBody in request;
-
 /** Undefined also for a request that another server has received. */
 export const takeReceivedBody = (request: Request): Uint8Array<ArrayBuffer> | undefined =>
   (request as Partial<ReceivedRequest>)[takeBody]?.();

@@ -2,8 +2,7 @@
 
 import { metricsType } from "../http/admin/metrics.ts";
 import { writeMetrics } from "../lib/metrics.ts";
-import { type Reply, replyOf } from "../lib/reply.ts";
-import { ReplyFields, SharedFields } from "../lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf, SharedFields } from "../lib/reply.ts";
 import type { ServeOptions } from "../runtime/runtime.ts";
 import type { CollectMetrics } from "./app.ts";
 

@@ -4,7 +4,7 @@ import { slowMs } from "../domain/slow-queries.ts";
 import { corsHeaders } from "../http/cors.ts";
 import type { Services } from "../http/request/context.ts";
 import { loggedPath, type RequestLog } from "../http/request-log.ts";
-import { ReplyFields, SharedFields } from "../lib/reply-fields.ts";
+import { ReplyFields, SharedFields } from "../lib/reply.ts";
 import { redactSecrets } from "../model/secret.ts";
 import type { Config } from "./config.ts";
 import { FailureCounts } from "./failure-counts.ts";

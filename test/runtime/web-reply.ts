@@ -2,8 +2,7 @@
 
 import type { Client, Fetch } from "../../src/lib/client.ts";
 import { type MaybePromise, then } from "../../src/lib/maybe-promise.ts";
-import { type Reply, replyOf } from "../../src/lib/reply.ts";
-import { ReplyFields, SharedFields } from "../../src/lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf, SharedFields } from "../../src/lib/reply.ts";
 
 type KnownBody = string | Uint8Array<ArrayBuffer>;
 

@@ -2,8 +2,7 @@
 
 import { scanObject } from "../../lib/json/scan.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
-import { type Reply, replyOf } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import {
   type ActionContext,
   accepted,

@@ -2,8 +2,7 @@
 
 import { hash } from "node:crypto";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
-import { type Reply, replyOf } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { servedType } from "../body/file-type.ts";
 import { typeByEnding } from "../headers/file-ending.ts";

@@ -1,7 +1,6 @@
 // Renders documents of administrators with an ETag from their bytes, and reads the preconditions on them.
 
-import { type Reply, replyOf } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import {
   contentTag,

@@ -2,8 +2,7 @@
 
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import { writeMetrics } from "../../lib/metrics.ts";
-import type { Reply } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields } from "../../lib/reply.ts";
 import type { Problem } from "../../model/problem.ts";
 import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";

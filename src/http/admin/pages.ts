@@ -1,8 +1,7 @@
 // Handles the home document, health checks, the OpenAPI document and the problem pages.
 
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import { type Reply, replyOf } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import type { Health, Home } from "../../model/schemas/server.ts";
 import { checkAccept, prefersHtml } from "../headers/media-type.ts";

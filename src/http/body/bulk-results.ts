@@ -1,8 +1,7 @@
 // Reads the operations of an NDJSON or CSV request, and writes the lines of its response.
 
 import { type BulkOperation, isNew, type Written } from "../../domain/write/operation.ts";
-import { type Reply, replyOf } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import { isResourceId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Coding } from "../headers/content-coding.ts";

@@ -3,10 +3,14 @@
 import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import { dateOf, fileAt } from "../../domain/resources.ts";
 import { fileReplaced, type Signed } from "../../domain/signed-urls.ts";
-import { isReceived } from "../../lib/received-request.ts";
 import { releasedStream } from "../../lib/released-stream.ts";
-import { type Reply, replyOf, type Validators } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import {
+  isWrittenHere,
+  type Reply,
+  ReplyFields,
+  replyOf,
+  type Validators,
+} from "../../lib/reply.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Outage } from "../../model/outage.ts";
@@ -154,7 +158,7 @@ async function answerBytes(
     return createReply(context, status, fields, made.subarray(range.start, range.end), validators);
   const { services, collection } = context;
   // Our server, which sends any stream with its length, frees what it has sent; a Blob is read by the runtime.
-  const method = isReceived(request) ? "read" : "send";
+  const method = isWrittenHere(request) ? "read" : "send";
   const bytes = await services.uploads[method](collection, part, range.start, range.end);
   if (bytes instanceof Problem) return bytes;
   if (bytes === undefined) return findAgain(context, part);

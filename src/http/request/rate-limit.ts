@@ -1,7 +1,7 @@
 // Rejects requests over a rate limit, and sets the RateLimit header fields.
 
 import { networkOf } from "../../lib/ip-address.ts";
-import type { ReplyFields } from "../../lib/reply-fields.ts";
+import type { ReplyFields } from "../../lib/reply.ts";
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { Problem } from "../../model/problem.ts";

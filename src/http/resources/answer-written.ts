@@ -3,8 +3,7 @@
 import type { Mask } from "../../domain/mask.ts";
 import type { Written } from "../../domain/write/operation.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import type { Reply } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields } from "../../lib/reply.ts";
 import { etagOf, httpDate } from "../headers/conditional.ts";
 import { replayedHeader } from "../headers/idempotency-key.ts";
 import { isForm, prefersHtml } from "../headers/media-type.ts";

@@ -1,8 +1,7 @@
 // Handles POST /-/batch: runs all operations of a batch or none.
 
 import type { AllDone, Refused, WriteResult } from "../../domain/write/operation.ts";
-import type { Reply } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { checkJsonBody, readBody } from "../body/content.ts";
 import { etagOf } from "../headers/conditional.ts";

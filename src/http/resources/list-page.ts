@@ -1,8 +1,7 @@
 // Makes the body and the header fields of a page of a list.
 
 import type { ListResult } from "../../domain/lists.ts";
-import type { Reply } from "../../lib/reply.ts";
-import type { ReplyFields } from "../../lib/reply-fields.ts";
+import type { Reply, ReplyFields } from "../../lib/reply.ts";
 import { pageCount } from "../../model/query/list-request.ts";
 import { withText } from "../../model/render.ts";
 import { expandedMember } from "../../model/resource.ts";

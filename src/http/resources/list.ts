@@ -9,8 +9,7 @@ import {
   type PlannedList,
 } from "../../domain/lists.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import { type Repeat, type Reply, replyOf } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Repeat, type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { isOnlyForAdmins } from "../../model/query/list-request.ts";

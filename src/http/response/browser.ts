@@ -1,8 +1,7 @@
 // Responds with an HTML page instead of JSON when a browser posts a form.
 
 import type { Written } from "../../domain/write/operation.ts";
-import { type Reply, replyOf } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { FieldError, ParameterError, Problem } from "../../model/problem.ts";
 import { redactSecrets } from "../../model/secret.ts";

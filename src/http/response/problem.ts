@@ -1,8 +1,7 @@
 // Turns problems and thrown errors into replies (RFC 9457).
 
 import { clientLeft } from "../../domain/problems.ts";
-import { type Reply, replyOf } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import type { ListedIndex } from "../../model/listed-index.ts";
 import { FileOutage, Outage } from "../../model/outage.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
@@ -123,7 +122,7 @@ interface QueryAdvice {
   readonly related?: readonly (readonly [collection: string, indexes: readonly ListedIndex[]])[];
   /** Those that help only without a total. */
   readonly uncounted?: readonly ListedIndex[];
-  /** ReplyFields without a declared type. */
+  /** Fields without a declared type. */
   readonly undeclared?: readonly string[] | undefined;
   readonly isCounted?: boolean;
 }

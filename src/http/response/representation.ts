@@ -5,8 +5,13 @@ import type { Mask } from "../../domain/mask.ts";
 import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import type { ShownResource } from "../../domain/resources.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import { type Repeat, type Reply, replyOf, type Validators } from "../../lib/reply.ts";
-import type { ReplyFields } from "../../lib/reply-fields.ts";
+import {
+  type Repeat,
+  type Reply,
+  type ReplyFields,
+  replyOf,
+  type Validators,
+} from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
 import {

@@ -2,9 +2,14 @@
 
 import type { Mask } from "../../domain/mask.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
-import { isReceived } from "../../lib/received-request.ts";
-import { type Reply, type ReplyBody, replyOf, type Validators } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import {
+  isWrittenHere,
+  type Reply,
+  type ReplyBody,
+  ReplyFields,
+  replyOf,
+  type Validators,
+} from "../../lib/reply.ts";
 import { nextTurn } from "../../lib/turns.ts";
 import { isByCaller } from "../../model/access/grant.ts";
 import type { Collection, Rules } from "../../model/collection.ts";
@@ -111,7 +116,7 @@ export function setDate({ fields, validators }: Reply, request: Request): void {
   // Any Date that is added now is later.
   if (now - updatedAt >= 2000) return;
   // Our server adds an exact one.
-  if (updatedAt <= now && isReceived(request)) return;
+  if (updatedAt <= now && isWrittenHere(request)) return;
   const date = httpDate(now);
   fields.set("Date", date);
   if (updatedAt > now) fields.set("Last-Modified", date);

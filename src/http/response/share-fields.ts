@@ -2,9 +2,9 @@
 
 import { fieldName } from "../../lib/field-lines.ts";
 import { RecentMap } from "../../lib/recent-map.ts";
-import { ReplyFields, SharedFields } from "../../lib/reply-fields.ts";
+import { ReplyFields, SharedFields } from "../../lib/reply.ts";
 
-/** ReplyFields that differ from reply to reply. */
+/** Fields that differ from reply to reply. */
 const ownNames = [fieldName("ETag"), fieldName("Last-Modified")];
 const own = new Set(ownNames);
 
@@ -24,7 +24,9 @@ export function shareFields(fields: ReplyFields): ReplyFields {
 
 function sharedOf(fields: ReplyFields): SharedFields {
   if (last !== undefined && fields.isOf(last, own)) return last;
-  const made = new SharedFields([...fields].filter(([name]) => !own.has(fieldName(name))));
+  const rest = fields.copy();
+  for (const name of ownNames) rest.delete(name.lowerCase);
+  const made = new SharedFields(rest);
   last = known.getOrAdd(made.lines, () => made);
   return last;
 }

@@ -3,8 +3,7 @@
 import { preconditionFailed } from "../../domain/problems.ts";
 import { type PublicFile, type PublicFolder, readPublicFile } from "../../lib/public-folder.ts";
 import { pulledStream } from "../../lib/pulled-stream.ts";
-import { type Reply, replyOf, type Validators } from "../../lib/reply.ts";
-import { ReplyFields } from "../../lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf, type Validators } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { servedType } from "../body/file-type.ts";
 import { writeByteRanges } from "../files/byteranges.ts";

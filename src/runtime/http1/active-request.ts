@@ -1,8 +1,7 @@
 // A request that is being answered: receives the body, runs the application, and sends what it returns.
 
 import type { Client, Fetch, InterimFields, SendInterim } from "../../lib/client.ts";
-import { discard, type Reply } from "../../lib/reply.ts";
-import { SharedFields } from "../../lib/reply-fields.ts";
+import { discard, type Reply, SharedFields } from "../../lib/reply.ts";
 import { type BodyDecoder, ChunkedBody, SizedBody } from "./body-decoder.ts";
 import { failed, type HttpError } from "./http-errors.ts";
 import { IncomingRequest } from "./incoming-request.ts";

@@ -1,7 +1,6 @@
 // Sends a reply: its header section, and a body that is known or that is read from a stream.
 
-import type { Reply } from "../../lib/reply.ts";
-import type { ReplyFields } from "../../lib/reply-fields.ts";
+import type { Reply, ReplyFields } from "../../lib/reply.ts";
 import type { ConnectionOption } from "./field-section.ts";
 import { dateLine, type Framing, framingLines, statusLine } from "./response-head.ts";
 import type { Output } from "./socket.ts";

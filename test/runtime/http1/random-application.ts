@@ -1,7 +1,6 @@
 // An application that reads bodies and responds in every way there is, at random, and says what it did.
 
-import { type Reply, replyOf } from "../../../src/lib/reply.ts";
-import { ReplyFields, SharedFields } from "../../../src/lib/reply-fields.ts";
+import { type Reply, ReplyFields, replyOf, SharedFields } from "../../../src/lib/reply.ts";
 import { responseOf } from "../web-reply.ts";
 import { progress, turn } from "./fake-socket.ts";
 import { type Choices, randomBytes } from "./random-requests.ts";
