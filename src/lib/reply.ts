@@ -3,14 +3,12 @@
 import { checkValue, type FieldName, fieldName } from "./field-lines.ts";
 import { takeBody } from "./received-request.ts";
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
 /**
  * Text and bytes are written with the header section, a stream as fast as the client reads it. A Blob is for
  * the runtime of an embedding program, which sends a file faster than a stream. Here is the place of a body
  * that stays open for frames which many connections share.
  */
-export type ReplyBody = string | Bytes | ReadableStream<Uint8Array> | Blob | null;
+export type ReplyBody = string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | Blob | null;
 
 /** The validators of a state. */
 export interface Validators {
