@@ -1,6 +1,8 @@
 // The entry of the package: runs Restante inside another program, as a Web-standard fetch.
 
 import { noClient } from "./lib/client.ts";
+import { then } from "./lib/maybe-promise.ts";
+import { responseOf } from "./lib/reply.ts";
 import { checkActions, type Definitions, loadActions } from "./server/actions-folder.ts";
 import { type App, assemble } from "./server/app.ts";
 import { checkPublic } from "./server/check-public.ts";
@@ -47,7 +49,7 @@ export async function restante({ actions, ...options }: Options = {}): Promise<R
   // Runs in the background. A file that cannot be removed does no harm.
   app.sweep().catch(() => undefined);
   return {
-    fetch: (request) => app.fetch(withBodyHeader(request), noClient),
+    fetch: (request) => then(app.fetch(withBodyHeader(request), noClient), responseOf),
     firstAdminToken,
     close: () => app.close(),
   };

@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { responseOf } from "../src/lib/reply.ts";
 import { addFileMembers } from "../src/model/file.ts";
 import { system } from "../src/model/principal.ts";
 import { separateFiles } from "../src/model/retained-files.ts";
@@ -287,8 +288,8 @@ async function send(path: string, init: RequestInit = {}): Promise<void> {
   const { body } = init;
   if (typeof body === "string") headers.set("content-length", `${Buffer.byteLength(body)}`);
   const request = new Request(`http://localhost${path}`, { ...init, headers });
-  const response = await app.fetch(request, { peerAddress: () => "127.0.0.1" });
-  await response.text();
+  const reply = await app.fetch(request, { peerAddress: () => "127.0.0.1" });
+  await responseOf(reply).text();
 }
 
 /** Undefined for what no request can hold. */

@@ -36,7 +36,7 @@ async function open(folder: string, changes: Partial<Config>): Promise<readonly 
     }),
     client,
   );
-  const path = created.headers.get("location");
+  const path = created.fields.get("location");
   const request = new Request(`http://localhost${path}`, { headers: { authorization } });
   await app.fetch(request, client);
   const get = () => {

@@ -1,5 +1,6 @@
 // Responds to OPTIONS and sets the CORS headers (Fetch standard).
 
+import type { Reply, ReplyFields } from "../lib/reply.ts";
 import {
   createTypes,
   linesTypes,
@@ -9,6 +10,7 @@ import {
 } from "./headers/media-type.ts";
 import { limitField, partialType } from "./headers/upload-fields.ts";
 import type { RequestContext, Services } from "./request/context.ts";
+import { emptyReply } from "./response/response.ts";
 
 /**
  * The request headers that the server reads, and those that common clients add: one that is missing
@@ -70,18 +72,17 @@ export const corsHeaders = (origins: Services["corsOrigins"]): Record<string, st
 });
 
 /** With an allow-list, returns the request's origin if it is on the list. */
-export function allowOrigin(context: RequestContext, headers: Headers): void {
+export function allowOrigin(context: RequestContext, fields: ReplyFields): void {
   const { corsOrigins } = context.services;
   if (corsOrigins === "*") return;
   const origin = context.request.headers.get("origin");
-  if (origin !== null && corsOrigins.has(origin))
-    headers.set("Access-Control-Allow-Origin", origin);
+  if (origin !== null && corsOrigins.has(origin)) fields.set("Access-Control-Allow-Origin", origin);
 }
 
 const isOfLines = ({ path }: RequestContext): boolean => path.startsWith("/-/lines/");
 
 /** Where an upload can begin, its media type is listed even if the address takes no PATCH itself. */
-function setPatchTypes(context: RequestContext, headers: Headers, allow: string): void {
+function setPatchTypes(context: RequestContext, fields: ReplyFields, allow: string): void {
   const { collection } = context.params;
   const isUpload = collection === undefined && context.path.startsWith("/-/uploads/");
   const begins = collection !== undefined && /POST|PUT/.test(allow) && !isOfLines(context);
@@ -89,29 +90,28 @@ function setPatchTypes(context: RequestContext, headers: Headers, allow: string)
     ...(allow.includes("PATCH") && !isUpload ? [patchTypes.types] : []),
     ...(begins || isUpload ? [partialType] : []),
   ];
-  if (types.length > 0) headers.set("Accept-Patch", types.join(", "));
-  if (begins || isUpload) headers.set("Upload-Limit", limitField(context.services.maxUploadBytes));
+  if (types.length > 0) fields.set("Accept-Patch", types.join(", "));
+  if (begins || isUpload) fields.set("Upload-Limit", limitField(context.services.maxUploadBytes));
 }
 
 /** Responds to a CORS preflight, which has no token, and to a plain OPTIONS. The whole server allows no methods. */
-export function options(context: RequestContext, allow: string | undefined): Response {
-  const headers = new Headers(context.services.commonHeaders);
-  headers.set("Cache-Control", "no-store");
-  if (allow !== undefined) describe(context, headers, allow);
-  return new Response(null, { status: 204, headers });
+export function options(context: RequestContext, allow: string | undefined): Reply {
+  const reply = emptyReply(context);
+  if (allow !== undefined) describe(context, reply.fields, allow);
+  return reply;
 }
 
 /** Adds what can be done at an address. */
-function describe(context: RequestContext, headers: Headers, allow: string): void {
-  headers.set("Allow", allow);
+function describe(context: RequestContext, fields: ReplyFields, allow: string): void {
+  fields.set("Allow", allow);
   const isCollection = context.params.collection !== undefined;
   const { types } = isOfLines(context) ? linesTypes : isCollection ? createTypes : postTypes;
-  if (allow.includes("POST")) headers.set("Accept-Post", types);
-  setPatchTypes(context, headers, allow);
-  if (allow.includes("QUERY")) headers.set("Accept-Query", queryTypes.types);
+  if (allow.includes("POST")) fields.set("Accept-Post", types);
+  setPatchTypes(context, fields, allow);
+  if (allow.includes("QUERY")) fields.set("Accept-Query", queryTypes.types);
   if (context.request.headers.has("access-control-request-method")) {
-    headers.set("Access-Control-Allow-Methods", allow);
-    headers.set("Access-Control-Allow-Headers", allowedHeaders);
-    headers.set("Access-Control-Max-Age", preflightMaxAgeS);
+    fields.set("Access-Control-Allow-Methods", allow);
+    fields.set("Access-Control-Allow-Headers", allowedHeaders);
+    fields.set("Access-Control-Max-Age", preflightMaxAgeS);
   }
 }

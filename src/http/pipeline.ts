@@ -2,6 +2,7 @@
 
 import type { Fetch } from "../lib/client.ts";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { discard, type Reply, responseOf } from "../lib/reply.ts";
 import { system } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import { skipBody } from "./body/content.ts";
@@ -26,16 +27,17 @@ import { readTarget } from "./request/request-target.ts";
 import type { Route } from "./request/route.ts";
 import { answerProblem } from "./response/browser.ts";
 import { problemFromError } from "./response/problem.ts";
+import { emptyReply, setDate } from "./response/response.ts";
 import { type Endpoint, findEndpoint } from "./router.ts";
 
 export function createFetch(current: CurrentServices): Fetch {
   const nextRequestId = requestIdGenerator();
   let prepared = new PreparedResponses(current.services);
-  const settle = (context: RequestContext, result: Response | Problem) => {
-    prepared.add(context);
+  const settle = (context: RequestContext, result: Reply | Problem) => {
+    if (!(result instanceof Problem)) prepared.add(context, result);
     return finish(context, result);
   };
-  const handle = (context: RequestContext): MaybePromise<Response> => {
+  const handle = (context: RequestContext): MaybePromise<Reply> => {
     try {
       const repeated = prepared.find(context);
       if (repeated !== undefined)
@@ -73,9 +75,9 @@ export function createSystemFetch(current: CurrentServices): SystemFetch {
     context.principal = system;
     context.lineOptions = lines;
     try {
-      return finish(context, await (checkRequest(context) ?? routeRequest(context)));
+      return responseOf(finish(context, await (checkRequest(context) ?? routeRequest(context))));
     } catch (thrown) {
-      return fail(context, thrown);
+      return responseOf(fail(context, thrown));
     }
   };
 }
@@ -117,7 +119,7 @@ const knownMethods = new Set(
 );
 
 /** Finds the route of the request, authorizes it and runs its handler. */
-export function routeRequest(context: RequestContext): MaybePromise<Response | Problem> {
+export function routeRequest(context: RequestContext): MaybePromise<Reply | Problem> {
   const { path, method } = context;
   if (path === wholeServer.path) return options(context, undefined);
   if (context.services.website !== undefined) return context.services.website(context);
@@ -150,7 +152,7 @@ const tooEarly = new Problem(
 );
 
 /** DELETE ignores its body, but reads a chunked one first to find errors in it. */
-function run(context: RequestContext, route: Route): MaybePromise<Response | Problem> {
+function run(context: RequestContext, route: Route): MaybePromise<Reply | Problem> {
   const { method, headers } = context.request;
   if (asksForUpload(context.request)) return runResumable(context, route);
   if (route.method === "GET" && headers.has("if-match"))
@@ -162,12 +164,11 @@ function run(context: RequestContext, route: Route): MaybePromise<Response | Pro
 }
 
 /** Handlers compare the tags of what has one. */
-function checkMatch(headers: Headers, result: Response | Problem): Response | Problem {
+function checkMatch(headers: Headers, result: Reply | Problem): Reply | Problem {
   if (result instanceof Problem || result.status >= 300) return result;
-  const { headers: responseHeaders } = result;
-  if (responseHeaders.has("etag") || headers.get("if-match")?.trim() === "*") return result;
+  if (result.fields.has("etag") || headers.get("if-match")?.trim() === "*") return result;
   const failed = checkWithoutValidators(headers, "is shown");
-  if (failed !== undefined) result.body?.cancel().catch(() => undefined);
+  if (failed !== undefined) discard(result);
   return failed ?? result;
 }
 
@@ -180,43 +181,42 @@ function methodProblem(method: string, endpoint: Endpoint): Problem {
 }
 
 /** Redirects to the address without a trailing slash; 308 keeps method and body. */
-function redirect(context: RequestContext): Response {
+function redirect(context: RequestContext): Reply {
   const { services, path, query } = context;
-  const headers = new Headers(services.commonHeaders);
-  headers.set("Location", `${services.base}${path.slice(0, -1)}${query === "" ? "" : `?${query}`}`);
-  headers.set("Cache-Control", "no-store");
-  // Without it Node would send an empty chunked body.
-  headers.set("Content-Length", "0");
-  return new Response(null, { status: 308, headers });
+  const reply = emptyReply(context, 308);
+  const target = `${services.base}${path.slice(0, -1)}${query === "" ? "" : `?${query}`}`;
+  reply.fields.set("Location", target);
+  return reply;
 }
 
-/** Adds the request id to a new response. */
-function finish(context: RequestContext, result: Response | Problem): Response {
+/** Adds the request id to a reply, whose fields are its own. */
+function finish(context: RequestContext, result: Reply | Problem): Reply {
   const isProblem = result instanceof Problem;
   if (isProblem) context.problem = result.kind;
   context.trace?.beginAnswer();
-  const response = isProblem ? answerProblem(context, result) : result;
-  response.headers.set("X-Request-Id", context.requestId);
-  return complete(context, response);
+  const reply = isProblem ? answerProblem(context, result) : result;
+  reply.fields.set("X-Request-Id", context.requestId);
+  return complete(context, reply);
 }
 
 /** Adds what depends on the caller, and measures and logs the request. The runtime removes the body for HEAD. */
-function complete(context: RequestContext, response: Response): Response {
+function complete(context: RequestContext, reply: Reply): Reply {
+  const { status, fields } = reply;
   // HSTS must not be sent over plain HTTP, where anyone could change it (RFC 6797 §7.2).
-  if (context.inClearText) response.headers.delete("strict-transport-security");
-  if (context.quotas.length > 0) setRateLimitFields(response.headers, context.quotas);
-  if (context.services.corsOrigins !== "*") allowOrigin(context, response.headers);
+  if (context.inClearText) fields.delete("strict-transport-security");
+  if (context.quotas.length > 0) setRateLimitFields(fields, context.quotas);
+  if (context.services.corsOrigins !== "*") allowOrigin(context, fields);
+  setDate(reply, context.request);
   const { measureRequest, logRequest } = context.services;
-  const { status } = response;
   const ms = performance.now() - context.startedAt;
   measureRequest(context, status, ms);
   logRequest?.(context, status, ms);
   if (context.trace !== undefined) endTrace(context, context.trace, status);
   context.releaseMemory();
-  return response;
+  return reply;
 }
 
-function fail(context: RequestContext, thrown: unknown): Response {
+function fail(context: RequestContext, thrown: unknown): Reply {
   context.services.logFailure(context, thrown);
   const isRead = context.route !== undefined && isSafe(context.route);
   return finish(context, problemFromError(thrown, isRead));

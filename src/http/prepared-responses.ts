@@ -1,17 +1,17 @@
 // Repeats responses to GET while the state they were made from is current, without running the request again.
 
 import type { CollectionAccess } from "../domain/collection-access.ts";
-import type { Mask } from "../domain/mask.ts";
-import { type Dependence, isRepeatable } from "../domain/view.ts";
+import { isRepeatable } from "../domain/view.ts";
+import { fieldName } from "../lib/field-lines.ts";
 import { ownText } from "../lib/own-text.ts";
 import { RecentMap } from "../lib/recent-map.ts";
+import { again, type Repeat, type Reply } from "../lib/reply.ts";
 import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
 import type { Scope } from "../model/token.ts";
 import { checkHost } from "./request/check-host.ts";
-import type { RequestContext, RouteName, Services, SharedResponse } from "./request/context.ts";
+import type { RequestContext, RouteName, Services } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
-import { sendShared } from "./response/shared-response.ts";
 
 /** The limit for all responses, whose bodies the store's own cache holds in part. */
 const maxBytes = 40 * 1024 * 1024;
@@ -33,7 +33,10 @@ interface RequestFields {
   readonly bytes: number;
 }
 
-interface PreparedResponse extends SharedResponse {
+/** A reply that is kept, and for whom it was found to be current. */
+interface Prepared {
+  readonly reply: Reply;
+  readonly repeat: Repeat<CollectionAccess>;
   readonly requestFields: RequestFields;
   /** Whose access was checked last, and at which version of the store. */
   principal: Principal | undefined;
@@ -43,12 +46,9 @@ interface PreparedResponse extends SharedResponse {
   readonly route: RouteName | undefined;
   readonly path: string;
   /** The next response for the same URL. */
-  next: PreparedResponse | undefined;
+  next: Prepared | undefined;
   readonly collection: string;
   readonly isAdmin: boolean;
-  readonly isCurrentFor: (access: CollectionAccess) => boolean;
-  readonly dependsOn: Dependence;
-  readonly mask: Mask | undefined;
 }
 
 /** A caller who was identified at this version of the store. */
@@ -64,17 +64,23 @@ interface Opened {
   readonly access: CollectionAccess;
 }
 
-function weigh(first: PreparedResponse, key: string): number {
+const requestIdName = fieldName("X-Request-Id");
+
+/** A reply that is repeated has a body that is known. */
+const lengthOf = ({ body }: Reply): number =>
+  typeof body === "string" || body instanceof Uint8Array ? body.length : 0;
+
+function weigh(first: Prepared, key: string): number {
   let sum = key.length;
-  for (let one: PreparedResponse | undefined = first; one; one = one.next)
-    sum += overheadBytes + one.requestFields.bytes + (one.body?.length ?? 0);
+  for (let one: Prepared | undefined = first; one; one = one.next)
+    sum += overheadBytes + one.requestFields.bytes + lengthOf(one.reply);
   return sum;
 }
 
 export class PreparedResponses {
   readonly services: Services;
   /** By URL; responses of one caller by URL and Authorization. */
-  readonly #variants = new RecentMap<string, PreparedResponse>(maxBytes, weigh);
+  readonly #variants = new RecentMap<string, Prepared>(maxBytes, weigh);
   #recentFields: readonly RequestFields[] = [];
   /** Consecutive requests often have the same caller. */
   #lastCaller: IdentifiedCaller | undefined;
@@ -86,7 +92,7 @@ export class PreparedResponses {
   }
 
   /** Returns the response, or undefined when the request has to be run. A repeated request is counted. */
-  find(context: RequestContext): Response | Problem | undefined {
+  find(context: RequestContext): Reply | Problem | undefined {
     const { request, method } = context;
     if (method !== "GET") return undefined;
     const prepared = this.#find(context, request.url) ?? this.#find(context, ownKey(request));
@@ -94,11 +100,14 @@ export class PreparedResponses {
     context.path = prepared.path;
     context.route = prepared.route;
     const rejected = checkHost(context, prepared.requestFields.host) ?? countRequest(context);
-    return rejected ?? sendShared(prepared, context);
+    if (rejected !== undefined) return rejected;
+    const reply = again(prepared.reply);
+    reply.fields.add(requestIdName, context.requestId);
+    return reply;
   }
 
   /** Returns the response that this caller would get now. Sets the principal. */
-  #find(context: RequestContext, key: string): PreparedResponse | undefined {
+  #find(context: RequestContext, key: string): Prepared | undefined {
     const first = this.#variants.get(key);
     const { headers } = context.request;
     if (first === undefined || hasOtherPreconditions(headers)) return undefined;
@@ -107,23 +116,27 @@ export class PreparedResponses {
     const principal = version === undefined ? undefined : this.#identify(context, version);
     if (version === undefined || principal === undefined) return undefined;
     context.principal = principal;
-    let each: PreparedResponse | undefined = first;
+    let each: Prepared | undefined = first;
     while (each && !(areIn(headers, each.requestFields) && this.#isValid(each, principal, version)))
       each = each.next;
     return each;
   }
 
-  /** Keeps the response of a request that was run with these services, if it can be repeated. */
-  add(context: RequestContext): void {
-    const { request, method, path, route, repeatable, services } = context;
-    if (repeatable === undefined || method !== "GET" || services !== this.services) return;
+  /** Keeps the reply to a request that was run with these services, if it can be repeated. */
+  add(context: RequestContext, reply: Reply): void {
+    const { request, method, path, route, services } = context;
+    // The application has made it, and says here what `Access` is.
+    const repeat = reply.repeat as Repeat<CollectionAccess> | undefined;
+    if (repeat === undefined || method !== "GET" || services !== this.services) return;
     const { collection } = context;
     const { headers, url } = request;
     if (hasOtherPreconditions(headers) || this.services.storeVersion() === undefined) return;
     const requestFields = this.#sharedFields(headers);
     if (requestFields.bytes > maxFieldBytes) return;
     // Without spreading, which would put most members outside of the object.
-    const added: PreparedResponse = {
+    const added: Prepared = {
+      reply: again(reply),
+      repeat,
       requestFields,
       // The first repetition checks the state, which may have changed since it was read.
       principal: undefined,
@@ -131,21 +144,12 @@ export class PreparedResponses {
       scopes: undefined,
       route,
       path,
-      status: repeatable.status,
-      fields: repeatable.fields,
-      etag: repeatable.etag,
-      lastModified: repeatable.lastModified,
-      updatedAt: repeatable.updatedAt,
-      body: repeatable.body,
       next: undefined,
       collection: collection.name,
       isAdmin: collection.isAdmin,
-      isCurrentFor: repeatable.isCurrentFor,
-      dependsOn: repeatable.dependsOn,
-      mask: repeatable.mask,
     };
     // A resource is told apart by its mask.
-    const isOwn = repeatable.dependsOn !== "collection" && repeatable.mask === undefined;
+    const isOwn = repeat.dependsOn !== "collection" && repeat.mask === undefined;
     const key = isOwn ? ownKey(request) : url;
     added.next = othersThan(added, this.#variants.get(key), maxVariants - 1);
     this.#variants.set(key, added);
@@ -161,17 +165,17 @@ export class PreparedResponses {
     return fields;
   }
 
-  #isValid(prepared: PreparedResponse, principal: Principal, version: number): boolean {
+  #isValid(prepared: Prepared, principal: Principal, version: number): boolean {
     if (version === prepared.version) {
       if (principal === prepared.principal || principal.scopes === prepared.scopes) return true;
     }
     const opened = this.#open(principal, prepared.collection, version);
-    if (opened?.isAdmin !== prepared.isAdmin || !prepared.isCurrentFor(opened)) return false;
+    if (opened?.isAdmin !== prepared.isAdmin || !prepared.repeat.isCurrentFor(opened)) return false;
     prepared.version = version;
     prepared.principal = principal;
     // A caller with roles has a list of scopes of its own.
     const isShared =
-      prepared.dependsOn === "collection" && opened.view("read").dependsOn === "collection";
+      prepared.repeat.dependsOn === "collection" && opened.view("read").dependsOn === "collection";
     prepared.scopes = isShared ? principal.scopes : undefined;
     return true;
   }
@@ -240,12 +244,12 @@ const ownKey = ({ url, headers }: Request): string => `${url}\n${headers.get("au
 
 /** Returns the first of up to `limit` responses for other request fields, or shown in another way. */
 function othersThan(
-  added: PreparedResponse,
-  first: PreparedResponse | undefined,
+  added: Prepared,
+  first: Prepared | undefined,
   limit: number,
-): PreparedResponse | undefined {
+): Prepared | undefined {
   if (first === undefined || limit === 0) return undefined;
-  if (first.requestFields === added.requestFields && first.mask === added.mask)
+  if (first.requestFields === added.requestFields && first.repeat.mask === added.repeat.mask)
     return othersThan(added, first.next, limit);
   first.next = othersThan(added, first.next, limit - 1);
   return first;

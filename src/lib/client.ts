@@ -1,6 +1,7 @@
 // The client of a request, as the runtime knows it and the application uses it.
 
 import type { MaybePromise } from "./maybe-promise.ts";
+import type { Reply } from "./reply.ts";
 
 export interface Client {
   /** The address of the connection's peer; empty when it is not known. */
@@ -17,8 +18,8 @@ export type InterimFields = Readonly<Record<string, string>>;
 
 export type SendInterim = (status: number, headers: InterimFields) => void;
 
-/** Handles a request; returns the response directly when nothing has to be awaited. */
-export type Fetch = (request: Request, client: Client) => MaybePromise<Response>;
+/** Handles a request; returns the reply directly when nothing has to be awaited. */
+export type Fetch = (request: Request, client: Client) => MaybePromise<Reply>;
 
 /** The client of a request that was not received. */
 export const noClient: Client = { peerAddress: () => "" };

@@ -1,28 +1,13 @@
-// Writes header fields as the lines of an HTTP/1.1 message.
+// The names and values of header fields, as HTTP/1.1 writes them.
 
-const ascii = /^[\t\r\n -~]*$/;
 const asciiValue = /^[\t -~]*$/;
 const forbidden = /[^\t -~\x80-\xff]/;
 
-/** Whether all characters are in ASCII, so that they are the same bytes in every encoding. */
-export const isAscii = (text: string): boolean => ascii.test(text);
-
-/** Returns whether the value is in ASCII. Throws if it has a character that no field may have. */
+/** Returns whether the value is in ASCII, so that it is the same bytes in every encoding. Throws if it has a character that no field may have. */
 export function checkValue(value: string): boolean {
   if (asciiValue.test(value)) return true;
   if (forbidden.test(value)) throw new TypeError("A header field has a forbidden character.");
   return false;
-}
-
-/** Writes each field but those that are left out. */
-export function fieldLines(headers: Headers, leavesOut: ReadonlySet<string>): string {
-  let text = "";
-  headers.forEach((value, name) => {
-    if (leavesOut.has(name)) return;
-    checkValue(value);
-    text += `${fieldName(name).written}: ${value}\r\n`;
-  });
-  return text;
 }
 
 /** The same object for the same name in any case, so that names are compared quickly. */

@@ -1,6 +1,7 @@
 // The interface that both runtimes implement: serving HTTP, sending and mapping files, loading modules.
 
 import type { Fetch } from "../lib/client.ts";
+import type { Reply } from "../lib/reply.ts";
 
 /** Certificates in PEM, that of the server first, and its private key. */
 export interface Certificate {
@@ -13,10 +14,10 @@ export interface ServeOptions {
   readonly port: number;
   readonly fetch: Fetch;
   /**
-   * The response to what is rejected before there is a Request: 400, 408, 413, 414, 417, 431, 501, 505;
-   * and 500, with its cause, when `fetch` throws.
+   * The reply to what is rejected before there is a Request: 400, 408, 413, 414, 417, 431, 501, 505;
+   * and 500, with its cause, when `fetch` throws. Its body is text.
    */
-  readonly errorResponse: (status: number, detail: string, cause?: unknown) => Response;
+  readonly errorResponse: (status: number, detail: string, cause?: unknown) => Reply;
   /** A larger header section is rejected with 431. */
   readonly maxHeaderBytes: number;
   /** Whether other processes listen on the same port and share its connections. */

@@ -2,7 +2,7 @@
 
 import { metricsType } from "../http/admin/metrics.ts";
 import { writeMetrics } from "../lib/metrics.ts";
-import { responseOf } from "../lib/plain-response.ts";
+import { type Reply, ReplyFields, replyOf, SharedFields } from "../lib/reply.ts";
 import type { ServeOptions } from "../runtime/runtime.ts";
 import type { CollectMetrics } from "./app.ts";
 
@@ -25,8 +25,13 @@ export function metricsResponder(
 /** Any host is served, also one that a URL cannot have, such as 999.1.1.1. */
 const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/]*/, "").split("?", 1)[0] ?? "";
 
-const text = (status: number, body: string, more: Record<string, string> = {}): Response =>
-  responseOf(body, {
+const text = (status: number, body: string, more: Record<string, string> = {}): Reply =>
+  replyOf(
     status,
-    headers: { "Content-Type": metricsType, "Cache-Control": "no-store", ...more },
-  });
+    new ReplyFields(
+      new SharedFields(
+        Object.entries({ "Content-Type": metricsType, "Cache-Control": "no-store", ...more }),
+      ),
+    ),
+    body,
+  );

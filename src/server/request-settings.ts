@@ -4,6 +4,7 @@ import { slowMs } from "../domain/slow-queries.ts";
 import { corsHeaders } from "../http/cors.ts";
 import type { Services } from "../http/request/context.ts";
 import { loggedPath, type RequestLog } from "../http/request-log.ts";
+import { ReplyFields, SharedFields } from "../lib/reply.ts";
 import { redactSecrets } from "../model/secret.ts";
 import type { Config } from "./config.ts";
 import { FailureCounts } from "./failure-counts.ts";
@@ -21,18 +22,21 @@ export const websiteHeadersOf = (config: Config) =>
 
 function headersWith(config: Config, own: Readonly<Record<string, string>>) {
   const tlsOnly = config.baseUrl?.startsWith("https:") ?? false;
-  const commonHeaders = new Headers({
-    "x-content-type-options": "nosniff",
-    ...(tlsOnly ? { "strict-transport-security": "max-age=31536000" } : {}),
-    ...own,
-  });
-  const jsonHeaders = new Headers(commonHeaders);
-  jsonHeaders.set("content-type", "application/json");
-  jsonHeaders.append("vary", "Accept, Accept-Encoding");
-  const problemHeaders = new Headers(commonHeaders);
-  problemHeaders.set("content-type", "application/problem+json");
-  problemHeaders.set("cache-control", "no-store");
-  return { tlsOnly, commonHeaders, jsonHeaders, problemHeaders };
+  const commonFields = new SharedFields(
+    Object.entries({
+      "x-content-type-options": "nosniff",
+      ...(tlsOnly ? { "strict-transport-security": "max-age=31536000" } : {}),
+      ...own,
+    }),
+  );
+  const json = new ReplyFields(commonFields);
+  json.set("content-type", "application/json");
+  json.append("vary", "Accept, Accept-Encoding");
+  const problem = new ReplyFields(commonFields);
+  problem.set("content-type", "application/problem+json");
+  problem.set("cache-control", "no-store");
+  const [jsonFields, problemFields] = [new SharedFields(json), new SharedFields(problem)];
+  return { tlsOnly, commonFields, jsonFields, problemFields };
 }
 
 export function logging(

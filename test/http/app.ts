@@ -9,6 +9,7 @@ import { serve } from "#runtime";
 import { wholeDocument } from "../../src/http/openapi/document.ts";
 import { routes } from "../../src/http/routes.ts";
 import { version } from "../../src/lib/program.ts";
+import { responseOf } from "../../src/lib/reply.ts";
 import { system } from "../../src/model/principal.ts";
 import { loadActions } from "../../src/server/actions-folder.ts";
 import { assemble } from "../../src/server/app.ts";
@@ -143,7 +144,7 @@ export async function startApp(
     writer: app.writer,
     reload: (more) => app.reload({ ...settled, ...more }, actions),
     direct: async (request, peerAddress = "") =>
-      app.fetch(request, { peerAddress: () => peerAddress }),
+      responseOf(await app.fetch(request, { peerAddress: () => peerAddress })),
     async post(collection, fields) {
       const response = await request(`/${collection}`, {
         method: "POST",

@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { route } from "../../src/http/request/route.ts";
+import { Problem } from "../../src/model/problem.ts";
 
-const handler = () => new Response();
+const handler = () => new Problem("not-found", "There is nothing.");
 const responses = { 200: { description: "Done." } };
 const id = { type: "string" };
 

@@ -9,6 +9,7 @@ import { after, before, describe, it } from "node:test";
 import { RequestContext, type Services } from "../../src/http/request/context.ts";
 import type { Route } from "../../src/http/request/route.ts";
 import { routes } from "../../src/http/routes.ts";
+import { responseOf } from "../../src/lib/reply.ts";
 import { anonymous, type Principal } from "../../src/model/principal.ts";
 import { Problem } from "../../src/model/problem.ts";
 import { startApp, type TestApp } from "./app.ts";
@@ -144,7 +145,7 @@ describe("a handler without the check of its route", () => {
     const answer = await route.handler(context);
     if (answer instanceof Problem) return [answer.kind];
     // Lines are answered one by one.
-    const lines = answer.status === 200 ? (await answer.text()).trim().split("\n") : [];
+    const lines = answer.status === 200 ? (await responseOf(answer).text()).trim().split("\n") : [];
     return lines.map((line) => JSON.parse(line).problem?.type.replace(/^.*\//, "") ?? line);
   }
 

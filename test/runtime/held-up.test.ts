@@ -3,10 +3,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import { responseOf } from "../../src/lib/plain-response.ts";
 import { passTurns } from "../turns-of.ts";
 import { openConnection, type RawConnection } from "./raw-connection.ts";
 import { start, type TestServer } from "./test-server.ts";
+import { responseOf } from "./web-reply.ts";
 
 const get = "GET /a HTTP/1.1\r\nHost: a\r\n\r\n";
 const post = "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n";

@@ -15,6 +15,9 @@ import {
 } from "./http1/random-requests.ts";
 import { readResponses, type SentResponse } from "./http1/responses.ts";
 import { errorResponse, maxHeaderBytes, repeat, talk } from "./http1/talk.ts";
+import { replying } from "./web-reply.ts";
+
+const served = { scheme: "http", maxHeaderBytes, errorResponse } as const;
 
 /** Without those for the whole server, which the application does not get. */
 const requestsOf = (choices: Choices): RandomRequest[] =>
@@ -99,7 +102,7 @@ describe("a client that leaves", () => {
     repeat("leaving clients", runs(60, 40_000), async (choices) => {
       const application = new RandomApplication(choices);
       const { fetch } = application;
-      const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
+      const server = new Http1Server({ ...served, fetch: replying(fetch) });
       const take = randomTake(choices);
       const keeps = randomKeeps(choices);
       const socket = new FakeSocket(server, { closesLater: choices.isTrue(0.5), take, keeps });
@@ -163,7 +166,7 @@ describe("a server that stops", () => {
     repeat("stopping servers", runs(40, 40_000), async (choices) => {
       const application = new RandomApplication(choices);
       const { fetch, handled } = application;
-      const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
+      const server = new Http1Server({ ...served, fetch: replying(fetch) });
       const take = randomTake(choices);
       const keeps = randomKeeps(choices);
       const socket = new FakeSocket(server, { closesLater: choices.isTrue(0.5), take, keeps });

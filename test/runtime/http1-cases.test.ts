@@ -3,19 +3,21 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { responseOf, takeReceivedBody } from "../../src/lib/plain-response.ts";
-import type { Serving } from "../../src/runtime/http1/active-request.ts";
+import { takeReceivedBody } from "../../src/lib/received-request.ts";
 import { Http1Server } from "../../src/runtime/http1/server.ts";
 import { FakeSocket, type SocketOptions, turn } from "./http1/fake-socket.ts";
 import { readResponses } from "./http1/responses.ts";
 import { errorResponse, type Fetch, maxHeaderBytes, talk } from "./http1/talk.ts";
+import { replying, responseOf, type WebFetch } from "./web-reply.ts";
 
 const post = (...fields: string[]) =>
   ["POST /a HTTP/1.1", "Host: a", ...fields, "", ""].join("\r\n");
 
 /** A connection to an application. */
+const served = { scheme: "http", maxHeaderBytes, errorResponse } as const;
+
 function open(fetch: Fetch, options: SocketOptions = {}): FakeSocket {
-  const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
+  const server = new Http1Server({ ...served, fetch: replying(fetch) });
   return new FakeSocket(server, options);
 }
 
@@ -297,12 +299,12 @@ describe("responses", () => {
   });
 
   it("an interim response has no other lines than its fields", async () => {
-    const fetch: Serving["fetch"] = (_request, { sendInterim }) => {
+    const fetch: WebFetch = (_request, { sendInterim }) => {
       sendInterim?.(104, { "X-A": "ä" });
       sendInterim?.(104, { "X-A": "a\r\nX-B: b" });
       return responseOf("hello", {});
     };
-    const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
+    const server = new Http1Server({ ...served, fetch: replying(fetch) });
     const socket = new FakeSocket(server, { take: () => 7 });
     await socket.receive(Buffer.from(post()));
     await socket.settle();
@@ -314,8 +316,7 @@ describe("responses", () => {
 
 describe("a server that stops", () => {
   const hello = responseOf("hello", {});
-  const serve = (fetch: Fetch) =>
-    new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
+  const serve = (fetch: Fetch) => new Http1Server({ ...served, fetch: replying(fetch) });
 
   it("answers a request that follows the body of the last one", async () => {
     const server = serve(() => hello);

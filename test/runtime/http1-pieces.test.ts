@@ -3,11 +3,11 @@
 
 import assert from "node:assert/strict";
 import { it } from "node:test";
-import { responseOf } from "../../src/lib/plain-response.ts";
 import fc from "../fast-check.ts";
 import { runs, within } from "../seeds.ts";
 import { readResponses } from "./http1/responses.ts";
 import { maxHeaderBytes, talk } from "./http1/talk.ts";
+import { responseOf } from "./web-reply.ts";
 
 const long = fc
   .tuple(

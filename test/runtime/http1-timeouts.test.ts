@@ -3,12 +3,12 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { responseOf } from "../../src/lib/plain-response.ts";
 import type { Serving } from "../../src/runtime/http1/active-request.ts";
 import { HttpConnection } from "../../src/runtime/http1/connection.ts";
 import { FakeSocket, type SocketOptions, turn } from "./http1/fake-socket.ts";
 import { readResponses } from "./http1/responses.ts";
 import { errorResponse, type Fetch, maxHeaderBytes } from "./http1/talk.ts";
+import { replying, responseOf } from "./web-reply.ts";
 
 const minute = 60;
 const hour = 60 * minute;
@@ -20,7 +20,12 @@ class Client {
 
   constructor(fetch: Fetch, options: SocketOptions = {}) {
     const rest = { scheme: "http", isStopping: false, now: 1_000_000 } as const;
-    const serving: Serving = { ...rest, maxHeaderBytes, fetch, errorResponse };
+    const serving: Serving = {
+      ...rest,
+      maxHeaderBytes,
+      fetch: replying(fetch),
+      errorResponse,
+    };
     this.#serving = serving;
     const open = (socket: FakeSocket) => new HttpConnection(socket, serving);
     this.socket = new FakeSocket({ open, closed: (connection) => connection.close() }, options);

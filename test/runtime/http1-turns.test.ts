@@ -6,7 +6,6 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { responseOf } from "../../src/lib/plain-response.ts";
 import { Http1Server } from "../../src/runtime/http1/server.ts";
 import { largestTurn } from "../turns-of.ts";
 import { FakeSocket } from "./http1/fake-socket.ts";
@@ -14,6 +13,7 @@ import { readResponses } from "./http1/responses.ts";
 import { errorResponse, type Fetch, maxHeaderBytes } from "./http1/talk.ts";
 import { openConnection } from "./raw-connection.ts";
 import { start, type TestServer } from "./test-server.ts";
+import { replying, responseOf } from "./web-reply.ts";
 
 const connections = 10;
 const requestsEach = 50;
@@ -39,7 +39,7 @@ describe("requests that arrive together", () => {
           return fetch(incoming);
         };
         const options = { scheme: "http", maxHeaderBytes, errorResponse } as const;
-        const server = new Http1Server({ ...options, fetch: counted });
+        const server = new Http1Server({ ...options, fetch: replying(counted) });
         const sockets = Array.from({ length: connections }, () => new FakeSocket(server));
         const largest = await largestTurn(async (noteOne) => {
           note = noteOne;
@@ -61,7 +61,7 @@ describe("requests that arrive together", () => {
 
   it("leave the socket paused until they are answered", async () => {
     const options = { scheme: "http", maxHeaderBytes, errorResponse } as const;
-    const server = new Http1Server({ ...options, fetch: () => responseOf("hello", {}) });
+    const server = new Http1Server({ ...options, fetch: replying(() => responseOf("hello", {})) });
     const socket = new FakeSocket(server);
     const paused: boolean[] = [];
     socket.connection.receive(Buffer.from(`${get.repeat(3)}${post.slice(0, -1)}`));

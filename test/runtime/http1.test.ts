@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { responseOf } from "../../src/lib/plain-response.ts";
 import { runs, within } from "../seeds.ts";
 import { progress, turn } from "./http1/fake-socket.ts";
 import {
@@ -16,6 +15,7 @@ import {
 import { type Reading, type ReadRequest, readStream } from "./http1/reading.ts";
 import { readResponses, type SentResponse } from "./http1/responses.ts";
 import { type Fetch, maxHeaderBytes, repeat, talk } from "./http1/talk.ts";
+import { responseOf } from "./web-reply.ts";
 
 interface Seen {
   readonly method: string;

@@ -9,11 +9,11 @@ import type { Duplex } from "node:stream";
 import { after, before, beforeEach, describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
 import type { Client } from "../../src/lib/client.ts";
-import { responseOf } from "../../src/lib/plain-response.ts";
 import { makeCertificate } from "../certificates.ts";
 import { within } from "../seeds.ts";
 import { passTurns } from "../turns-of.ts";
 import { start, type TestServer } from "./test-server.ts";
+import { responseOf } from "./web-reply.ts";
 
 const patience = within(300_000);
 const chunkBytes = 65_536;

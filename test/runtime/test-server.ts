@@ -1,9 +1,9 @@
 // Serves a trivial application on the real runtime, and records what reaches it.
 
 import { serve } from "#runtime";
-import type { Fetch } from "../../src/lib/client.ts";
-import { responseOf } from "../../src/lib/plain-response.ts";
 import type { ServeOptions, Server } from "../../src/runtime/runtime.ts";
+
+import { replyFrom, replying, responseOf, type WebFetch } from "./web-reply.ts";
 
 export const isBun = process.versions.bun !== undefined;
 
@@ -28,11 +28,14 @@ export interface TestServer extends Server {
 }
 
 /** Serves `fetch`, or an application that reads the body and returns what it received. */
-export async function start(fetch?: Fetch, more: Partial<ServeOptions> = {}): Promise<TestServer> {
+export async function start(
+  fetch?: WebFetch,
+  more: Partial<ServeOptions> = {},
+): Promise<TestServer> {
   const reached: string[] = [];
   const bodyErrors: unknown[] = [];
   const errors: TestServer["errors"] = [];
-  const echo: Fetch = async (request, client) => {
+  const echo: WebFetch = async (request, client) => {
     try {
       const seen: SeenRequest = {
         method: request.method,
@@ -52,16 +55,14 @@ export async function start(fetch?: Fetch, more: Partial<ServeOptions> = {}): Pr
     port: 0,
     maxHeaderBytes,
     ...more,
-    fetch: (request, ...rest) => {
+    fetch: replying((request, client) => {
       reached.push(`${request.method} ${request.url}`);
-      return (fetch ?? echo)(request, ...rest);
-    },
+      return (fetch ?? echo)(request, client);
+    }),
     errorResponse: (status, detail, cause) => {
       errors.push({ status, detail, cause });
-      return new Response(JSON.stringify({ status, detail }), {
-        status,
-        headers: { "content-type": "application/problem+json" },
-      });
+      const headers = { "content-type": "application/problem+json" };
+      return replyFrom(responseOf(JSON.stringify({ status, detail }), { status, headers }));
     },
   });
   return { ...server, reached, bodyErrors, errors };

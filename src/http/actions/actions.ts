@@ -2,7 +2,7 @@
 
 import { scanObject } from "../../lib/json/scan.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
-import { responseOf } from "../../lib/plain-response.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import {
   type ActionContext,
   accepted,
@@ -18,11 +18,11 @@ import { checkAccept, jsonTypes, postTypes } from "../headers/media-type.ts";
 import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
-import { createResponse, json, noCache } from "../response/response.ts";
+import { createReply, json, noCache } from "../response/response.ts";
 import { createActionResources } from "./action-resources.ts";
 
 /** Lists the actions that the caller may run. */
-export function listActions(context: RequestContext): Response | Problem {
+export function listActions(context: RequestContext): Reply | Problem {
   const { services, request, principal } = context;
   const rejected = rejectParameters(context) ?? checkAccept(request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
@@ -32,7 +32,7 @@ export function listActions(context: RequestContext): Response | Problem {
   return json(context, 200, { data });
 }
 
-export async function runAction(context: RequestContext): Promise<Response | Problem> {
+export async function runAction(context: RequestContext): Promise<Reply | Problem> {
   const { services, requestId } = context;
   const action = services.actions.find(context.principal, context.param("name"));
   if (action instanceof Problem) return action;
@@ -47,12 +47,12 @@ export async function runAction(context: RequestContext): Promise<Response | Pro
   );
   if (result instanceof Problem) return result;
 
-  const headers = new Headers(services.jsonHeaders);
-  headers.set("Cache-Control", noCache);
-  if ("location" in result) return locationResponse(services.base, result, headers);
-  if (result.text !== undefined) return createResponse(context, result.text, { headers });
-  headers.delete("content-type");
-  return new Response(null, { status: 204, headers });
+  const fields = new ReplyFields(services.jsonFields);
+  fields.set("Cache-Control", noCache);
+  if ("location" in result) return locationReply(services.base, result, fields);
+  if (result.text !== undefined) return createReply(context, 200, fields, result.text);
+  fields.delete("content-type");
+  return replyOf(204, fields);
 }
 
 /** Actions do not store idempotency keys, so a key is rejected instead of ignored. */
@@ -89,14 +89,16 @@ function contextOf(context: RequestContext, input: unknown, signal: AbortSignal)
   return { input, resources, caller, requestId, signal, accepted, seeOther, problem };
 }
 
-function locationResponse(base: string, { status, location }: LocationResult, headers: Headers) {
+function locationReply(
+  base: string,
+  { status, location }: LocationResult,
+  fields: ReplyFields,
+): Reply {
   const address = addressOf(base, location);
-  headers.set("Location", address);
-  if (status === 202) return responseOf(JSON.stringify({ location: address }), { status, headers });
-  headers.delete("content-type");
-  // Without it Node would send an empty chunked body.
-  headers.set("Content-Length", "0");
-  return new Response(null, { status, headers });
+  fields.set("Location", address);
+  if (status === 202) return replyOf(status, fields, JSON.stringify({ location: address }));
+  fields.delete("content-type");
+  return replyOf(status, fields);
 }
 
 /** Throws for any other location, which is a bug of the action. */

@@ -1,6 +1,7 @@
 // Handles the admin routes of the access document.
 
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import type { AccessDocument } from "../../model/schemas/access.ts";
 import { readAuthorizedBody } from "../body/authorized-body.ts";
@@ -8,11 +9,11 @@ import { checkJsonBody, readText } from "../body/content.ts";
 import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
-import { type RenderedPage, sendPage } from "../response/representation.ts";
-import { createResponse, noCache, privateCache } from "../response/response.ts";
+import { type Page, sendPage } from "../response/representation.ts";
+import { createReply, noCache, privateCache } from "../response/response.ts";
 import { readDocumentCondition, renderDocument, setTagIfUnchanged } from "./document.ts";
 
-export function getAccessDocument(context: RequestContext): MaybePromise<Response | Problem> {
+export function getAccessDocument(context: RequestContext): MaybePromise<Reply | Problem> {
   const rejected = rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
   return then(context.services.accessDocuments.find(context.principal), (document) =>
@@ -22,7 +23,7 @@ export function getAccessDocument(context: RequestContext): MaybePromise<Respons
   );
 }
 
-export async function putAccessDocument(context: RequestContext): Promise<Response | Problem> {
+export async function putAccessDocument(context: RequestContext): Promise<Reply | Problem> {
   const { services } = context;
   const rejected = rejectParameters(context) ?? checkJsonBody(context, putTypes);
   if (rejected !== undefined) return rejected;
@@ -37,12 +38,9 @@ export async function putAccessDocument(context: RequestContext): Promise<Respon
   );
   if (document instanceof Problem) return document;
   const stored = render(context, document, noCache);
-  setTagIfUnchanged(stored.headers, text, stored);
-  return createResponse(context, stored.body, { headers: stored.headers });
+  setTagIfUnchanged(stored, text, stored);
+  return createReply(context, 200, stored.fields, stored.body);
 }
 
-const render = (
-  context: RequestContext,
-  document: AccessDocument,
-  cacheControl: string,
-): RenderedPage => renderDocument(context, JSON.stringify(document), cacheControl);
+const render = (context: RequestContext, document: AccessDocument, cacheControl: string): Page =>
+  renderDocument(context, JSON.stringify(document), cacheControl);

@@ -1,6 +1,7 @@
 // Handles the admin route of scheduled backups.
 
 import type { BackupRun, BackupSchedule } from "../../domain/backups.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import type { BackupListView, BackupRunView } from "../../model/schemas/backup.ts";
 import { timeText } from "../../model/schemas/time.ts";
@@ -9,7 +10,7 @@ import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { json } from "../response/response.ts";
 
-export function listBackups(context: RequestContext): Response | Problem {
+export function listBackups(context: RequestContext): Reply | Problem {
   const rejected = rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
   const status = context.services.backups.list(context.principal);

@@ -3,6 +3,7 @@
 import type { CollectionCondition } from "../../domain/collections.ts";
 import { type BuildProgress, clashErrors } from "../../domain/not-unique.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Reply } from "../../lib/reply.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { collectionView, maxSubjects } from "../../model/schemas/collection.ts";
@@ -12,14 +13,14 @@ import { checkJsonBody, readText } from "../body/content.ts";
 import { checkAccept, jsonTypes, putTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { readParameters, rejectParameters } from "../request/request-target.ts";
-import { type RenderedPage, sendPage } from "../response/representation.ts";
-import { json, noCache } from "../response/response.ts";
+import { type Page, sendPage } from "../response/representation.ts";
+import { emptyReply, json, noCache } from "../response/response.ts";
 import { readDocumentCondition, renderDocument, setTagIfUnchanged } from "./document.ts";
 
 const checkRequest = (context: RequestContext): Problem | undefined =>
   rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);
 
-export async function listCollections(context: RequestContext): Promise<Response | Problem> {
+export async function listCollections(context: RequestContext): Promise<Reply | Problem> {
   const rejected = checkRequest(context);
   if (rejected !== undefined) return rejected;
   const collections = await context.services.collections.list(context.principal);
@@ -27,7 +28,7 @@ export async function listCollections(context: RequestContext): Promise<Response
   return json(context, 200, { data: collections.map(collectionView) });
 }
 
-export async function getCollection(context: RequestContext): Promise<Response | Problem> {
+export async function getCollection(context: RequestContext): Promise<Reply | Problem> {
   const rejected = checkRequest(context);
   if (rejected !== undefined) return rejected;
   const { services, principal } = context;
@@ -37,7 +38,7 @@ export async function getCollection(context: RequestContext): Promise<Response |
   return sendPage(context, await renderCollection(context, collection));
 }
 
-export async function getDefinition(context: RequestContext): Promise<Response | Problem> {
+export async function getDefinition(context: RequestContext): Promise<Reply | Problem> {
   const rejected = checkRequest(context);
   if (rejected !== undefined) return rejected;
   const { services, principal } = context;
@@ -46,13 +47,10 @@ export async function getDefinition(context: RequestContext): Promise<Response |
   return sendPage(context, renderDefinition(context, collection));
 }
 
-type Render = (context: RequestContext, collection: Collection) => MaybePromise<RenderedPage>;
+type Render = (context: RequestContext, collection: Collection) => MaybePromise<Page>;
 
 /** All that is shown of a collection: it changes with each write to it, and while its indexes are built. */
-async function renderCollection(
-  context: RequestContext,
-  collection: Collection,
-): Promise<RenderedPage> {
+async function renderCollection(context: RequestContext, collection: Collection): Promise<Page> {
   const { services, principal } = context;
   const build = await services.collections.progress(principal, collection.name);
   const built = build === undefined || build instanceof Problem ? {} : buildView(build);
@@ -60,7 +58,7 @@ async function renderCollection(
   return renderDocument(context, body, noCache);
 }
 
-const renderDefinition = (context: RequestContext, { definition }: Collection): RenderedPage =>
+const renderDefinition = (context: RequestContext, { definition }: Collection): Page =>
   renderDocument(context, definition, noCache);
 
 /** Reads the preconditions of a write, which compare what `render` shows. */
@@ -83,13 +81,13 @@ const buildView = ({ isRunning, done, total, clashes }: BuildProgress) => ({
   },
 });
 
-export const putCollection = (context: RequestContext): Promise<Response | Problem> =>
+export const putCollection = (context: RequestContext): Promise<Reply | Problem> =>
   define(context, renderCollection);
 
-export const putDefinition = (context: RequestContext): Promise<Response | Problem> =>
+export const putDefinition = (context: RequestContext): Promise<Reply | Problem> =>
   define(context, renderDefinition);
 
-async function define(context: RequestContext, render: Render): Promise<Response | Problem> {
+async function define(context: RequestContext, render: Render): Promise<Reply | Problem> {
   const { services } = context;
   const name = context.param("name");
   const dryRun = readDryRun(context);
@@ -109,9 +107,9 @@ async function define(context: RequestContext, render: Render): Promise<Response
   if (collection instanceof Problem) return collection;
   const { isNew, violations, build } = defined;
   const view = { ...collectionView(collection), violations, ...(build && buildView(build)) };
-  const response = json(context, build ? 202 : isNew ? 201 : 200, view);
-  setTagIfUnchanged(response.headers, text, await render(context, collection));
-  return response;
+  const reply = json(context, build ? 202 : isNew ? 201 : 200, view);
+  setTagIfUnchanged(reply, text, await render(context, collection));
+  return reply;
 }
 
 /** The subjects of a dry run; undefined when it is none. */
@@ -134,7 +132,7 @@ async function tryDefinition(
   context: RequestContext,
   text: string,
   { subjects, condition }: DryRun,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { services, principal } = context;
   const name = context.param("name");
   const result = await services.collections.dryRun(principal, name, text, { condition });
@@ -152,7 +150,7 @@ interface DryRun {
 }
 
 /** A collection with resources is deleted only when `confirm` repeats its name. */
-export async function deleteCollection(context: RequestContext): Promise<Response | Problem> {
+export async function deleteCollection(context: RequestContext): Promise<Reply | Problem> {
   const { services, principal } = context;
   const name = context.param("name");
   const parameters = readParameters(context.searchParams, ["confirm"]);
@@ -167,9 +165,7 @@ export async function deleteCollection(context: RequestContext): Promise<Respons
   const problem = await services.collections.delete(principal, name, isConfirmed, condition);
   if (problem !== undefined) return problem;
 
-  const headers = new Headers(services.commonHeaders);
-  headers.set("Cache-Control", noCache);
-  return new Response(null, { status: 204, headers });
+  return emptyReply(context);
 }
 
 const invalidDryRun = new Problem("invalid-parameter", "The query string is not valid.", {

@@ -1,5 +1,6 @@
 // Handles POST /-/console/tokens: signs the console in with the code of a link.
 
+import type { Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { readSignInCode, tokenView } from "../../model/schemas/token.ts";
 import { checkJsonBody, invalidBody, readBody, readText } from "../body/content.ts";
@@ -12,7 +13,7 @@ import { rejectParameters } from "../request/request-target.ts";
 import { json } from "../response/response.ts";
 import { switchedOff } from "./console.ts";
 
-export async function signInToConsole(context: RequestContext): Promise<Response | Problem> {
+export async function signInToConsole(context: RequestContext): Promise<Reply | Problem> {
   const { services, request } = context;
   if (services.consoleFiles === undefined) return switchedOff;
   const rejected =
@@ -27,9 +28,9 @@ export async function signInToConsole(context: RequestContext): Promise<Response
   if (!("code" in sent)) return invalidBody(sent);
   const issued = await services.tokens.exchangeCode(sent.code);
   if (issued === undefined) return limitWrongTokens(context) ?? invalidCode;
-  const response = json(context, 201, { ...tokenView(issued.token), token: issued.secret });
-  response.headers.set("Location", `${services.base}/-/tokens/${issued.token.id}`);
-  return response;
+  const reply = json(context, 201, { ...tokenView(issued.token), token: issued.secret });
+  reply.fields.set("Location", `${services.base}/-/tokens/${issued.token.id}`);
+  return reply;
 }
 
 /** All failures look alike, as those of tokens do. */

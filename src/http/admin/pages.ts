@@ -1,6 +1,7 @@
 // Handles the home document, health checks, the OpenAPI document and the problem pages.
 
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
 import type { Health, Home } from "../../model/schemas/server.ts";
 import { checkAccept, prefersHtml } from "../headers/media-type.ts";
@@ -11,7 +12,7 @@ import { invalid, readParameters, rejectParameters } from "../request/request-ta
 import type { Handler, Routes } from "../request/route.ts";
 import { answerHtml, escapeHtml } from "../response/html.ts";
 import { problemStatus } from "../response/problem.ts";
-import { pageResponse, type RenderedPage, sendPage } from "../response/representation.ts";
+import { type Page, pageReply, sendPage } from "../response/representation.ts";
 import { json } from "../response/response.ts";
 import { redirectToConsole } from "./console.ts";
 
@@ -43,10 +44,10 @@ const homeDocument = page("application/json", (context) => {
     },
   };
   const link = `<${base}/-/openapi.json>; rel="service-desc", <${base}/-/problems>; rel="help", <${base}/.well-known/api-catalog>; rel="api-catalog"`;
-  return pageResponse(context, {
+  return pageReply(context, {
     ...revalidated,
     body: JSON.stringify(document),
-    fields: { link },
+    more: { link },
   });
 });
 
@@ -69,7 +70,7 @@ export const ready = page("application/json", (context) =>
 );
 
 /** An outage of the files stops nothing else, so the server stays ready. The log says why. */
-const answerReady = (context: RequestContext): MaybePromise<Response> =>
+const answerReady = (context: RequestContext): MaybePromise<Reply> =>
   then(context.services.filesUnready(), (reason) => {
     const files = reason === undefined ? {} : ({ files: "unavailable" } as const);
     return json(context, 200, { status: "ready", ...files } satisfies Health);
@@ -103,18 +104,18 @@ const unknownVersion = invalid([
 ]);
 
 /** Rendered documents, cached with their encoded bodies. */
-const renderedDocuments = new WeakMap<Document, RenderedPage>();
+const renderedDocuments = new WeakMap<Document, Page>();
 
-function renderDocument(services: Services, document: Document): RenderedPage {
+function renderDocument(services: Services, document: Document): Page {
   const cached = renderedDocuments.get(document);
   if (cached !== undefined) return cached;
   const { body, etag } = document;
-  const headers = new Headers(services.jsonHeaders);
-  headers.append("Vary", "Authorization");
-  headers.set("Cache-Control", "private, no-cache");
-  headers.set("ETag", etag);
+  const fields = new ReplyFields(services.jsonFields);
+  fields.append("Vary", "Authorization");
+  fields.set("Cache-Control", "private, no-cache");
+  fields.set("ETag", etag);
   // Definitions can change at any time, so the document has no Last-Modified.
-  const made = { headers, etag, body, updatedAt: undefined, isDateExact: false };
+  const made = replyOf(200, fields, body, { etag, updatedAt: undefined, isDateExact: false });
   renderedDocuments.set(document, made);
   return made;
 }
@@ -129,11 +130,11 @@ export const apiCatalog = page("application/linkset+json", (context) => {
       status: [{ href: `${base}/-/health`, type: "application/json" }],
     },
   ];
-  return pageResponse(context, {
+  return pageReply(context, {
     ...revalidated,
     type: 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
     body: JSON.stringify({ linkset }),
-    fields: { link: `<${base}/.well-known/api-catalog>; rel="api-catalog"` },
+    more: { link: `<${base}/.well-known/api-catalog>; rel="api-catalog"` },
   });
 });
 

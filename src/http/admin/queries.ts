@@ -1,6 +1,7 @@
 // Handles the admin route of slow queries.
 
 import type { SlowQuery } from "../../domain/slow-queries.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import type { SlowQueryView } from "../../model/schemas/slow-query.ts";
 import { timeText } from "../../model/schemas/time.ts";
@@ -9,7 +10,7 @@ import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { json } from "../response/response.ts";
 
-export function listSlowQueries(context: RequestContext): Response | Problem {
+export function listSlowQueries(context: RequestContext): Reply | Problem {
   const rejected = rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
   const queries = context.services.slowQueries.list(context.principal);

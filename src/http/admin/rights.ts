@@ -1,6 +1,7 @@
 // Handles questions about access: of administrators about any subject, and of callers about themselves.
 
 import type { Explanation } from "../../domain/rights/rights.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import type { AccessQuery, AccessReport } from "../../model/schemas/access-query.ts";
 import { readAccessQuery } from "../../model/schemas/access-query.ts";
@@ -12,7 +13,7 @@ import { rejectParameters } from "../request/request-target.ts";
 import { problemStatus } from "../response/problem.ts";
 import { json } from "../response/response.ts";
 
-export async function explainAccess(context: RequestContext): Promise<Response | Problem> {
+export async function explainAccess(context: RequestContext): Promise<Reply | Problem> {
   const { services, request } = context;
   const rejected =
     rejectParameters(context) ??
@@ -40,7 +41,7 @@ export function reportOf(
   return { allowed: false, status, detail, ...(errors && { errors }), ...explained };
 }
 
-export async function getOwnRights(context: RequestContext): Promise<Response | Problem> {
+export async function getOwnRights(context: RequestContext): Promise<Reply | Problem> {
   const rejected = rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
   const { services, principal, params } = context;

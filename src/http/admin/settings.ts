@@ -1,5 +1,6 @@
 // Handles the admin routes of settings: showing and reloading them.
 
+import type { Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { isChunked } from "../body/framing.ts";
 import { checkAccept, jsonTypes } from "../headers/media-type.ts";
@@ -8,14 +9,14 @@ import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { json } from "../response/response.ts";
 
-export function listSettings(context: RequestContext): Response | Problem {
+export function listSettings(context: RequestContext): Reply | Problem {
   const rejected = rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
   const data = context.services.settings.list(context.principal);
   return data instanceof Problem ? data : json(context, 200, { data });
 }
 
-export async function reloadSettings(context: RequestContext): Promise<Response | Problem> {
+export async function reloadSettings(context: RequestContext): Promise<Reply | Problem> {
   const { headers } = context.request;
   const rejected = rejectParameters(context) ?? checkAccept(headers, jsonTypes);
   if (rejected !== undefined) return rejected;

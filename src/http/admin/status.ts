@@ -1,5 +1,6 @@
 // Handles the admin route of the server's work in the background.
 
+import type { Reply } from "../../lib/reply.ts";
 import type { TaskState } from "../../lib/tasks.ts";
 import { Problem } from "../../model/problem.ts";
 import type { TaskView } from "../../model/schemas/status.ts";
@@ -9,7 +10,7 @@ import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { json } from "../response/response.ts";
 
-export async function getStatus(context: RequestContext): Promise<Response | Problem> {
+export async function getStatus(context: RequestContext): Promise<Reply | Problem> {
   const rejected = rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);
   if (rejected !== undefined) return rejected;
   const tasks = await context.services.status.tasks(context.principal);

@@ -1,5 +1,6 @@
 // Handles the admin routes of tokens.
 
+import type { Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { tokenView } from "../../model/schemas/token.ts";
 import { readAuthorizedBody } from "../body/authorized-body.ts";
@@ -10,9 +11,9 @@ import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
 import { describePage, readPageParameters } from "../request/page-parameters.ts";
 import { rejectParameters } from "../request/request-target.ts";
-import { json } from "../response/response.ts";
+import { emptyReply, json } from "../response/response.ts";
 
-export async function listTokens(context: RequestContext): Promise<Response | Problem> {
+export async function listTokens(context: RequestContext): Promise<Reply | Problem> {
   const requested = readPageParameters(context);
   if (requested instanceof Problem) return requested;
   const rejected = checkAccept(context.request.headers, jsonTypes);
@@ -20,19 +21,19 @@ export async function listTokens(context: RequestContext): Promise<Response | Pr
   const list = await context.services.tokens.list(context.principal, requested);
   if (list instanceof Problem) return list;
   const { members, link } = describePage(context, requested, list.total);
-  const response = json(context, 200, { data: list.tokens.map(tokenView), ...members });
-  response.headers.set("Link", link);
-  return response;
+  const reply = json(context, 200, { data: list.tokens.map(tokenView), ...members });
+  reply.fields.set("Link", link);
+  return reply;
 }
 
-export async function getToken(context: RequestContext): Promise<Response | Problem> {
+export async function getToken(context: RequestContext): Promise<Reply | Problem> {
   const rejected = checkRequest(context);
   if (rejected !== undefined) return rejected;
   const token = await context.services.tokens.find(context.principal, context.param("id"));
   return token instanceof Problem ? token : json(context, 200, tokenView(token));
 }
 
-export async function createToken(context: RequestContext): Promise<Response | Problem> {
+export async function createToken(context: RequestContext): Promise<Reply | Problem> {
   const { services } = context;
   const rejected = rejectParameters(context) ?? checkJsonBody(context, postTypes);
   if (rejected !== undefined) return rejected;
@@ -52,15 +53,15 @@ export async function createToken(context: RequestContext): Promise<Response | P
   );
   if (issued instanceof Problem) return issued;
 
-  const response = json(context, 201, { ...tokenView(issued.token), token: issued.secret });
-  response.headers.set("Location", `${services.base}/-/tokens/${issued.token.id}`);
-  return response;
+  const reply = json(context, 201, { ...tokenView(issued.token), token: issued.secret });
+  reply.fields.set("Location", `${services.base}/-/tokens/${issued.token.id}`);
+  return reply;
 }
 
 const checkRequest = (context: RequestContext): Problem | undefined =>
   rejectParameters(context) ?? checkAccept(context.request.headers, jsonTypes);
 
-export async function revokeToken(context: RequestContext): Promise<Response | Problem> {
+export async function revokeToken(context: RequestContext): Promise<Reply | Problem> {
   const rejected = rejectParameters(context);
   if (rejected !== undefined) return rejected;
   const { tokens } = context.services;
@@ -72,7 +73,5 @@ export async function revokeToken(context: RequestContext): Promise<Response | P
   }
   const problem = await tokens.revoke(context.principal, id);
   if (problem !== undefined) return problem;
-  const headers = new Headers(context.services.commonHeaders);
-  headers.set("Cache-Control", "no-store");
-  return new Response(null, { status: 204, headers });
+  return emptyReply(context);
 }

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { overloaded } from "../../domain/problems.ts";
 import type { AllDone, BulkOperation, Refused } from "../../domain/write/operation.ts";
 import { reportLimits } from "../../lib/json/error-report.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { eachInTurns, inTurns } from "../../lib/turns.ts";
 import type { IdempotencyKey } from "../../model/idempotency-key.ts";
 import { Problem } from "../../model/problem.ts";
@@ -12,7 +13,7 @@ import type { BulkLine } from "./bulk-lines.ts";
 import {
   BulkCount,
   type BulkRequest,
-  bulkResponse,
+  bulkReply,
   noLines,
   readLine,
   resultLine,
@@ -27,7 +28,7 @@ export const atomicLimits = { maxLines: 10_000, maxBytes: 32 * 1024 * 1024 } as 
 export async function writeAtomic(
   bulk: BulkRequest,
   key: string | undefined,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { context, isMinimal } = bulk;
   const read = await readAtomicLines(bulk);
   if (read instanceof Problem) return read;
@@ -52,7 +53,7 @@ export async function writeAtomic(
   async function* texts(): AsyncGenerator<string> {
     yield isMinimal ? count.summary(bulk) : output;
   }
-  return bulkResponse(bulk, texts(), isReplay);
+  return bulkReply(bulk, texts(), isReplay);
 }
 
 /** A dry run tries each line after those before it, and lists all that would be rejected. */

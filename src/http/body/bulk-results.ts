@@ -1,6 +1,7 @@
 // Reads the operations of an NDJSON or CSV request, and writes the lines of its response.
 
 import { type BulkOperation, isNew, type Written } from "../../domain/write/operation.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import { isResourceId } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Coding } from "../headers/content-coding.ts";
@@ -8,7 +9,7 @@ import { replayedHeader } from "../headers/idempotency-key.ts";
 import type { RequestContext } from "../request/context.ts";
 import { limitCreation } from "../request/rate-limit.ts";
 import { problemBody, problemStatus } from "../response/problem.ts";
-import { encodedHeaders } from "../response/representation.ts";
+import { encodedFields } from "../response/representation.ts";
 import { noCache, releaseOnAbort } from "../response/response.ts";
 import type { BulkLine, LineReader } from "./bulk-lines.ts";
 import { streamOf } from "./text-stream.ts";
@@ -116,19 +117,18 @@ export function problemLine(bulk: BulkRequest, line: number | undefined, problem
 }
 
 /** The status is 200; each line has its own status. */
-export function bulkResponse(
+export function bulkReply(
   { context, type, isMinimal, coding }: BulkRequest,
   texts: AsyncGenerator<string>,
   isReplay = false,
-): Response {
-  const headers = new Headers(context.services.jsonHeaders);
-  headers.set("Content-Type", type);
-  headers.set("Cache-Control", noCache);
-  if (isMinimal) headers.set("Preference-Applied", "return=minimal");
-  if (isReplay) headers.set(replayedHeader, "true");
+): Reply {
+  const fields = new ReplyFields(context.services.jsonFields);
+  fields.set("Content-Type", type);
+  fields.set("Cache-Control", noCache);
+  if (isMinimal) fields.set("Preference-Applied", "return=minimal");
+  if (isReplay) fields.set(replayedHeader, "true");
   const release = releaseOnAbort(context.request, () => context.memory.release());
   context.isReadWhileAnswered = true;
-  return new Response(streamOf(texts, coding, release, context.client), {
-    headers: coding === undefined ? headers : encodedHeaders(headers, coding),
-  });
+  const body = streamOf(texts, coding, release, context.client);
+  return replyOf(200, coding === undefined ? fields : encodedFields(fields, coding), body);
 }

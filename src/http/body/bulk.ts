@@ -3,6 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { BulkOperation, Written } from "../../domain/write/operation.ts";
 import { Reservation } from "../../lib/memory-budget.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { eachInTurns } from "../../lib/turns.ts";
 import { Outage } from "../../model/outage.ts";
 import { Problem } from "../../model/problem.ts";
@@ -19,7 +20,7 @@ import { BulkPipeline, type GroupLimits, groupsBeside } from "./bulk-pipeline.ts
 import {
   BulkCount,
   type BulkRequest,
-  bulkResponse,
+  bulkReply,
   noLines,
   problemLine,
   readLine,
@@ -39,7 +40,7 @@ const busyWaits = { most: 100, ms: 50 } as const;
 export async function writeMany(
   context: RequestContext,
   checkCondition: (context: RequestContext) => Promise<Problem | undefined>,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { headers } = context.request;
   const key = readKey(headers);
   if (key instanceof Problem) return key;
@@ -77,7 +78,7 @@ const keyWithoutAtomic = new Problem(
 );
 
 /** Writes each line independently while the body arrives. */
-async function writeEach(bulk: BulkRequest): Promise<Response | Problem> {
+async function writeEach(bulk: BulkRequest): Promise<Reply | Problem> {
   const { context, isMinimal, isDryRun } = bulk;
   const count = new BulkCount();
   let outage: Problem | undefined;
@@ -131,7 +132,7 @@ async function writeEach(bulk: BulkRequest): Promise<Response | Problem> {
       yield typeof result === "string" ? result : problemLine(bulk, undefined, result);
     if (isMinimal) yield count.summary(bulk);
   }
-  return bulkResponse(bulk, texts());
+  return bulkReply(bulk, texts());
 }
 
 const streamLimit: ByteLimit = {

@@ -4,7 +4,8 @@ import { overloaded } from "../../domain/problems.ts";
 import { scanJson } from "../../lib/json/scan.ts";
 import { decodeUtf8 } from "../../lib/json/utf8.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
-import { canBePlain, takeReceivedBody } from "../../lib/plain-response.ts";
+import { takeReceivedBody } from "../../lib/received-request.ts";
+import { isWrittenHere } from "../../lib/reply.ts";
 import { type Draft, readDraft } from "../../model/draft.ts";
 import { Problem } from "../../model/problem.ts";
 import { readCoding } from "../headers/content-coding.ts";
@@ -41,7 +42,7 @@ export function readBody(context: RequestContext): MaybePromise<Uint8Array | Pro
 async function readSmall(request: Request): Promise<Uint8Array | Problem> {
   try {
     // Not every Request has the faster method.
-    return canBePlain(request)
+    return isWrittenHere(request)
       ? await request.bytes()
       : new Uint8Array(await request.arrayBuffer());
   } catch (thrown) {

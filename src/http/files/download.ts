@@ -3,8 +3,14 @@
 import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import { dateOf, fileAt } from "../../domain/resources.ts";
 import { fileReplaced, type Signed } from "../../domain/signed-urls.ts";
-import { canBePlain } from "../../lib/plain-response.ts";
 import { releasedStream } from "../../lib/released-stream.ts";
+import {
+  isWrittenHere,
+  type Reply,
+  ReplyFields,
+  replyOf,
+  type Validators,
+} from "../../lib/reply.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { Outage } from "../../model/outage.ts";
@@ -15,14 +21,13 @@ import {
   httpDate,
   isNotModified,
   isPreconditionFailed,
-  type Validators,
 } from "../headers/conditional.ts";
 import { declinesDigest, writeDigest } from "../headers/content-digest.ts";
 import { cleanFileName, writeDisposition } from "../headers/content-disposition.ts";
 import { type ByteRange, contentRange, rangesOf, unsatisfiable } from "../headers/range.ts";
 import type { RequestContext } from "../request/context.ts";
 import { invalid } from "../request/request-target.ts";
-import { createResponse, setCaching, smallResponseBytes, withDate } from "../response/response.ts";
+import { createReply, setCaching, smallResponseBytes } from "../response/response.ts";
 import { writeByteRanges } from "./byteranges.ts";
 import { type FileParameters, readFileParameters, readPictureRequest } from "./parameters.ts";
 import { describePicture, renderPicture } from "./pictures.ts";
@@ -30,7 +35,7 @@ import { describePicture, renderPicture } from "./pictures.ts";
 /** Keeps a file from running scripts and from acting as a page of this origin. */
 const sandbox = "sandbox; default-src 'none'; media-src 'self'; style-src 'unsafe-inline'";
 
-export async function getFile(context: RequestContext): Promise<Response | Problem> {
+export async function getFile(context: RequestContext): Promise<Reply | Problem> {
   const parameters = readFileParameters(context.searchParams);
   if (parameters instanceof Problem) return parameters;
   const isRedirecting = readRedirect(context, parameters.redirect);
@@ -41,15 +46,15 @@ export async function getFile(context: RequestContext): Promise<Response | Probl
   if (found === undefined) return findAgain(context, original.part);
   if (found instanceof Problem) return found;
   const { headers: requestHeaders } = context.request;
-  const { updatedAt, headers } = found;
+  const { fields, validators } = found;
   const invalidIfMatch = checkIfMatch(requestHeaders);
   if (invalidIfMatch !== undefined) return invalidIfMatch;
-  if (isPreconditionFailed(requestHeaders, found)) return preconditionFailed;
-  const answer = isNotModified(requestHeaders, found)
-    ? new Response(null, { status: 304, headers })
-    : ((isRedirecting ? await redirect(context, found, parameters.download) : undefined) ??
-      (await answerBytes(context, found, parameters.download)));
-  return answer instanceof Problem ? answer : withDate(answer, updatedAt);
+  if (isPreconditionFailed(requestHeaders, validators)) return preconditionFailed;
+  if (isNotModified(requestHeaders, validators)) return replyOf(304, fields, null, validators);
+  const redirected = isRedirecting
+    ? await redirect(context, found, parameters.download)
+    : undefined;
+  return redirected ?? answerBytes(context, found, parameters.download);
 }
 
 const maxRedirectSeconds = 60;
@@ -73,9 +78,9 @@ function readRedirect(
  */
 async function redirect(
   { services, collection, signed, principal }: RequestContext,
-  { part, bytes, headers }: FoundFile,
+  { part, bytes, fields }: FoundFile,
   download: string | undefined,
-): Promise<Response | Problem | undefined> {
+): Promise<Reply | Problem | undefined> {
   const expiresAt = signed?.expiresAt ?? principal.token?.expiresAt ?? Number.POSITIVE_INFINITY;
   const secondsLeft = Math.floor((expiresAt - Date.now()) / 1000);
   if (bytes !== undefined || secondsLeft < 1) return undefined;
@@ -84,22 +89,22 @@ async function redirect(
     expiresInSeconds: Math.min(maxRedirectSeconds, secondsLeft),
     type: servedType(part.type),
     disposition: dispositionOf(part, download),
-    cacheControl: headers.get("Cache-Control") ?? "no-store",
+    cacheControl: fields.get("Cache-Control") ?? "no-store",
   });
   if (url === undefined || url instanceof Problem) return url;
-  const answer = new Headers(services.commonHeaders);
+  const answer = new ReplyFields(services.commonFields);
   answer.set("Location", url);
   answer.set("Cache-Control", "private, no-store");
-  return new Response(null, { status: 307, headers: answer });
+  return replyOf(307, answer);
 }
 
-interface FoundFile extends Validators {
+interface FoundFile {
   readonly part: StoredFile;
   /** The bytes, when they are made from those of the file. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
-  readonly updatedAt: number;
-  /** The headers of a 304; a 200 and a 206 add more. */
-  readonly headers: Headers;
+  readonly validators: Validators;
+  /** Those of a 304; a 200 and a 206 add more. */
+  readonly fields: ReplyFields;
 }
 
 async function find(context: RequestContext): Promise<FoundFile | Problem> {
@@ -111,16 +116,16 @@ async function find(context: RequestContext): Promise<FoundFile | Problem> {
   if (context.signed !== undefined && context.signed.fileKey !== part.key) return fileReplaced;
   const etag = `"${part.sha256}"`;
   const { updatedAt, ...date } = dateOf(shown.resource, part);
-  const headers = new Headers(services.commonHeaders);
-  if (context.signed === undefined) setCaching(headers, shown.mask);
-  else headers.set("Cache-Control", signedCache(context.signed));
-  headers.set("ETag", etag);
-  headers.set("Last-Modified", httpDate(updatedAt));
-  headers.set("Accept-Ranges", "bytes");
-  headers.set("Content-Security-Policy", sandbox);
+  const fields = new ReplyFields(services.commonFields);
+  if (context.signed === undefined) setCaching(fields, shown.mask);
+  else fields.set("Cache-Control", signedCache(context.signed));
+  fields.set("ETag", etag);
+  fields.set("Last-Modified", httpDate(updatedAt));
+  fields.set("Accept-Ranges", "bytes");
+  fields.set("Content-Security-Policy", sandbox);
   // Whether changes share a second is shown only with their times.
   const isDateExact = shown.mask.showsUpdates && date.isDateExact;
-  return { part, etag, updatedAt, isDateExact, headers };
+  return { part, validators: { etag, updatedAt, isDateExact }, fields };
 }
 
 /** The same URL never has other bytes. */
@@ -131,33 +136,33 @@ async function answerBytes(
   context: RequestContext,
   found: FoundFile,
   download: string | undefined,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { request } = context;
-  const { part, headers } = found;
-  const ranges = rangesOf(request, found, part.size);
+  const { part, fields, validators } = found;
+  const ranges = rangesOf(request, validators, part.size);
   if (ranges === "unsatisfiable") return unsatisfiable(part.size);
-  headers.set("Content-Type", servedType(part.type));
-  headers.set("Content-Disposition", dispositionOf(part, download));
+  fields.set("Content-Type", servedType(part.type));
+  fields.set("Content-Disposition", dispositionOf(part, download));
   if (!declinesDigest(request.headers, "want-repr-digest"))
-    headers.set("Repr-Digest", writeDigest(part.sha256));
+    fields.set("Repr-Digest", writeDigest(part.sha256));
   if (ranges !== undefined && ranges.length > 1) return answerRanges(context, found, ranges);
   const [range = { start: 0, end: part.size }] = ranges ?? [];
-  headers.set("Content-Length", String(range.end - range.start));
-  if (ranges !== undefined) headers.set("Content-Range", contentRange(range, part.size));
+  fields.set("Content-Length", String(range.end - range.start));
+  if (ranges !== undefined) fields.set("Content-Range", contentRange(range, part.size));
   const status = ranges === undefined ? 200 : 206;
-  if (request.method === "HEAD") return new Response(null, { status, headers });
+  if (request.method === "HEAD") return replyOf(status, fields, null, validators);
   if (ranges === undefined && !declinesDigest(request.headers, "want-content-digest"))
-    headers.set("Content-Digest", writeDigest(part.sha256));
+    fields.set("Content-Digest", writeDigest(part.sha256));
   const { bytes: made } = found;
   if (made !== undefined)
-    return createResponse(context, made.subarray(range.start, range.end), { status, headers });
+    return createReply(context, status, fields, made.subarray(range.start, range.end), validators);
   const { services, collection } = context;
-  // A server that sends any stream with its length frees what it has sent; a Blob is read by the runtime.
-  const method = canBePlain(request) ? "read" : "send";
+  // Our server, which sends any stream with its length, frees what it has sent; a Blob is read by the runtime.
+  const method = isWrittenHere(request) ? "read" : "send";
   const bytes = await services.uploads[method](collection, part, range.start, range.end);
   if (bytes instanceof Problem) return bytes;
   if (bytes === undefined) return findAgain(context, part);
-  return new Response(releasedBody(context, bytes), { status, headers });
+  return replyOf(status, fields, releasedBody(context, bytes), validators);
 }
 
 /** The chunks of a download are freed as they are sent, where the runtime can. */
@@ -173,8 +178,8 @@ async function answerRanges(
   context: RequestContext,
   found: FoundFile,
   ranges: readonly ByteRange[],
-): Promise<Response | Problem> {
-  const { part, headers } = found;
+): Promise<Reply | Problem> {
+  const { part, fields, validators } = found;
   // A file that is missing can be explained only before the response has begun.
   const last = await open(context, found, { start: part.size - 1, end: part.size });
   if (last instanceof Problem) return last;
@@ -184,14 +189,14 @@ async function answerRanges(
   const { type, length, body } = writeByteRanges(ranges, file, (range) =>
     open(context, found, range),
   );
-  headers.set("Content-Type", type);
-  headers.set("Content-Length", String(length));
-  const init = { status: 206, headers };
+  fields.set("Content-Type", type);
+  fields.set("Content-Length", String(length));
   if (found.bytes !== undefined) {
     if (length > smallResponseBytes && !context.memory.take(length)) return overloaded;
-    return createResponse(context, new Uint8Array(await new Response(body).arrayBuffer()), init);
+    const bytes = new Uint8Array(await new Response(body).arrayBuffer());
+    return createReply(context, 206, fields, bytes, validators);
   }
-  return new Response(releasedBody(context, body), init);
+  return replyOf(206, fields, releasedBody(context, body), validators);
 }
 
 const open = async (
@@ -223,15 +228,12 @@ async function renderIfAsked(
     : renderPicture(context, original.part, request));
   if (made === undefined || made instanceof Problem) return made;
   const etag = `"${made.part.sha256}"`;
-  original.headers.set("ETag", etag);
-  return { ...original, ...made, etag };
+  original.fields.set("ETag", etag);
+  return { ...original, ...made, validators: { ...original.validators, etag } };
 }
 
 /** The file was replaced or removed in the meantime, or it is lost. */
-async function findAgain(
-  context: RequestContext,
-  { key }: StoredFile,
-): Promise<Response | Problem> {
+async function findAgain(context: RequestContext, { key }: StoredFile): Promise<Reply | Problem> {
   const current = await find(context);
   if (current instanceof Problem) return current;
   if (current.part.key !== key) return getFile(context);

@@ -3,7 +3,7 @@
 import { preconditionFailed } from "../../domain/problems.ts";
 import { dateOf, fileAt, showsFile } from "../../domain/resources.ts";
 import type { WriteCondition } from "../../domain/write/operation.ts";
-import { withStatus } from "../../lib/plain-response.ts";
+import type { Reply } from "../../lib/reply.ts";
 import type { StoredFile } from "../../model/file.ts";
 import { wrongName } from "../../model/file-fields.ts";
 import { Problem } from "../../model/problem.ts";
@@ -19,10 +19,10 @@ import { limitAnonymous } from "../request/rate-limit.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { answerWritten } from "../resources/answer-written.ts";
 import { wholeRenderer } from "../resources/fields-param.ts";
-import { noCache } from "../response/response.ts";
+import { emptyReply } from "../response/response.ts";
 
 /** The resource must exist. The body is the file, of any type but that of a form. */
-export async function putFile(context: RequestContext): Promise<Response | Problem> {
+export async function putFile(context: RequestContext): Promise<Reply | Problem> {
   const { request, services, collection } = context;
   const target = await findTarget(context);
   if (target instanceof Problem) return target;
@@ -42,13 +42,13 @@ export async function putFile(context: RequestContext): Promise<Response | Probl
   return target.isNew() ? created(answer, `${context.collectionUrl}/${id}/${slot}`) : answer;
 }
 
-export async function deleteFile(context: RequestContext): Promise<Response | Problem> {
+export async function deleteFile(context: RequestContext): Promise<Reply | Problem> {
   const { services, collection } = context;
   const target = await findTarget(context);
   if (target instanceof Problem) return target;
   const { id, slot, condition } = target;
   const written = await services.writes.run(collection, { kind: "file", id, slot, condition });
-  return written instanceof Problem ? written : new Response(null, noBody(context));
+  return written instanceof Problem ? written : emptyReply(context);
 }
 
 /** The file of a request, and its precondition. */
@@ -117,26 +117,17 @@ function checkBody(context: RequestContext): Problem | undefined {
 }
 
 /** Bytes that are stored as they were sent may have their ETag in the response (RFC 9110 §9.3.4). */
-function answerStored(context: RequestContext, { sha256 }: StoredFile): Response {
+function answerStored(context: RequestContext, { sha256 }: StoredFile): Reply {
   const { headers: sent } = context.request;
-  const init = noBody(context);
-  if (!sent.has("content-encoding")) init.headers.set("ETag", `"${sha256}"`);
-  if (readPreference(sent) === "minimal") init.headers.set("Preference-Applied", "return=minimal");
-  return new Response(null, init);
+  const reply = emptyReply(context);
+  if (!sent.has("content-encoding")) reply.fields.set("ETag", `"${sha256}"`);
+  if (readPreference(sent) === "minimal") reply.fields.set("Preference-Applied", "return=minimal");
+  return reply;
 }
 
-function created(answer: Response, location: string): Response {
-  const response = withStatus(answer, 201);
-  response.headers.set("Location", location);
-  // Without it Node would send an empty chunked body.
-  if (response.body === null) response.headers.set("Content-Length", "0");
-  return response;
-}
-
-function noBody({ services }: RequestContext) {
-  const headers = new Headers(services.commonHeaders);
-  headers.set("Cache-Control", noCache);
-  return { status: 204, headers };
+function created(answer: Reply, location: string): Reply {
+  answer.fields.set("Location", location);
+  return { ...answer, status: 201 };
 }
 
 const invalidName = (detail: string): Problem =>

@@ -4,6 +4,7 @@ import type { CollectionPermission } from "../../domain/collection-access.ts";
 import type { ResumableUpload, UploadRequest } from "../../domain/resumable-uploads.ts";
 import { networkOf } from "../../lib/ip-address.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { isFile } from "../body/file-type.ts";
 import { maxUploadBytesOf } from "../body/upload.ts";
@@ -20,6 +21,7 @@ import {
 import { addressOf } from "../request/client-address.ts";
 import type { RequestContext } from "../request/context.ts";
 import type { Route } from "../request/route.ts";
+import { emptyReply } from "../response/response.ts";
 import { agreeOnLength, complete, receive } from "./transfer.ts";
 
 /** The fields of the original request that its handler reads. Credentials are sent with every request. */
@@ -45,10 +47,7 @@ export const asksForUpload = ({ method, headers }: Request): boolean =>
   headers.has("upload-complete") && uploadMethods.has(method);
 
 /** Runs the route, or begins an upload when the client asks for one. */
-export function runResumable(
-  context: RequestContext,
-  route: Route,
-): MaybePromise<Response | Problem> {
+export function runResumable(context: RequestContext, route: Route): MaybePromise<Reply | Problem> {
   const fields = readUploadFields(context.request.headers);
   const { isComplete } = fields;
   if (isComplete === undefined || context.params.collection === undefined)
@@ -72,7 +71,7 @@ async function begin(
   context: RequestContext,
   permission: CollectionPermission,
   fields: UploadFields,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { services, collection, request } = context;
   const maxOfBody = maxUploadBytesOf(context, collection.rules);
   const isOneFile = !isForm(request.headers) && !request.headers.has("content-encoding");
@@ -95,11 +94,9 @@ async function begin(
   const received = await (isAnnounced ? receive(context, upload) : receiveAll(context, upload));
   if (received instanceof Problem) return received;
   if (fields.isComplete) return complete(context, received);
-  const headers = uploadHeaders(context, received);
-  headers.set("Location", location);
-  // Without it Node would send an empty chunked body.
-  headers.set("Content-Length", "0");
-  return new Response(null, { status: 201, headers });
+  const reply = uploadReply(context, 201, received);
+  reply.fields.set("Location", location);
+  return reply;
 }
 
 /** Removes the upload when it fails: its client does not know the address, and cannot go on or cancel it. */
@@ -157,14 +154,18 @@ const limitOf = ({ maxBytes, expiresAt }: ResumableUpload): string =>
   limitField(maxBytes, Math.floor((expiresAt - Date.now()) / 1000));
 
 /** The state of an upload. */
-export function uploadHeaders({ services }: RequestContext, upload: ResumableUpload): Headers {
-  const headers = new Headers(services.commonHeaders);
-  headers.set("Cache-Control", "no-store");
-  headers.set("Upload-Offset", String(upload.size));
-  headers.set("Upload-Complete", booleanField(upload.isFinished));
-  headers.set("Upload-Limit", limitOf(upload));
-  if (upload.length !== null) headers.set("Upload-Length", String(upload.length));
-  return headers;
+export function uploadReply(
+  context: RequestContext,
+  status: number,
+  upload: ResumableUpload,
+): Reply {
+  const reply = emptyReply(context, status);
+  const { fields } = reply;
+  fields.set("Upload-Offset", String(upload.size));
+  fields.set("Upload-Complete", booleanField(upload.isFinished));
+  fields.set("Upload-Limit", limitOf(upload));
+  if (upload.length !== null) fields.set("Upload-Length", String(upload.length));
+  return reply;
 }
 
 const notAFile = new Problem(

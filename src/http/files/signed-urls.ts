@@ -1,6 +1,7 @@
 // Handles POST /-/signed-urls: signs the URL of a file that the caller may read.
 
 import { fileAt } from "../../domain/resources.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { isCollectionName } from "../../model/id.ts";
 import { Problem } from "../../model/problem.ts";
 import { readSignedUrlRequest } from "../../model/schemas/signed-url.ts";
@@ -21,7 +22,7 @@ import { withSignature } from "../request/signature.ts";
 import { json } from "../response/response.ts";
 import { readFileParameters, readPictureRequest } from "./parameters.ts";
 
-export async function signUrl(context: RequestContext): Promise<Response | Problem> {
+export async function signUrl(context: RequestContext): Promise<Reply | Problem> {
   const { services } = context;
   const rejected =
     rejectParameters(context) ??

@@ -3,6 +3,7 @@
 import type { Performed, ResumableUpload, UploadRoom } from "../../domain/resumable-uploads.ts";
 import { type UploadsFree, uploadsFull } from "../../domain/upload-tally.ts";
 import { pulledStream } from "../../lib/pulled-stream.ts";
+import type { Reply } from "../../lib/reply.ts";
 import type { Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import { hasNoBody, received } from "../body/content.ts";
@@ -87,7 +88,7 @@ async function* chunksOf(
 export async function complete(
   context: RequestContext,
   upload: ResumableUpload,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { services } = context;
   const { length, size } = upload;
   if (length !== null && length !== size) return inconsistent(length, size);
@@ -106,7 +107,7 @@ async function performRequest(
   principal: Principal,
   upload: ResumableUpload,
   bytes: AsyncGenerator<Uint8Array>,
-): Promise<Performed<Response>> {
+): Promise<Performed<Reply>> {
   const { services } = context;
   const request = requestOf(context, upload, bytes);
   const inner = new RequestContext(services, request, context.requestId);
@@ -142,15 +143,15 @@ function requestOf(
 function answer(
   context: RequestContext,
   upload: ResumableUpload,
-  result: Response | Problem,
-): Performed<Response> {
-  const response = result instanceof Problem ? answerProblem(context, result) : result;
-  const isFinal = response.status < 500 && !retried.has(response.status);
-  const { headers } = response;
-  const location = headers.get(locationField) ?? undefined;
-  headers.set("Upload-Complete", booleanField(isFinal));
-  headers.set("Upload-Offset", String(upload.size));
-  return { response, isFinal, location };
+  result: Reply | Problem,
+): Performed<Reply> {
+  const reply = result instanceof Problem ? answerProblem(context, result) : result;
+  const { status, fields } = reply;
+  const isFinal = status < 500 && !retried.has(status);
+  const location = fields.get(locationField) ?? undefined;
+  fields.set("Upload-Complete", booleanField(isFinal));
+  fields.set("Upload-Offset", String(upload.size));
+  return { response: reply, isFinal, location };
 }
 
 const locationField = "location";

@@ -1,6 +1,7 @@
 // Handles the resource of a resumable upload: HEAD shows its offset, PATCH appends to it, DELETE cancels it.
 
 import { completing } from "../../domain/resumable-uploads.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { hasNoBody } from "../body/content.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
@@ -9,21 +10,22 @@ import { partialType, readUploadFields } from "../headers/upload-fields.ts";
 import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
-import { uploadHeaders } from "./resumable.ts";
+import { emptyReply } from "../response/response.ts";
+import { uploadReply } from "./resumable.ts";
 import { agreeOnLength, complete, receive } from "./transfer.ts";
 
-export async function getUpload(context: RequestContext): Promise<Response | Problem> {
+export async function getUpload(context: RequestContext): Promise<Reply | Problem> {
   const rejected = rejectParameters(context);
   if (rejected !== undefined) return rejected;
   const { services, principal } = context;
   const upload = await services.resumableUploads.find(principal, context.param("id"));
   if (upload instanceof Problem) return upload;
-  const headers = uploadHeaders(context, upload);
-  if (upload.location !== undefined) headers.set("Location", upload.location);
-  return new Response(null, { status: 204, headers });
+  const reply = uploadReply(context, 204, upload);
+  if (upload.location !== undefined) reply.fields.set("Location", upload.location);
+  return reply;
 }
 
-export async function appendToUpload(context: RequestContext): Promise<Response | Problem> {
+export async function appendToUpload(context: RequestContext): Promise<Reply | Problem> {
   const { services, principal, request } = context;
   const rejected = rejectParameters(context) ?? checkPiece(request.headers);
   if (rejected !== undefined) return rejected;
@@ -45,10 +47,10 @@ export async function appendToUpload(context: RequestContext): Promise<Response 
   const received = await receive(context, upload);
   if (received instanceof Problem) return received;
   if (isComplete) return complete(context, received);
-  return new Response(null, { status: 204, headers: uploadHeaders(context, received) });
+  return uploadReply(context, 204, received);
 }
 
-export async function deleteUpload(context: RequestContext): Promise<Response | Problem> {
+export async function deleteUpload(context: RequestContext): Promise<Reply | Problem> {
   const rejected = rejectParameters(context);
   if (rejected !== undefined) return rejected;
   const { services, principal, request } = context;
@@ -59,9 +61,7 @@ export async function deleteUpload(context: RequestContext): Promise<Response | 
   }
   const problem = await services.resumableUploads.remove(principal, context.param("id"));
   if (problem !== undefined) return problem;
-  const headers = new Headers(services.commonHeaders);
-  headers.set("Cache-Control", "no-store");
-  return new Response(null, { status: 204, headers });
+  return emptyReply(context);
 }
 
 function checkPiece(headers: Headers): Problem | undefined {

@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Mask } from "../../domain/mask.ts";
 import type { WriteCondition } from "../../domain/write/operation.ts";
+import type { Validators } from "../../lib/reply.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -86,21 +87,6 @@ export function matchingTag(headers: Headers, etag: string): string | undefined 
     const coding = codingOfTag(tag);
     return isTagOf(tag, etag) && (coding === undefined || acceptsCoding(headers, coding));
   });
-}
-
-/** The validators of a state. */
-export interface Validators {
-  /** Empty when it is not known. */
-  readonly etag: string;
-  /** Undefined when there is no date to compare (§13.1.3, §13.1.4). */
-  readonly updatedAt: number | undefined;
-  /**
-   * Whether no other state has the same date. Two changes within a second share it, and so does a
-   * change whose time was adjusted because the clock was behind (see store/times.ts).
-   */
-  readonly isDateExact: boolean;
-  /** Whether a tag is that of the same state as other callers see it. */
-  readonly isOtherTag?: (tag: string) => boolean;
 }
 
 /** Returns whether a read has preconditions to evaluate. */

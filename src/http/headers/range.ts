@@ -1,6 +1,7 @@
 // Reads byte ranges (RFC 9110 §14).
 
-import { readHttpDate, type Validators } from "./conditional.ts";
+import type { Validators } from "../../lib/reply.ts";
+import { readHttpDate } from "./conditional.ts";
 import { trimField } from "./field-list.ts";
 import { HttpProblem } from "./http-problem.ts";
 

@@ -23,7 +23,7 @@ export const bulkContent: BodyContent = {
 };
 
 /** The response to it. */
-export const bulkResponse: RouteResponse = {
+export const bulkReply: RouteResponse = {
   description: `The results of an NDJSON or CSV request. Each line has its own result, in order: \`{"line":1,"status":201,"location":"…"}\`, or \`{"line":2,"status":400,"problem":{…}}\`. With \`key\`, the status of a replaced resource is 200. With \`atomic=true\` (at most ${atomicLimits.maxLines} lines) all are written, or none and the response is a problem. With \`Prefer: return=minimal\` the response has only the rejected lines, and at the end \`{"lines":2,"created":1}\`.`,
   headers: {
     "Preference-Applied": headers.preferenceApplied,

@@ -70,11 +70,11 @@ export function problemResponses(base: string): Readonly<Record<number, object>>
   const kinds = Object.keys(problemKinds) as ProblemKind[];
   const byStatus = [...Map.groupBy(kinds, (kind) => problemStatus[kind])];
   return Object.fromEntries(
-    byStatus.map(([status, some]) => [status, problemResponse(status, some, base)]),
+    byStatus.map(([status, some]) => [status, problemReply(status, some, base)]),
   );
 }
 
-const problemResponse = (status: number, kinds: readonly ProblemKind[], base: string) => ({
+const problemReply = (status: number, kinds: readonly ProblemKind[], base: string) => ({
   description: kinds.map((kind) => `\`${kind}\`: ${problemKinds[kind].title}.`).join(" "),
   headers: { ...commonHeaders, ...headersOfStatus[status] },
   content: {

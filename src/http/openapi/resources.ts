@@ -10,7 +10,7 @@ import {
 } from "../../model/schemas/resource.ts";
 import type { RouteOperation, RouteResponse } from "../request/route.ts";
 import { filterWords } from "./filters.ts";
-import { bulkContent, bulkResponse, fileBytes, formSchema, listContent } from "./formats.ts";
+import { bulkContent, bulkReply, fileBytes, formSchema, listContent } from "./formats.ts";
 import { formHeader } from "./forms.ts";
 import { headers, validators, writtenValidators } from "./headers.ts";
 import { conditions, parameters, preconditions } from "./parameters.ts";
@@ -155,7 +155,7 @@ export const create = (shapes: CollectionShapes): RouteOperation => ({
       ...(shapes.isGeneric || shapes.form === shapes.draft ? {} : formHeader(shapes.form)),
     }),
     ...formRedirect(shapes),
-    "2XX": bulkResponse,
+    "2XX": bulkReply,
   },
   problems: createProblems,
 });
@@ -185,7 +185,7 @@ export const imported: RouteOperation = {
     parameters.prefer,
   ],
   body: bulkContent,
-  responses: { 200: bulkResponse },
+  responses: { 200: bulkReply },
   problems: createProblems,
 };
 

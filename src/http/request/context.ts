@@ -10,7 +10,6 @@ import type { Collections } from "../../domain/collections.ts";
 import type { Expander } from "../../domain/expand.ts";
 import type { Feeds } from "../../domain/feeds.ts";
 import type { Lists, ReadOptions } from "../../domain/lists.ts";
-import type { Mask } from "../../domain/mask.ts";
 import type { Pictures } from "../../domain/pictures.ts";
 import type { Resources } from "../../domain/resources.ts";
 import type { ResumableUploads } from "../../domain/resumable-uploads.ts";
@@ -21,14 +20,13 @@ import type { QueryRun, SlowQueries, SlowQuery } from "../../domain/slow-queries
 import type { Status } from "../../domain/status.ts";
 import type { Tokens } from "../../domain/tokens.ts";
 import type { Uploads } from "../../domain/uploads.ts";
-import type { Dependence } from "../../domain/view.ts";
 import type { Writes } from "../../domain/write/writes.ts";
 import { type Client, noClient } from "../../lib/client.ts";
 import { networkOf } from "../../lib/ip-address.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { type MemoryBudget, Reservation } from "../../lib/memory-budget.ts";
 import type { MetricFamily } from "../../lib/metrics.ts";
-import type { PlainBody, SharedFields } from "../../lib/plain-response.ts";
+import type { Reply, SharedFields } from "../../lib/reply.ts";
 import type { Trace, Traces } from "../../lib/traces.ts";
 import { anonymous, type Principal } from "../../model/principal.ts";
 import type { Problem, ProblemKind } from "../../model/problem.ts";
@@ -72,13 +70,13 @@ export interface Services {
   /** The services of the requests that are not below it. */
   readonly outside: Services | undefined;
   /** Set in those: answers the requests. */
-  readonly website: ((context: RequestContext) => Promise<Response | Problem>) | undefined;
-  /** On every response; copied, never changed. */
-  readonly commonHeaders: Headers;
+  readonly website: ((context: RequestContext) => Promise<Reply | Problem>) | undefined;
+  /** On every reply. */
+  readonly commonFields: SharedFields;
   /** The same for negotiated JSON, with Vary. */
-  readonly jsonHeaders: Headers;
+  readonly jsonFields: SharedFields;
   /** The same for problems. */
-  readonly problemHeaders: Headers;
+  readonly problemFields: SharedFields;
   readonly corsOrigins: "*" | ReadonlySet<string>;
   readonly proxies: Proxies;
   readonly allowedHosts: AllowedHosts;
@@ -99,7 +97,7 @@ export interface Services {
   /** The limit of all unfinished uploads. */
   readonly maxUnfinishedBytes: number;
   /** Handles a request that has arrived in several ones. */
-  readonly perform: (context: RequestContext) => MaybePromise<Response | Problem>;
+  readonly perform: (context: RequestContext) => MaybePromise<Reply | Problem>;
   readonly version: string;
   /** The files of the console by name: undefined when it is switched off, none when it is not built. */
   readonly consoleFiles: ReadonlyMap<string, string> | undefined;
@@ -123,32 +121,6 @@ export interface Services {
 /** What requests use that begin now. A reload replaces the services; a request reads them once. */
 export interface CurrentServices {
   readonly services: Services;
-}
-
-/** A small response that shares most of its header fields with others. */
-export interface SharedResponse {
-  readonly status: number;
-  readonly fields: SharedFields;
-  readonly etag: string | null;
-  readonly lastModified: string | null;
-  readonly updatedAt: number | undefined;
-  readonly body: PlainBody | null;
-}
-
-/** A response that can be sent again, to any caller for whom it is current. */
-export type Repeatable = SharedResponse & ResponseSource;
-
-/** The state that a response is made from. */
-export interface ResponseSource {
-  /**
-   * Whether the caller may read the state, and it has not changed. Answers at once or not at all: false
-   * where the store has to be waited for.
-   */
-  readonly isCurrentFor: (access: CollectionAccess) => boolean;
-  /** How the resource is shown; to others it may be shown with other fields. */
-  readonly mask?: Mask;
-  /** What decides about the response besides the state of all collections that are shown. */
-  readonly dependsOn: Dependence;
 }
 
 /** The method and path of a route, by which requests are measured. The same object for the same route. */
@@ -203,11 +175,6 @@ export class RequestContext {
 
   /** How the lines of an import become resources; only commands set it. */
   lineOptions: LineOptions | undefined = undefined;
-
-  /** Set by a handler whose response depends on one resource or collection only. */
-  source: ResponseSource | undefined = undefined;
-  /** The response, when it can be sent again. */
-  repeatable: Repeatable | undefined = undefined;
 
   #memory: Reservation | undefined;
   /** Whether the body is still read while the response is sent; then its memory is released later. */

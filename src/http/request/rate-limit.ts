@@ -1,6 +1,7 @@
 // Rejects requests over a rate limit, and sets the RateLimit header fields.
 
 import { networkOf } from "../../lib/ip-address.ts";
+import type { ReplyFields } from "../../lib/reply.ts";
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { Problem } from "../../model/problem.ts";
@@ -86,13 +87,13 @@ function limitProblem({ waitSeconds }: Quota, limit: string): Problem | undefine
 }
 
 /** Sets RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers). */
-export function setRateLimitFields(headers: Headers, quotas: readonly Quota[]): void {
+export function setRateLimitFields(fields: ReplyFields, quotas: readonly Quota[]): void {
   const list = (detail: (quota: Quota) => string) => quotas.map(detail).join(", ");
-  headers.set(
+  fields.set(
     "RateLimit-Policy",
     list(({ policy, perMinute }) => `"${policy}";q=${perMinute};w=60`),
   );
-  headers.set(
+  fields.set(
     "RateLimit",
     list(
       ({ policy, remaining: left, fullInSeconds }) => `"${policy}";r=${left};t=${fullInSeconds}`,

@@ -1,13 +1,14 @@
 // Defines a route: its method, path, permission and handler, and its request and responses.
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Reply } from "../../lib/reply.ts";
 import type { Problem } from "../../model/problem.ts";
 import type { RequestContext } from "./context.ts";
 import type { Permission } from "./permission.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "QUERY";
 
-export type Handler = (context: RequestContext) => MaybePromise<Response | Problem>;
+export type Handler = (context: RequestContext) => MaybePromise<Reply | Problem>;
 
 /** A JSON Schema, or another object of the OpenAPI document. */
 type Described = Readonly<object>;

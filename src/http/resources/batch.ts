@@ -1,6 +1,7 @@
 // Handles POST /-/batch: runs all operations of a batch or none.
 
 import type { AllDone, Refused, WriteResult } from "../../domain/write/operation.ts";
+import { type Reply, ReplyFields } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { checkJsonBody, readBody } from "../body/content.ts";
 import { etagOf } from "../headers/conditional.ts";
@@ -8,7 +9,7 @@ import { idempotencyKeyOf, readKey, replayedHeader } from "../headers/idempotenc
 import { postTypes } from "../headers/media-type.ts";
 import { checkWithoutValidators } from "../headers/without-validators.ts";
 import type { RequestContext } from "../request/context.ts";
-import { createResponse } from "../response/response.ts";
+import { createReply } from "../response/response.ts";
 import { readOperations } from "./batch-operations.ts";
 import {
   checkedRendererFactory,
@@ -17,7 +18,7 @@ import {
   wholeRenderer,
 } from "./fields-param.ts";
 
-export async function runBatch(context: RequestContext): Promise<Response | Problem> {
+export async function runBatch(context: RequestContext): Promise<Reply | Problem> {
   const { request, services, principal } = context;
   const key = readKey(request.headers);
   if (key instanceof Problem) return key;
@@ -38,11 +39,11 @@ export async function runBatch(context: RequestContext): Promise<Response | Prob
   if (done instanceof Problem) return done;
   if ("index" in done) return problemAt(done);
 
-  const headers = new Headers(services.jsonHeaders);
-  headers.set("Cache-Control", "no-store");
-  if (done.isReplay) headers.set(replayedHeader, "true");
+  const shown = new ReplyFields(services.jsonFields);
+  shown.set("Cache-Control", "no-store");
+  if (done.isReplay) shown.set(replayedHeader, "true");
   const results = await resultsOf(services.base, done, rendererFor);
-  return createResponse(context, `{"results":[${results.join(",")}]}`, { headers });
+  return createReply(context, 200, shown, `{"results":[${results.join(",")}]}`);
 }
 
 /** Returns the problem of an operation, with pointers into the batch. */

@@ -42,7 +42,8 @@ async function stateOf(
   if (target instanceof Problem) return target.kind === "not-found" ? undefined : unseen;
   const head = await firstPageHead(context, target);
   if (head instanceof Problem) return head;
-  const { etag, updatedAt, isDateExact } = head;
+  if (head.validators === undefined) return unseen;
+  const { etag, updatedAt, isDateExact } = head.validators;
   return {
     isTag: (tag) => isTagOf(tag, etag),
     isUnmodifiedSince: (since) =>

@@ -6,18 +6,14 @@ import type { PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import type { ShownResource } from "../../domain/resources.ts";
 import { type Dependence, isRepeatable } from "../../domain/view.ts";
+import type { Repeat, Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { type Renderer, withText } from "../../model/render.ts";
 import { expandedMember, freeBytes } from "../../model/resource.ts";
 import type { RequestContext } from "../request/context.ts";
 import { invalid } from "../request/request-target.ts";
-import { conditionalResponse, sendPage } from "../response/representation.ts";
-import {
-  type Audience,
-  contentHead,
-  type ResponseHead,
-  smallResponseBytes,
-} from "../response/response.ts";
+import { conditionalReply, sendPage } from "../response/representation.ts";
+import { type Audience, contentHead, smallResponseBytes } from "../response/response.ts";
 import {
   type ExportType,
   expandedExportBytes,
@@ -36,7 +32,7 @@ const headOf = (
   shown: readonly Audience[],
   { referred }: ExpansionPlan,
   body: string | undefined,
-): ResponseHead => {
+): Reply => {
   const others = [...referred.values()].map(({ access }) => access);
   return contentHead(context, [...shown, ...others], body);
 };
@@ -47,7 +43,7 @@ export async function sendExpanded(
   shown: ShownResource,
   render: Renderer,
   request: ExpandRequest,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { expander, resources } = context.services;
   const plan = await expander.plan(context.collection, request);
   if (plan instanceof Problem) return plan;
@@ -58,14 +54,16 @@ export async function sendExpanded(
   if (expanded === undefined) return reservation.isRefused ? overloaded : expandedTooLarge(plan);
   const body = withText(render(resource, context.collectionUrl), expandedMember, expanded);
   const dependsOn = dependenceOf(context.collection, plan);
-  if (dependsOn !== "time")
-    context.source = {
-      isCurrentFor: (access) =>
-        resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan),
-      dependsOn,
-    };
+  const repeat: Repeat<CollectionAccess> | undefined =
+    dependsOn === "time"
+      ? undefined
+      : {
+          isCurrentFor: (access) =>
+            resources.isCurrentFor(access, shown) && expander.isCurrentFor(access, plan),
+          dependsOn,
+        };
   reservation.release();
-  return sendPage(context, { body, ...headOf(context, [mask], plan, body) });
+  return sendPage(context, { ...headOf(context, [mask], plan, body), body }, repeat);
 }
 
 /** Counts what is found, before its texts are made, so that many clients at once cannot take more. */
@@ -102,7 +100,7 @@ export async function answerExpanded(
   planned: PlannedList,
   type: ListType,
   isExport: boolean,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { expander, lists } = context.services;
   const plan = await expander.plan(planned.target.access, planned.listRequest);
   if (plan instanceof Problem) return plan;
@@ -123,18 +121,18 @@ export async function answerExpanded(
       : exportPage(context, listed, type, expanded);
   const { target, others } = listed;
   const dependsOn = dependenceOf(target.access, plan);
-  if (others.length === 0 && isRepeatable(dependsOn))
-    context.source = {
-      isCurrentFor: (access) =>
-        lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan),
-      dependsOn,
-    };
+  const repeat: Repeat<CollectionAccess> | undefined =
+    others.length === 0 && isRepeatable(dependsOn)
+      ? {
+          isCurrentFor: (access) =>
+            lists.isCurrentFor(access, target) && expander.isCurrentFor(access, plan),
+          dependsOn,
+        }
+      : undefined;
   const asJson = headOf(context, [target.access, ...others], plan, body);
   reservation.release();
-  return sendPage(context, {
-    body,
-    ...listHead(context, asJson, type, target.collection.name, listed),
-  });
+  const head = listHead(context, asJson, type, target.collection.name, listed);
+  return sendPage(context, { ...head, body }, repeat);
 }
 
 async function answerLarge(
@@ -143,7 +141,7 @@ async function answerLarge(
   plan: ExpansionPlan,
   type: ListType,
   expanded: readonly string[],
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { target, others } = listed;
   const page = unsentPage(context, listed, type, expanded);
   const asJson = headOf(context, [target.access, ...others], plan, await summaryOf(page));
@@ -157,7 +155,7 @@ async function answerExport(
   listed: TimedList,
   plan: ExpansionPlan,
   type: ExportType,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { target, others, next } = listed;
   const expanded =
     next === undefined
@@ -166,9 +164,9 @@ async function answerExport(
   const body = expanded && exportPage(context, listed, type, expanded);
   const asJson = headOf(context, [target.access, ...others], plan, body);
   const state = listHead(context, asJson, type, target.collection.name);
-  setServerTiming(state.headers, listed);
-  if (body !== undefined) return sendPage(context, { body, ...state });
-  return conditionalResponse(context, state) ?? streamExport(context, listed, state, type, plan);
+  setServerTiming(state.fields, listed);
+  if (body !== undefined) return sendPage(context, { ...state, body });
+  return conditionalReply(context, state) ?? streamExport(context, listed, state, type, plan);
 }
 
 const notInCsv = invalid([

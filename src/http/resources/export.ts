@@ -5,6 +5,7 @@ import type { ListedGroups } from "../../domain/listed-groups.ts";
 import type { ListResult, PlannedList } from "../../domain/lists.ts";
 import { headerRow, resourceRow } from "../../lib/csv.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { nextTurn, turnBytes } from "../../lib/turns.ts";
 import { Problem } from "../../model/problem.ts";
 import { aggregateLimits } from "../../model/query/aggregate.ts";
@@ -14,7 +15,6 @@ import { freeBytes } from "../../model/resource.ts";
 import type { BodyPiece } from "../body/text-stream.ts";
 import { variantTag } from "../headers/conditional.ts";
 import type { RequestContext } from "../request/context.ts";
-import type { ResponseHead } from "../response/response.ts";
 import { type ListType, type ListWriter, writerFor } from "./list-writer.ts";
 import { readList } from "./read-list.ts";
 import { sendPieces } from "./send-pieces.ts";
@@ -40,14 +40,15 @@ const exportBytes = 1024 * 1024;
 export const expandedExportBytes = 1024 * 1024;
 
 /** Returns the head of a list in another format, with its own ETag. */
-export function exportHead(state: ResponseHead, type: ExportType, name: string): ResponseHead {
-  const { headers } = state;
+export function exportHead(state: Reply, type: ExportType, name: string): Reply {
+  const { fields, validators } = state;
   const isCsv = type === "text/csv";
-  const etag = state.etag === "" ? "" : variantTag(state.etag, isCsv ? "csv" : "ndjson");
-  if (etag !== "") headers.set("ETag", etag);
-  headers.set("Content-Type", isCsv ? "text/csv; charset=utf-8; header=present" : type);
-  if (isCsv) headers.set("Content-Disposition", `attachment; filename="${name}.csv"`);
-  return { ...state, headers, etag };
+  const asJson = validators?.etag ?? "";
+  const etag = asJson === "" ? "" : variantTag(asJson, isCsv ? "csv" : "ndjson");
+  if (etag !== "") fields.set("ETag", etag);
+  fields.set("Content-Type", isCsv ? "text/csv; charset=utf-8; header=present" : type);
+  if (isCsv) fields.set("Content-Disposition", `attachment; filename="${name}.csv"`);
+  return { ...state, validators: validators && { ...validators, etag } };
 }
 
 /** Returns the whole text of one page. */
@@ -99,10 +100,10 @@ export function exportRequest(listRequest: ListRequest): ListRequest {
 export function streamExport(
   context: RequestContext,
   first: ListResult,
-  state: ResponseHead,
+  state: Reply,
   type: ExportType,
   expansion?: ExpansionPlan,
-): Response | Problem {
+): Reply | Problem {
   const pieces = piecesOf(context, first, type, expansion);
   return sendPieces(context, state, memoryFor(expansion), pieces);
 }

@@ -4,13 +4,14 @@ import type { FeedPage, FeedRequest } from "../../domain/feeds.ts";
 import { type ListTarget, rulesOf } from "../../domain/lists.ts";
 import { masksOf } from "../../domain/mask.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import type { Reply } from "../../lib/reply.ts";
 import type { Removal } from "../../model/feed.ts";
 import { Problem } from "../../model/problem.ts";
 import type { Renderer } from "../../model/render.ts";
 import type { Resource } from "../../model/resource.ts";
 import { checkAccept, jsonTypes } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
-import { conditionalResponse, sendPage } from "../response/representation.ts";
+import { conditionalReply, sendPage } from "../response/representation.ts";
 import { collectionHead, contentHead } from "../response/response.ts";
 import { checkedRendererFactory } from "./fields-param.ts";
 
@@ -18,7 +19,7 @@ export function listChanges(
   context: RequestContext,
   target: ListTarget,
   feedRequest: FeedRequest,
-): MaybePromise<Response | Problem> {
+): MaybePromise<Reply | Problem> {
   const { request, services } = context;
   const { access, collection } = target;
   const rejected = checkAccept(request.headers, jsonTypes);
@@ -28,7 +29,7 @@ export function listChanges(
   if (rendererFor instanceof Problem) return rendererFor;
   const conditional =
     access.view("read").isWhole &&
-    conditionalResponse(context, collectionHead(context, collection, access));
+    conditionalReply(context, collectionHead(context, collection, access));
   if (conditional) return conditional;
   const { signal } = context.readOptions;
   return then(services.feeds.since(target, { ...feedRequest, signal }), (page) => {
@@ -39,13 +40,13 @@ export function listChanges(
     const state = page.isWhole
       ? collectionHead(context, page.collection, shown)
       : contentHead(context, [shown], undefined);
-    if (page.isMore) state.headers.set("Link", `<${nextAddress(context, page)}>; rel="next"`);
+    if (page.isMore) state.fields.set("Link", `<${nextAddress(context, page)}>; rel="next"`);
     const { maskOf = () => whole } = page;
     const render: Renderer = (resource, url) => rendererFor(maskOf(resource))(resource, url);
     const changes = page.entries.map((entry) => entryBody(entry, context, page, render));
     const since = JSON.stringify(parameterOf(context, "since"));
     const positions = `"since":${since},"next":"${page.next}","more":${page.isMore}`;
-    return sendPage(context, { body: `{"changes":[${changes.join(",")}],${positions}}`, ...state });
+    return sendPage(context, { ...state, body: `{"changes":[${changes.join(",")}],${positions}}` });
   });
 }
 

@@ -1,15 +1,15 @@
 // Sends a page of large resources one by one, so that neither rendering nor encoding blocks other requests.
 
 import type { ListResult } from "../../domain/lists.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { Turns } from "../../lib/turns.ts";
-import type { Problem } from "../../model/problem.ts";
+import { Problem } from "../../model/problem.ts";
 import { shortPageBytes } from "../../model/query/list-request.ts";
 import { freeBytes, sizeOf } from "../../model/resource.ts";
 import type { BodyPiece } from "../body/text-stream.ts";
 import { contentTag } from "../headers/conditional.ts";
 import type { RequestContext } from "../request/context.ts";
-import { conditionalResponse } from "../response/representation.ts";
-import type { ResponseHead } from "../response/response.ts";
+import { conditionalReply } from "../response/representation.ts";
 import { listBody } from "./list-page.ts";
 import { type ListType, writerInTurns } from "./list-writer.ts";
 import { sendPieces } from "./send-pieces.ts";
@@ -63,9 +63,9 @@ export async function summaryOf({ listed, frame, expanded }: UnsentPage): Promis
 export function answerLargePage(
   context: RequestContext,
   page: UnsentPage,
-  state: ResponseHead,
-): Response | Problem {
-  const conditional = conditionalResponse(context, state, Number.POSITIVE_INFINITY);
+  state: Reply,
+): Reply | Problem {
+  const conditional = conditionalReply(context, state, Number.POSITIVE_INFINITY);
   if (conditional === undefined) return sendLargePage(context, page, state);
   freeBytes(page.listed.resources);
   return conditional;
@@ -75,15 +75,15 @@ export function answerLargePage(
 export function sendLargePage(
   context: RequestContext,
   page: UnsentPage,
-  state: ResponseHead,
-): Response | Problem {
+  state: Reply,
+): Reply | Problem {
   // What was taken before the resources were read.
   context.memory.set(0);
   const bytes = charsOf(page.listed, page.expanded);
-  const response = sendPieces(context, state, bytes, piecesOf(context, page));
-  const isSent = response instanceof Response && context.request.method !== "HEAD";
+  const reply = sendPieces(context, state, bytes, piecesOf(context, page));
+  const isSent = !(reply instanceof Problem) && context.request.method !== "HEAD";
   if (!isSent) freeBytes(page.listed.resources);
-  return response;
+  return reply;
 }
 
 async function* piecesOf(

@@ -1,13 +1,13 @@
 // Makes the body and the header fields of a page of a list.
 
 import type { ListResult } from "../../domain/lists.ts";
+import type { Reply, ReplyFields } from "../../lib/reply.ts";
 import { pageCount } from "../../model/query/list-request.ts";
 import { withText } from "../../model/render.ts";
 import { expandedMember } from "../../model/resource.ts";
 import type { RequestContext } from "../request/context.ts";
 import { type PageLink, pageLinks } from "../request/page-parameters.ts";
 import type { SearchParams } from "../request/request-target.ts";
-import type { ResponseHead } from "../response/response.ts";
 import { exportHead } from "./export.ts";
 import { rendererFactory } from "./fields-param.ts";
 import type { ListType } from "./list-writer.ts";
@@ -38,22 +38,22 @@ export function listBody(listed: ListResult, home: string, expanded?: readonly s
 /** Completes the head of a list; without `listed`, as far as it is known before the rows are read. */
 export function listHead(
   context: RequestContext,
-  asJson: ResponseHead,
+  asJson: Reply,
   type: ListType,
   name: string,
   listed?: TimedPage,
-): ResponseHead {
+): Reply {
   const state = type === "application/json" ? asJson : exportHead(asJson, type, name);
   if (listed === undefined) return state;
-  setServerTiming(state.headers, listed);
+  setServerTiming(state.fields, listed);
   const link = links(context, listed);
-  if (link !== undefined) state.headers.set("Link", link);
-  if (listed.total !== undefined) state.headers.set("X-Total-Count", `${listed.total}`);
+  if (link !== undefined) state.fields.set("Link", link);
+  if (listed.total !== undefined) state.fields.set("X-Total-Count", `${listed.total}`);
   return state;
 }
 
-export function setServerTiming(headers: Headers, { serverTiming }: TimedPage): void {
-  if (serverTiming !== undefined) headers.set("Server-Timing", serverTiming);
+export function setServerTiming(fields: ReplyFields, { serverTiming }: TimedPage): void {
+  if (serverTiming !== undefined) fields.set("Server-Timing", serverTiming);
 }
 
 const pagingNames = ["page", "limit", "cursor"];

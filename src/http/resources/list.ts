@@ -1,8 +1,10 @@
 // Handles lists: GET and QUERY of a collection, by page or by cursor, and exports.
 
+import type { CollectionAccess } from "../../domain/collection-access.ts";
 import { dependenceOf, type ListTarget, type PlannedList } from "../../domain/lists.ts";
 import { isRepeatable } from "../../domain/view.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import { type Repeat, type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { readAuthorizedBody } from "../body/authorized-body.ts";
@@ -11,19 +13,8 @@ import { hasPreconditions } from "../headers/conditional.ts";
 import { chooseType, queryTypes, requireContentType } from "../headers/media-type.ts";
 import type { RequestContext, Services } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
-import {
-  conditionalResponse,
-  type RenderedPage,
-  sendEncoded,
-  sendPage,
-} from "../response/representation.ts";
-import {
-  collectionHead,
-  contentHead,
-  noCache,
-  type ResponseHead,
-  setCaching,
-} from "../response/response.ts";
+import { conditionalReply, type Page, sendEncoded, sendPage } from "../response/representation.ts";
+import { collectionHead, contentHead, noCache, setCaching } from "../response/response.ts";
 import { answerExpanded } from "./expanded.ts";
 import {
   type ExportType,
@@ -46,26 +37,23 @@ import { exportTypes, type ListType, listTypes } from "./list-writer.ts";
 import { readQueryBody } from "./query-body.ts";
 import { readList, type TimedList } from "./read-list.ts";
 
-export const listResources = (context: RequestContext): MaybePromise<Response | Problem> =>
+export const listResources = (context: RequestContext): MaybePromise<Reply | Problem> =>
   answerList(context, listTypes);
 
 /** A list at the address that has no JSON, for clients with one type for each operation. */
-export const exportResources = (context: RequestContext): MaybePromise<Response | Problem> =>
+export const exportResources = (context: RequestContext): MaybePromise<Reply | Problem> =>
   answerList(context, exportTypes);
 
 function answerList(
   context: RequestContext,
   offered: typeof listTypes | typeof exportTypes,
-): MaybePromise<Response | Problem> {
+): MaybePromise<Reply | Problem> {
   const { request, services } = context;
   return then(services.lists.target(context.collection), (target) => {
     if (target instanceof Problem) return target;
     const type = chooseType<ListType>(request.headers, offered);
     const cached = type === "application/json" ? cachedPage(context, target) : undefined;
-    if (cached !== undefined) {
-      setSource(context, target);
-      return sendPage(context, cached);
-    }
+    if (cached !== undefined) return sendPage(context, cached, repeatOf(context, target));
     const listRequest = readListQuery(context.searchParams);
     if (listRequest instanceof Problem) return listRequest;
     if ("since" in listRequest)
@@ -92,7 +80,7 @@ function answerPlanned(
   planned: PlannedList,
   type: ListType,
   isExport: boolean,
-): MaybePromise<Response | Problem> {
+): MaybePromise<Reply | Problem> {
   const isConditional = hasRevision(planned) && hasPreconditions(context.request.headers);
   const conditional = isConditional && answerByRevision(context, planned, type, isExport);
   if (conditional) return conditional;
@@ -108,23 +96,21 @@ function answerPage(
   context: RequestContext,
   listed: TimedList,
   type: ListType,
-): MaybePromise<Response | Problem> {
+): MaybePromise<Reply | Problem> {
   const isJson = type === "application/json";
   if (isLargePage(listed)) return answerLarge(context, listed, type);
   const body = isJson ? listBody(listed, context.collectionUrl) : exportPage(context, listed, type);
-  const page = { body, ...pageHead(context, listed, type, body) };
-  if (isRepeatable(dependenceOf(listed))) {
-    if (isJson) cachePage(context, listed.target, page);
-    setSource(context, listed.target);
-  }
-  return sendPage(context, page);
+  const page = { ...pageHead(context, listed, type, body), body };
+  if (!isRepeatable(dependenceOf(listed))) return sendPage(context, page);
+  if (isJson) cachePage(context, listed.target, page);
+  return sendPage(context, page, repeatOf(context, listed.target));
 }
 
 async function answerLarge(
   context: RequestContext,
   listed: TimedList,
   type: ListType,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const page = unsentPage(context, listed, type);
   const summary = hasRevision(listed) ? "" : await summaryOf(page);
   const state = pageHead(context, listed, type, summary);
@@ -132,9 +118,9 @@ async function answerLarge(
 }
 
 /** The page depends on nothing but the collection as the caller sees it. */
-function setSource(context: RequestContext, target: ListTarget): void {
-  const { lists } = context.services;
-  context.source = {
+function repeatOf({ services }: RequestContext, target: ListTarget): Repeat<CollectionAccess> {
+  const { lists } = services;
+  return {
     isCurrentFor: (access) => lists.isCurrentFor(access, target),
     dependsOn: target.access.view("read").dependsOn,
   };
@@ -150,10 +136,11 @@ function answerByRevision(
   planned: PlannedList,
   type: ListType,
   isExport: boolean,
-): Response | Problem | undefined {
-  setSource(context, planned.target);
+): Reply | Problem | undefined {
+  const { target } = planned;
   const state = listHead(context, headOf(context, planned), type, nameOf(planned));
-  return conditionalResponse(context, state, isExport ? Number.POSITIVE_INFINITY : 0);
+  const length = isExport ? Number.POSITIVE_INFINITY : 0;
+  return conditionalReply(context, state, length, repeatOf(context, target));
 }
 
 /** Sends a whole list. One that has no revision gets an ETag only when everything fits in one page. */
@@ -161,20 +148,20 @@ function answerExport(
   context: RequestContext,
   listed: TimedList,
   type: ExportType,
-): MaybePromise<Response | Problem> {
+): MaybePromise<Reply | Problem> {
   const isComplete = !hasRevision(listed) && listed.next === undefined;
   const body = isComplete ? exportPage(context, listed, type) : undefined;
   const state = listHead(context, headOf(context, listed, body), type, nameOf(listed));
-  setServerTiming(state.headers, listed);
-  if (body !== undefined) return sendPage(context, { body, ...state });
-  return conditionalResponse(context, state) ?? streamExport(context, listed, state, type);
+  setServerTiming(state.fields, listed);
+  if (body !== undefined) return sendPage(context, { ...state, body });
+  return conditionalReply(context, state) ?? streamExport(context, listed, state, type);
 }
 
 /** Returns the head of the first page, as a GET without parameters has it. */
 export async function firstPageHead(
   context: RequestContext,
   target: ListTarget,
-): Promise<ResponseHead | Problem> {
+): Promise<Reply | Problem> {
   const planned = await context.services.lists.plan(target, defaultRequest);
   if (planned instanceof Problem || hasRevision(planned))
     return planned instanceof Problem ? planned : headOf(context, planned);
@@ -190,7 +177,7 @@ export async function firstPageHead(
  * Handles QUERY (RFC 10008): a list request in the body, when it is too long for a URL or must not be
  * logged. The response is not cached, because a cache would need the body as a key.
  */
-export async function queryResources(context: RequestContext): Promise<Response | Problem> {
+export async function queryResources(context: RequestContext): Promise<Reply | Problem> {
   const { services } = context;
   const { collection } = context;
   const found = rejectParameters(context) ?? (await services.lists.target(collection));
@@ -213,19 +200,19 @@ export async function queryResources(context: RequestContext): Promise<Response 
   const expanded = await services.expander.expand(listed);
   if (expanded instanceof Problem) return expanded;
 
-  const headers = new Headers(services.jsonHeaders);
-  setCaching(headers, listed.target.access);
-  headers.set("Cache-Control", noCache);
-  if (listed.total !== undefined) headers.set("X-Total-Count", `${listed.total}`);
-  setServerTiming(headers, listed);
-  const state = { headers, etag: "", updatedAt: undefined, isDateExact: false };
+  const fields = new ReplyFields(services.jsonFields);
+  setCaching(fields, listed.target.access);
+  fields.set("Cache-Control", noCache);
+  if (listed.total !== undefined) fields.set("X-Total-Count", `${listed.total}`);
+  setServerTiming(fields, listed);
+  const state = replyOf(200, fields);
   if (isLargePage(listed, expanded)) {
     const page = unsentPage(context, listed, "application/json", expanded);
     return sendLargePage(context, page, state);
   }
   return sendEncoded(context, {
-    body: listBody(listed, context.collectionUrl, expanded),
     ...state,
+    body: listBody(listed, context.collectionUrl, expanded),
   });
 }
 
@@ -235,7 +222,7 @@ const maxCachedPageChars = 65_536;
 /** The limit for the cached pages of all collections. */
 const maxCachedChars = 16 * 1024 * 1024;
 
-type PageCache = WeakMap<Collection, Map<string, RenderedPage>>;
+type PageCache = WeakMap<Collection, Map<string, Page>>;
 
 /** The store returns the same Collection object until something changes, so pages are cached by it. Their headers depend on settings. */
 let cachedPages = new WeakMap<Services, PageCache>();
@@ -249,11 +236,7 @@ const cachedPage = ({ services, query }: RequestContext, target: ListTarget) =>
   cachedPages.get(services)?.get(target.collection)?.get(pageKey(target, query));
 
 /** Pages of collected Collection objects still count, until the whole cache is cleared. */
-function cachePage(
-  { services, query }: RequestContext,
-  target: ListTarget,
-  page: RenderedPage,
-): void {
+function cachePage({ services, query }: RequestContext, target: ListTarget, page: Page): void {
   if (page.body.length > maxCachedPageChars) return;
   cachedChars += page.body.length;
   if (cachedChars > maxCachedChars) {
@@ -261,7 +244,7 @@ function cachePage(
     cachedChars = page.body.length;
   }
   const byCollection: PageCache = cachedPages.get(services) ?? new WeakMap();
-  const pages = byCollection.get(target.collection) ?? new Map<string, RenderedPage>();
+  const pages = byCollection.get(target.collection) ?? new Map<string, Page>();
   if (pages.size < maxCachedPages) pages.set(pageKey(target, query), page);
   byCollection.set(target.collection, pages);
   cachedPages.set(services, byCollection);
@@ -274,14 +257,14 @@ const pageHead = (
   listed: TimedList,
   type: ListType,
   body: string,
-): ResponseHead => listHead(context, headOf(context, listed, body), type, nameOf(listed), listed);
+): Reply => listHead(context, headOf(context, listed, body), type, nameOf(listed), listed);
 
 /** Without a revision the ETag is a hash of the body. */
 function headOf(
   context: RequestContext,
   listed: Pick<PlannedList, "target" | "others">,
   body?: string,
-): ResponseHead {
+): Reply {
   const { target, others } = listed;
   const { access, collection } = target;
   return hasRevision(listed)

@@ -1,10 +1,12 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
+import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Resources, ShownResource } from "../../domain/resources.ts";
 import type { Dependence } from "../../domain/view.ts";
 import { patchOperation, type WriteCondition, type Written } from "../../domain/write/operation.ts";
 import { checkId } from "../../domain/write/validate.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
+import type { Repeat, Reply } from "../../lib/reply.ts";
 import type { Draft } from "../../model/draft.ts";
 import type { PatchKind } from "../../model/patch.ts";
 import { Problem } from "../../model/problem.ts";
@@ -38,11 +40,11 @@ import {
   typeOf,
   unsupported,
 } from "../headers/media-type.ts";
-import type { RequestContext, ResponseSource } from "../request/context.ts";
+import type { RequestContext } from "../request/context.ts";
 import { limitAnonymous } from "../request/rate-limit.ts";
 import { rejectParameters } from "../request/request-target.ts";
 import { renderResource, sendPage } from "../response/representation.ts";
-import { noCache } from "../response/response.ts";
+import { emptyReply } from "../response/response.ts";
 import { answerWritten } from "./answer-written.ts";
 import { checkCollectionCondition, readCollectionCondition } from "./collection-condition.ts";
 import { sendExpanded } from "./expanded.ts";
@@ -56,7 +58,7 @@ import {
 } from "./fields-param.ts";
 import { readUniqueValue } from "./unique-value.ts";
 
-export function getResource(context: RequestContext): MaybePromise<Response | Problem> {
+export function getResource(context: RequestContext): MaybePromise<Reply | Problem> {
   const { request, services, collection } = context;
   const asked = context.query === "" ? everything : readShownParams(context.searchParams);
   if (asked instanceof Problem) return asked;
@@ -69,27 +71,28 @@ export function getResource(context: RequestContext): MaybePromise<Response | Pr
     if (rendererFor instanceof Problem) return rendererFor;
     if (expand.length > 0) return sendExpanded(context, shown, rendererFor(shown.mask), asked);
     const { dependsOn } = collection.view("read");
-    if (dependsOn !== "time") context.source = sourceOf(services.resources, shown, dependsOn);
+    const repeat =
+      dependsOn === "time" ? undefined : repeatOf(services.resources, shown, dependsOn);
     const whole = renderResource(context, shown);
-    if (fields.length === 0) return sendPage(context, whole);
+    if (fields.length === 0) return sendPage(context, whole, repeat);
     const body = rendererFor(shown.mask)(shown.resource, context.collectionUrl);
-    return sendPage(context, { ...whole, body });
+    return sendPage(context, { ...whole, body }, repeat);
   });
 }
 
 /** A function of its own: one inside of another function would keep the request in memory. */
-const sourceOf = (
+const repeatOf = (
   resources: Resources,
   shown: ShownResource,
   dependsOn: Dependence,
-): ResponseSource => ({
+): Repeat<CollectionAccess> => ({
   isCurrentFor: (access) => resources.isCurrentFor(access, shown),
   dependsOn,
   mask: shown.mask,
 });
 
 /** What the header says is checked before the body is read. */
-export async function createResource(context: RequestContext): Promise<Response | Problem> {
+export async function createResource(context: RequestContext): Promise<Reply | Problem> {
   const { request, services, collection } = context;
   if (isNdjson(request.headers) || isCsv(request.headers))
     return writeMany(context, checkCollectionCondition);
@@ -113,7 +116,7 @@ export async function createResource(context: RequestContext): Promise<Response 
 }
 
 /** Creates resources at the address that takes lines alone, for clients with one type for each operation. */
-export async function importResources(context: RequestContext): Promise<Response | Problem> {
+export async function importResources(context: RequestContext): Promise<Reply | Problem> {
   const { headers } = context.request;
   if (isNdjson(headers) || isCsv(headers)) return writeMany(context, checkCollectionCondition);
   return unsupported(linesTypes, `Content-Type must be one of ${linesTypes.types}.`);
@@ -141,7 +144,7 @@ async function honeypotResult(
 }
 
 /** Creates or replaces a resource at the URL that the client chose. */
-export async function putResource(context: RequestContext): Promise<Response | Problem> {
+export async function putResource(context: RequestContext): Promise<Reply | Problem> {
   const { request, services, collection } = context;
   const id = context.param("id");
   const invalidId = checkId(id);
@@ -160,7 +163,7 @@ export async function putResource(context: RequestContext): Promise<Response | P
 }
 
 /** Creates or replaces the resource that has the value of a unique field in the URL. */
-export async function upsertResource(context: RequestContext): Promise<Response | Problem> {
+export async function upsertResource(context: RequestContext): Promise<Reply | Problem> {
   const { request, services, collection } = context;
   const condition = readCondition(request.headers);
   const unique = readUniqueValue(context.searchParams, collection);
@@ -196,7 +199,7 @@ const readReplacement = (
     return draft instanceof Problem ? draft : { draft, files: [] };
   });
 
-export async function patchResource(context: RequestContext): Promise<Response | Problem> {
+export async function patchResource(context: RequestContext): Promise<Reply | Problem> {
   const { request, services, collection } = context;
   const id = context.param("id");
   const condition = readCondition(request.headers);
@@ -253,7 +256,7 @@ async function readPatch(
   return patch instanceof Problem ? patch : { patch, files: [], fingerprint: bytes };
 }
 
-export async function deleteResource(context: RequestContext): Promise<Response | Problem> {
+export async function deleteResource(context: RequestContext): Promise<Reply | Problem> {
   const { request, services, collection } = context;
   const id = context.param("id");
   const rejected = rejectParameters(context);
@@ -268,9 +271,7 @@ export async function deleteResource(context: RequestContext): Promise<Response 
   const removed = await services.writes.run(collection, { kind: "remove", id, condition });
   if (removed instanceof Problem) return removed;
 
-  const headers = new Headers(services.commonHeaders);
-  headers.set("Cache-Control", noCache);
-  return new Response(null, { status: 204, headers });
+  return emptyReply(context);
 }
 
 const everything: ShownRequest = { fields: [], expand: [], isFromUrl: true };

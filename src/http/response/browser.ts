@@ -1,7 +1,7 @@
 // Responds with an HTML page instead of JSON when a browser posts a form.
 
 import type { Written } from "../../domain/write/operation.ts";
-import { responseOf } from "../../lib/plain-response.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import { definitionOf } from "../../model/definition.ts";
 import type { FieldError, ParameterError, Problem } from "../../model/problem.ts";
 import { redactSecrets } from "../../model/secret.ts";
@@ -9,7 +9,7 @@ import { replayedHeader } from "../headers/idempotency-key.ts";
 import { isForm, prefersHtml } from "../headers/media-type.ts";
 import type { RequestContext } from "../request/context.ts";
 import { contentSecurityPolicy, escapeHtml, htmlPage, htmlType } from "./html.ts";
-import { problemHeaders, problemResponse, problemStatus } from "./problem.ts";
+import { problemFields, problemReply, problemStatus } from "./problem.ts";
 
 /** Returns whether a browser form sent the request. */
 function isFromBrowser({ request }: RequestContext): boolean {
@@ -20,28 +20,28 @@ function isFromBrowser({ request }: RequestContext): boolean {
 export function answerCreated(
   { services }: RequestContext,
   { access: { rules }, isReplay }: Written,
-): Response {
+): Reply {
   const address = (rules && definitionOf(rules).redirect) ?? `${services.base}/-/created`;
-  const headers = new Headers(services.commonHeaders);
-  headers.set("Location", address);
-  headers.set("Cache-Control", "no-store");
-  if (isReplay) headers.set(replayedHeader, "true");
-  headers.append("Vary", "Accept");
+  const fields = new ReplyFields(services.commonFields);
+  fields.set("Location", address);
+  fields.set("Cache-Control", "no-store");
+  if (isReplay) fields.set(replayedHeader, "true");
+  fields.append("Vary", "Accept");
   const content = `<p><a href="${escapeHtml(address)}">Continue</a></p>`;
-  return htmlResponse(303, headers, "Received", content);
+  return htmlReply(303, fields, "Received", content);
 }
 
 /** Responds with a problem as JSON, or as a page for a browser. */
-export function answerProblem(context: RequestContext, problem: Problem): Response {
-  if (!isForm(context.request.headers)) return problemResponse(context, problem);
-  const response = isFromBrowser(context)
+export function answerProblem(context: RequestContext, problem: Problem): Reply {
+  if (!isForm(context.request.headers)) return problemReply(context, problem);
+  const reply = isFromBrowser(context)
     ? problemPage(context, problem)
-    : problemResponse(context, problem);
-  response.headers.append("Vary", "Accept");
-  return response;
+    : problemReply(context, problem);
+  reply.fields.append("Vary", "Accept");
+  return reply;
 }
 
-function problemPage({ services, requestId }: RequestContext, problem: Problem): Response {
+function problemPage({ services, requestId }: RequestContext, problem: Problem): Reply {
   const { kind, detail, errors = [] } = problem;
   const status = problemStatus[kind];
   const title = status < 500 ? "Your input was not accepted" : "Something went wrong";
@@ -50,7 +50,7 @@ function problemPage({ services, requestId }: RequestContext, problem: Problem):
       ? `<p>${escapeHtml(detail)}</p>`
       : `<p>Nothing was stored. Go back, correct the following and send the form again:</p><ul>${errors.map(errorItem).join("")}</ul>`;
   const id = `<p><small>Request ${escapeHtml(requestId)}</small></p>`;
-  return htmlResponse(status, problemHeaders(services, problem), title, redactSecrets(words + id));
+  return htmlReply(status, problemFields(services, problem), title, redactSecrets(words + id));
 }
 
 function errorItem(error: FieldError | ParameterError): string {
@@ -63,8 +63,8 @@ function errorItem(error: FieldError | ParameterError): string {
 const fieldName = (pointer: string): string =>
   pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
 
-function htmlResponse(status: number, headers: Headers, title: string, content: string): Response {
-  headers.set("Content-Type", htmlType);
-  headers.set("Content-Security-Policy", contentSecurityPolicy);
-  return responseOf(htmlPage(title, content), { status, headers });
+function htmlReply(status: number, fields: ReplyFields, title: string, content: string): Reply {
+  fields.set("Content-Type", htmlType);
+  fields.set("Content-Security-Policy", contentSecurityPolicy);
+  return replyOf(status, fields, htmlPage(title, content));
 }

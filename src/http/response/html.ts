@@ -1,9 +1,10 @@
 // Builds small static HTML pages without scripts.
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Reply } from "../../lib/reply.ts";
 import type { Problem } from "../../model/problem.ts";
 import type { RequestContext } from "../request/context.ts";
-import { pageResponse } from "./representation.ts";
+import { pageReply } from "./representation.ts";
 
 const style =
   "body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;color-scheme:light dark}code{background:#8883;padding:.1em .3em;border-radius:.2em}";
@@ -23,12 +24,12 @@ export function answerHtml(
   context: RequestContext,
   title: string,
   content: string,
-): MaybePromise<Response | Problem> {
-  return pageResponse(context, {
+): MaybePromise<Reply | Problem> {
+  return pageReply(context, {
     type: htmlType,
     body: htmlPage(title, content),
     cacheControl: "public, max-age=3600",
-    fields: { "content-security-policy": contentSecurityPolicy },
+    more: { "content-security-policy": contentSecurityPolicy },
   });
 }
 

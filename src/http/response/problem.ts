@@ -1,13 +1,7 @@
-// Turns problems and thrown errors into responses (RFC 9457).
+// Turns problems and thrown errors into replies (RFC 9457).
 
 import { clientLeft } from "../../domain/problems.ts";
-import {
-  canBePlain,
-  PlainHeaders,
-  plainResponse,
-  responseOf,
-  sharedFields,
-} from "../../lib/plain-response.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import type { ListedIndex } from "../../model/listed-index.ts";
 import { FileOutage, Outage } from "../../model/outage.ts";
 import { Problem, type ProblemKind, problemKinds } from "../../model/problem.ts";
@@ -98,36 +92,28 @@ export function problemBody(
   return redactSecrets(JSON.stringify(body));
 }
 
-export function problemResponse(context: RequestContext, problem: Problem): Response {
-  const { services, request, requestId, path } = context;
+export function problemReply(context: RequestContext, problem: Problem): Reply {
+  const { services, requestId, path } = context;
   const status = problemStatus[problem.kind];
   const instance = path === "" ? "" : `${services.pathBase}${path}`;
   const body = problemBody(problem, services.base, instance, requestId);
-  if (!canBePlain(request))
-    return responseOf(body, { status, headers: problemHeaders(services, problem) });
-  const headers = new PlainHeaders(sharedFields(services.problemHeaders));
-  setOwnFields(headers, problem);
-  return plainResponse(status, headers, body);
+  return replyOf(status, problemFields(services, problem), body);
 }
 
-export function problemHeaders(services: Services, problem: Problem): Headers {
-  const headers = new Headers(services.problemHeaders);
-  setOwnFields(headers, problem);
-  return headers;
-}
-
-function setOwnFields(headers: Pick<Headers, "set">, problem: Problem): void {
-  if (problem.kind === "unauthenticated") headers.set("WWW-Authenticate", challenge());
+export function problemFields(services: Services, problem: Problem): ReplyFields {
+  const fields = new ReplyFields(services.problemFields);
+  if (problem.kind === "unauthenticated") fields.set("WWW-Authenticate", challenge());
   if (problem.kind === "insufficient-scope") {
-    headers.set(
+    fields.set(
       "www-authenticate",
       challenge(`, error="insufficient_scope", scope="${problem.scope}"`),
     );
   }
-  if (problem.kind === "unavailable") headers.set("Retry-After", "1");
+  if (problem.kind === "unavailable") fields.set("Retry-After", "1");
   if (problem instanceof HttpProblem) {
-    for (const name in problem.headers) headers.set(name, problem.headers[name] ?? "");
+    for (const name in problem.headers) fields.set(name, problem.headers[name] ?? "");
   }
+  return fields;
 }
 
 interface QueryAdvice {
@@ -249,7 +235,7 @@ const parserKinds: Readonly<Record<number, ProblemKind>> = {
   505: "version-not-supported",
 };
 
-export type ParserErrorResponder = (status: number, detail: string, cause?: unknown) => Response;
+export type ParserErrorResponder = (status: number, detail: string, cause?: unknown) => Reply;
 
 export function createParserErrorResponder(current: CurrentServices): ParserErrorResponder {
   const nextRequestId = requestIdGenerator();
@@ -258,11 +244,9 @@ export function createParserErrorResponder(current: CurrentServices): ParserErro
     const problem = new Problem(parserKinds[status] ?? "malformed-request", detail);
     const requestId = nextRequestId();
     services.logRefusal(requestId, problemStatus[problem.kind], detail, cause);
-    const headers = problemHeaders(services, problem);
-    headers.set("X-Request-Id", requestId);
-    return responseOf(problemBody(problem, services.base, "", requestId), {
-      status: problemStatus[problem.kind],
-      headers,
-    });
+    const fields = problemFields(services, problem);
+    fields.set("X-Request-Id", requestId);
+    const body = problemBody(problem, services.base, "", requestId);
+    return replyOf(problemStatus[problem.kind], fields, body);
   };
 }

@@ -3,6 +3,7 @@
 import { preconditionFailed } from "../../domain/problems.ts";
 import { type PublicFile, type PublicFolder, readPublicFile } from "../../lib/public-folder.ts";
 import { pulledStream } from "../../lib/pulled-stream.ts";
+import { type Reply, ReplyFields, replyOf, type Validators } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { servedType } from "../body/file-type.ts";
 import { writeByteRanges } from "../files/byteranges.ts";
@@ -12,7 +13,6 @@ import {
   httpDate,
   isNotModified,
   isPreconditionFailed,
-  type Validators,
 } from "../headers/conditional.ts";
 import { acceptsCoding, type Coding } from "../headers/content-coding.ts";
 import { typeByEnding } from "../headers/file-ending.ts";
@@ -21,7 +21,7 @@ import { prefersHtml } from "../headers/media-type.ts";
 import { type ByteRange, contentRange, rangesOf, unsatisfiable } from "../headers/range.ts";
 import type { RequestContext, RouteName } from "../request/context.ts";
 import { decodeSegment } from "../request/request-target.ts";
-import { createResponse, withDate } from "../response/response.ts";
+import { createReply } from "../response/response.ts";
 import { cachingOf } from "./caching.ts";
 
 const route: RouteName = { method: "GET", path: "website" };
@@ -29,7 +29,7 @@ const route: RouteName = { method: "GET", path: "website" };
 /** Answers the requests that are not below the path of the API. Without a folder there is nothing. */
 export const serveWebsite =
   (folder: PublicFolder | undefined, apiPath: string) =>
-  async (context: RequestContext): Promise<Response | Problem> => {
+  async (context: RequestContext): Promise<Reply | Problem> => {
     context.route = route;
     const { method, path } = context;
     const hint = `The API begins at ${apiPath}.`;
@@ -60,19 +60,18 @@ function namesIn(path: string): readonly string[] {
 }
 
 /** Links of the page are relative to the folder. */
-function redirectToFolder({ services, path, query }: RequestContext): Response {
-  const headers = new Headers(services.commonHeaders);
-  headers.set("Location", `${services.pathBase}${path}/${query === "" ? "" : `?${query}`}`);
-  headers.set("Cache-Control", "no-cache");
-  headers.set("Content-Length", "0");
-  return new Response(null, { status: 308, headers });
+function redirectToFolder({ services, path, query }: RequestContext): Reply {
+  const fields = new ReplyFields(services.commonFields);
+  fields.set("Location", `${services.pathBase}${path}/${query === "" ? "" : `?${query}`}`);
+  fields.set("Cache-Control", "no-cache");
+  return replyOf(308, fields);
 }
 
 /** A page for addresses without a file: that of an app, which has addresses of its own, or one that says so. */
 async function sendFallback(
   context: RequestContext,
   folder: PublicFolder,
-): Promise<Response | Problem | undefined> {
+): Promise<Reply | Problem | undefined> {
   const names = isNavigation(context.request.headers) ? ["200.html", "404.html"] : ["404.html"];
   for (const name of names) {
     const page = await folder.find([name]);
@@ -126,30 +125,25 @@ async function encoded(
 async function send(
   context: RequestContext,
   { name, path, file, coding, vary = "Accept-Encoding", status = 200 }: SentFile,
-): Promise<Response | Problem> {
+): Promise<Reply | Problem> {
   const { request, services } = context;
-  const headers = new Headers(services.commonHeaders);
-  headers.set("Cache-Control", cachingOf(path));
-  headers.set("Vary", vary);
+  const fields = new ReplyFields(services.commonFields);
+  fields.set("Cache-Control", cachingOf(path));
+  fields.set("Vary", vary);
   const type = servedType(typeByEnding(name) ?? "application/octet-stream");
-  if (coding !== undefined) headers.set("Content-Encoding", coding);
-  if (status === 404) return sendBytes(context, { file, type, status, headers });
+  if (coding !== undefined) fields.set("Content-Encoding", coding);
+  if (status === 404) return sendBytes(context, { file, type, status, fields });
   const validators = validatorsOf(file);
-  headers.set("ETag", validators.etag);
-  headers.set("Last-Modified", httpDate(file.modifiedAt));
-  headers.set("Accept-Ranges", "bytes");
+  fields.set("ETag", validators.etag);
+  fields.set("Last-Modified", httpDate(file.modifiedAt));
+  fields.set("Accept-Ranges", "bytes");
   const invalid = checkIfMatch(request.headers);
   if (invalid !== undefined) return invalid;
   if (isPreconditionFailed(request.headers, validators)) return preconditionFailed;
-  const ranges = isNotModified(request.headers, validators)
-    ? "current"
-    : rangesOf(request, validators, file.size);
+  if (isNotModified(request.headers, validators)) return replyOf(304, fields, null, validators);
+  const ranges = rangesOf(request, validators, file.size);
   if (ranges === "unsatisfiable") return unsatisfiable(file.size);
-  const response =
-    ranges === "current"
-      ? new Response(null, { status: 304, headers })
-      : sendBytes(context, { file, type, status, headers, ranges });
-  return withDate(response, file.modifiedAt);
+  return sendBytes(context, { file, type, status, fields, ranges, validators });
 }
 
 /** Tools give all files of a build one time, so that a time tells nothing about a file. */
@@ -163,28 +157,31 @@ interface SentBytes {
   readonly file: PublicFile;
   readonly type: string;
   readonly status: number;
-  readonly headers: Headers;
+  readonly fields: ReplyFields;
+  readonly validators?: Validators;
   readonly ranges?: readonly ByteRange[] | undefined;
 }
 
 function sendBytes(
   context: RequestContext,
-  { file, type, status, headers, ranges = [] }: SentBytes,
-): Response {
+  { file, type, status: whole, fields, validators, ranges = [] }: SentBytes,
+): Reply {
   const [range = { start: 0, end: file.size }] = ranges;
   const open = ({ start, end }: ByteRange) => pulledStream(bytesOf(file, start, end));
   const several =
     ranges.length > 1
       ? writeByteRanges(ranges, { type, size: file.size }, async (each) => open(each))
       : undefined;
-  if (ranges.length === 1) headers.set("Content-Range", contentRange(range, file.size));
-  headers.set("Content-Type", several?.type ?? type);
-  headers.set("Content-Length", String(several?.length ?? range.end - range.start));
-  const init = { status: ranges.length > 0 ? 206 : status, headers };
-  if (context.method === "HEAD") return new Response(null, init);
-  if (several === undefined && file.bytes !== undefined)
-    return createResponse(context, file.bytes.subarray(range.start, range.end), init);
-  return new Response(releasedBody(context, several?.body ?? open(range)), init);
+  if (ranges.length === 1) fields.set("Content-Range", contentRange(range, file.size));
+  fields.set("Content-Type", several?.type ?? type);
+  fields.set("Content-Length", String(several?.length ?? range.end - range.start));
+  const status = ranges.length > 0 ? 206 : whole;
+  if (context.method === "HEAD") return replyOf(status, fields, null, validators);
+  if (several === undefined && file.bytes !== undefined) {
+    const bytes = file.bytes.subarray(range.start, range.end);
+    return createReply(context, status, fields, bytes, validators);
+  }
+  return replyOf(status, fields, releasedBody(context, several?.body ?? open(range)), validators);
 }
 
 async function* bytesOf(file: PublicFile, start: number, end: number): AsyncGenerator<Uint8Array> {

@@ -1,14 +1,14 @@
 // A request that is being answered: receives the body, runs the application, and sends what it returns.
 
 import type { Client, Fetch, InterimFields, SendInterim } from "../../lib/client.ts";
-import { fieldLines } from "../../lib/field-lines.ts";
+import { discard, type Reply, SharedFields } from "../../lib/reply.ts";
 import { type BodyDecoder, ChunkedBody, SizedBody } from "./body-decoder.ts";
 import { failed, type HttpError } from "./http-errors.ts";
 import { IncomingRequest } from "./incoming-request.ts";
 import { RequestBody } from "./request-body.ts";
 import type { HeadOptions, RequestHead } from "./request-head.ts";
 import { statusLine } from "./response-head.ts";
-import { type BodySender, hasLength, sendResponse } from "./response-sender.ts";
+import { type BodySender, hasLength, sendReply } from "./response-sender.ts";
 import type { Output } from "./socket.ts";
 
 /** The rest of a body up to this size is read after an early response; otherwise the connection closes. */
@@ -17,8 +17,8 @@ const drainBytes = 65_536;
 /** What all connections of a server share. */
 export interface Serving extends HeadOptions {
   readonly fetch: Fetch;
-  /** Returns the response to what is rejected before there is a request, and to what fails. */
-  readonly errorResponse: (status: number, detail: string, cause?: unknown) => Response;
+  /** Returns the reply to what is rejected before there is a request, and to what fails. */
+  readonly errorResponse: (status: number, detail: string, cause?: unknown) => Reply;
   readonly releaseChunk?: (chunk: Uint8Array) => void;
   isStopping: boolean;
   /** Milliseconds that were for clients, counted once a second. */
@@ -146,21 +146,21 @@ export class ActiveRequest implements Client {
     try {
       // It has the members of a Request that an application uses.
       const request = this.#request as unknown as Request;
-      const response = this.#connection.serving.fetch(request, this);
-      if (response instanceof Promise)
-        response.then(
+      const reply = this.#connection.serving.fetch(request, this);
+      if (reply instanceof Promise)
+        reply.then(
           (later) => this.#respondOrFail(later),
           (cause) => this.#fail(cause),
         );
-      else this.#respond(response);
+      else this.#respond(reply);
     } catch (cause) {
       this.#fail(cause);
     }
   }
 
-  #respondOrFail(response: Response): void {
+  #respondOrFail(reply: Reply): void {
     try {
-      this.#respond(response);
+      this.#respond(reply);
     } catch (cause) {
       this.#fail(cause);
     }
@@ -168,7 +168,7 @@ export class ActiveRequest implements Client {
 
   #sendInterim(status: number, headers: InterimFields): void {
     if (this.#state !== "handling") return;
-    const text = `${statusLine(status)}${fieldLines(new Headers(headers), new Set())}\r\n`;
+    const text = `${statusLine(status)}${new SharedFields(Object.entries(headers)).lines}\r\n`;
     const bytes = Buffer.from(text, "latin1");
     this.#connection.output.write(bytes, bytes.length);
   }
@@ -185,17 +185,17 @@ export class ActiveRequest implements Client {
     }
   }
 
-  /** Sends the response, unless the request was rejected or its client has left. */
-  #respond(response: Response): void {
+  /** Sends the reply, unless the request was rejected or its client has left. */
+  #respond(reply: Reply): void {
     if (this.#state !== "handling") {
-      response.body?.cancel().catch(() => undefined);
+      discard(reply);
       return;
     }
     const { output } = this.#connection;
     const { method, minor } = this.#head;
-    this.isLast = this.#mustBeLast(response);
+    this.isLast = this.#mustBeLast(reply);
     this.#state = "responding";
-    this.#sender = sendResponse(response, output, { method, minor, closes: this.isLast });
+    this.#sender = sendReply(reply, output, { method, minor, closes: this.isLast });
     if (this.#sender === undefined) output.whenDrained(() => this.#complete());
     else
       void this.#sender.send().then((isWhole) => {
@@ -205,10 +205,10 @@ export class ActiveRequest implements Client {
   }
 
   /** A large body that was not read is not waited for, and one that waits for a 100 may never come. */
-  #mustBeLast(response: Response): boolean {
+  #mustBeLast(reply: Reply): boolean {
     const { minor, method, fields } = this.#head;
     if (fields.connection === "close" || this.#connection.serving.isStopping) return true;
-    if (minor === 0 && !(fields.connection === "keep-alive" && hasLength(response, method)))
+    if (minor === 0 && !(fields.connection === "keep-alive" && hasLength(reply, method)))
       return true;
     if (this.#decoder === undefined) return false;
     return this.#owesContinue || fields.bodyBytes < 0 || fields.bodyBytes > drainBytes;

@@ -1,12 +1,11 @@
 // One HTTP/1.1 connection: requests are read one after another, and each is answered before the next is read.
 
-import { plainBody, responseOf } from "../../lib/plain-response.ts";
 import { afterReading } from "../../lib/turns.ts";
 import { ActiveRequest, type ConnectionControls, type Serving } from "./active-request.ts";
 import { endedEarly, type HttpError, isError, requestTimedOut } from "./http-errors.ts";
 import { beginLater } from "./later-requests.ts";
 import { findEarlyError, parseHead, type RequestHead } from "./request-head.ts";
-import { sendResponse } from "./response-sender.ts";
+import { sendReply } from "./response-sender.ts";
 import { Output, type Socket } from "./socket.ts";
 import { findTimeout, lastRequestMs } from "./timeouts.ts";
 
@@ -238,14 +237,16 @@ export class HttpConnection implements ConnectionControls {
     this.#since = this.serving.now;
     this.#input = nothing;
     this.resume();
-    this.#sendError(error, method).catch(() => this.destroy());
+    try {
+      this.#sendError(error, method);
+    } catch {
+      this.destroy();
+    }
   }
 
-  async #sendError({ status, detail }: HttpError, method: string): Promise<void> {
-    const response = this.serving.errorResponse(status, detail);
-    const body = plainBody(response) ?? (await response.text());
-    const whole = responseOf(body, { status: response.status, headers: response.headers });
-    sendResponse(whole, this.output, { method, minor: 1, closes: true });
+  #sendError({ status, detail }: HttpError, method: string): void {
+    const reply = this.serving.errorResponse(status, detail);
+    sendReply(reply, this.output, { method, minor: 1, closes: true });
     this.output.whenDrained(() => this.#linger());
   }
 

@@ -1,6 +1,6 @@
 // A request as the application reads it: the members of Request, made when they are used.
 
-import { type ReceivedRequest, takeBody, takesPlainResponse } from "../../lib/plain-response.ts";
+import { type ReceivedRequest, takeBody } from "../../lib/received-request.ts";
 import type { ReceivedHeaders } from "./received-headers.ts";
 import type { RequestBody } from "./request-body.ts";
 
@@ -9,7 +9,6 @@ export class IncomingRequest implements ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: ReceivedHeaders;
-  readonly [takesPlainResponse] = true;
   readonly #body: RequestBody | undefined;
   #stream: ReadableStream<Uint8Array> | undefined;
   #bodyUsed = false;

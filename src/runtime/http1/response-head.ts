@@ -1,7 +1,6 @@
 // Writes the header section of a response.
 
 import { STATUS_CODES } from "node:http";
-import { fieldLines } from "../../lib/field-lines.ts";
 import type { ConnectionOption } from "./field-section.ts";
 
 /** What is sent after the header fields of the application. */
@@ -10,21 +9,6 @@ export interface Framing {
   readonly bytes: number | undefined;
   readonly isChunked: boolean;
   readonly connection: ConnectionOption | undefined;
-}
-
-/** Fields that the connection writes. */
-export const ownFields = new Set([
-  "connection",
-  "content-length",
-  "keep-alive",
-  "transfer-encoding",
-]);
-
-/** Throws if a field of the application is not valid. */
-export function writeHead(status: number, headers: Headers, framing: Framing): string {
-  const date = headers.has("date") ? "" : dateLine();
-  const fields = fieldLines(headers, ownFields);
-  return `${statusLine(status)}${fields}${date}${framingLines(framing)}`;
 }
 
 /** With the empty line at the end of the section. */

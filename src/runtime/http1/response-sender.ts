@@ -1,9 +1,8 @@
-// Sends a response: its header section, and a body that is known or that is read from a stream.
+// Sends a reply: its header section, and a body that is known or that is read from a stream.
 
-import { isAscii } from "../../lib/field-lines.ts";
-import { type PlainBody, PlainResponse, plainBody } from "../../lib/plain-response.ts";
+import type { Reply, ReplyFields } from "../../lib/reply.ts";
 import type { ConnectionOption } from "./field-section.ts";
-import { dateLine, framingLines, statusLine, writeHead } from "./response-head.ts";
+import { dateLine, type Framing, framingLines, statusLine } from "./response-head.ts";
 import type { Output } from "./socket.ts";
 
 export interface ResponseOptions {
@@ -14,40 +13,31 @@ export interface ResponseOptions {
   readonly closes: boolean;
 }
 
-/** Returns what sends the rest of a response; undefined when everything was written. Throws if a field is not valid. */
-export function sendResponse(
-  response: Response | PlainResponse,
+/** Returns what sends the rest of a reply; undefined when everything was written. */
+export function sendReply(
+  reply: Reply,
   output: Output,
   options: ResponseOptions,
 ): BodySender | undefined {
-  if (response instanceof PlainResponse) return sendPlain(response, output, options);
-  const known = plainBody(response) ?? (response.body === null ? "" : undefined);
-  if (known === undefined) return sendStream(response, output, options);
-  const { status, headers } = response;
+  const { status, fields, body } = reply;
   const { method } = options;
-  const bodyBytes = Buffer.byteLength(known);
-  const bytes = isBodiless(status) ? undefined : lengthOf(headers, method, bodyBytes);
-  const connection = connectionOf(options);
-  const head = writeHead(status, headers, { bytes, isChunked: false, connection });
-  const body = hasBody(status, method) ? known : null;
-  write(output, { text: head, isAscii: isAscii(head) }, body, bodyBytes);
+  if (isStream(body)) return sendStream(status, fields, body, output, options);
+  const bodyBytes = body === null ? 0 : Buffer.byteLength(body);
+  const bytes = isBodiless(status) ? undefined : lengthOf(fields, method, bodyBytes);
+  const framing = { bytes, isChunked: false, connection: connectionOf(options) };
+  write(output, headOf(status, fields, framing), hasBody(status, method) ? body : null, bodyBytes);
   return undefined;
 }
 
-function sendPlain(
-  { status, headers, content }: PlainResponse,
-  output: Output,
-  options: ResponseOptions,
-): undefined {
-  const { method } = options;
-  const bodyBytes = content === null ? 0 : Buffer.byteLength(content);
-  const bytes = isBodiless(status) ? undefined : bodyBytes;
-  const framing = { bytes, isChunked: false, connection: connectionOf(options) };
-  headers.delete("content-length");
-  const date = headers.has("date") ? "" : dateLine();
-  const head = `${statusLine(status)}${headers.lines}${date}${framingLines(framing)}`;
-  const body = hasBody(status, method) ? content : null;
-  write(output, { text: head, isAscii: headers.isAscii }, body, bodyBytes);
+const isStream = (body: Reply["body"]): body is ReadableStream<Uint8Array> | Blob =>
+  body instanceof ReadableStream || body instanceof Blob;
+
+/** The length of the body is part of its framing. */
+function headOf(status: number, fields: ReplyFields, framing: Framing): HeadText {
+  fields.delete("content-length");
+  const date = fields.has("date") ? "" : dateLine();
+  const text = `${statusLine(status)}${fields.lines}${date}${framingLines(framing)}`;
+  return { text, isAscii: fields.isAscii };
 }
 
 /** A connection of HTTP/1.0 closes unless the response says otherwise (RFC 9112 §9.3). */
@@ -55,12 +45,8 @@ const connectionOf = ({ minor, closes }: ResponseOptions): ConnectionOption | un
   closes ? "close" : minor === 0 ? "keep-alive" : undefined;
 
 /** Whether a client of HTTP/1.0 knows where the body ends. */
-export const hasLength = (response: Response, method: string): boolean =>
-  response instanceof PlainResponse ||
-  !hasBody(response.status, method) ||
-  plainBody(response) !== undefined ||
-  response.body === null ||
-  response.headers.has("content-length");
+export const hasLength = ({ status, fields, body }: Reply, method: string): boolean =>
+  !hasBody(status, method) || !isStream(body) || fields.has("content-length");
 
 /** Responses with these never have a body (RFC 9112 §6.3). */
 const isBodiless = (status: number): boolean => status === 204 || status === 304;
@@ -74,7 +60,12 @@ interface HeadText {
 }
 
 /** Writes a whole response at once. */
-function write(output: Output, head: HeadText, body: PlainBody | null, bodyBytes: number): void {
+function write(
+  output: Output,
+  head: HeadText,
+  body: string | Uint8Array | null,
+  bodyBytes: number,
+): void {
   const { text } = head;
   if (head.isAscii && typeof body !== "object") output.write(text + body, text.length + bodyBytes);
   else if (head.isAscii && body === null) output.write(text, text.length);
@@ -85,25 +76,26 @@ function write(output: Output, head: HeadText, body: PlainBody | null, bodyBytes
 }
 
 /** A response to HEAD may have the length of a body that it does not have. */
-const lengthOf = (headers: Headers, method: string, bytes: number): number =>
-  method === "HEAD" && bytes === 0 ? Number(headers.get("content-length") ?? 0) : bytes;
+const lengthOf = (fields: ReplyFields, method: string, bytes: number): number =>
+  method === "HEAD" && bytes === 0 ? Number(fields.get("content-length") ?? 0) : bytes;
 
 function sendStream(
-  response: Response,
+  status: number,
+  fields: ReplyFields,
+  body: ReadableStream<Uint8Array> | Blob,
   output: Output,
   options: ResponseOptions,
 ): BodySender | undefined {
   const { method, minor } = options;
-  const { status, headers, body } = response;
-  const declared = headers.get("content-length");
+  const declared = fields.get("content-length");
   const bytes = declared === null ? undefined : Number(declared);
   const isSent = hasBody(status, method);
   const isChunked = isSent && bytes === undefined && minor === 1;
-  const head = writeHead(status, headers, { bytes, isChunked, connection: connectionOf(options) });
-  const reader = body?.getReader();
-  write(output, { text: head, isAscii: isAscii(head) }, null, 0);
-  if (reader !== undefined && isSent) return new BodySender(reader, output, { bytes, isChunked });
-  reader?.cancel().catch(ignore);
+  const head = headOf(status, fields, { bytes, isChunked, connection: connectionOf(options) });
+  const reader = (body instanceof Blob ? body.stream() : body).getReader();
+  write(output, head, null, 0);
+  if (isSent) return new BodySender(reader, output, { bytes, isChunked });
+  reader.cancel().catch(ignore);
   return undefined;
 }
 

@@ -1,11 +1,7 @@
 // An application that reads bodies and responds in every way there is, at random, and says what it did.
 
-import {
-  PlainHeaders,
-  plainResponse,
-  responseOf,
-  SharedFields,
-} from "../../../src/lib/plain-response.ts";
+import { type Reply, ReplyFields, replyOf, SharedFields } from "../../../src/lib/reply.ts";
+import { responseOf } from "../web-reply.ts";
 import { progress, turn } from "./fake-socket.ts";
 import { type Choices, randomBytes } from "./random-requests.ts";
 
@@ -40,7 +36,7 @@ export class RandomApplication {
     this.#choices = choices;
   }
 
-  readonly fetch = (request: Request): Response | Promise<Response> => {
+  readonly fetch = (request: Request): Response | Reply | Promise<Response | Reply> => {
     progress();
     const choices = this.#choices;
     const answer = choices.of(answers);
@@ -74,7 +70,7 @@ export class RandomApplication {
     }
   }
 
-  async #handle(handled: Handled): Promise<Response> {
+  async #handle(handled: Handled): Promise<Response | Reply> {
     await this.#wait();
     if (handled.reading === "late") void this.#watch(this.#read(handled)).catch(() => undefined);
     else await this.#read(handled);
@@ -101,7 +97,7 @@ export class RandomApplication {
     if (reading === "stream" || reading === "late") handled.body = Buffer.concat(parts);
   }
 
-  #respond(handled: Handled): Response {
+  #respond(handled: Handled): Response | Reply {
     const { answer, status, content } = handled;
     const headers = { "X-Number": String(this.handled.length - 1), "X-Bytes": "\xe4\x80\xff" };
     if (answer === "throws") throw new Error("not handled");
@@ -109,10 +105,9 @@ export class RandomApplication {
     if (answer === "text") return responseOf(content.toString(), { status, headers });
     if (answer === "bytes") return responseOf(new Uint8Array(content), { status, headers });
     if (answer === "plain") {
-      const own = new PlainHeaders(new SharedFields(new Headers(headers)));
-      return plainResponse(
+      return replyOf(
         status,
-        own,
+        new ReplyFields(new SharedFields(Object.entries(headers))),
         this.#choices.isTrue(0.5) ? content.toString() : new Uint8Array(content),
       );
     }

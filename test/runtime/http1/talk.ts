@@ -1,9 +1,11 @@
 // Runs an application on our own HTTP/1.1 with a fake socket, with choices that a seed repeats.
 
 import assert from "node:assert/strict";
-import { responseOf } from "../../../src/lib/plain-response.ts";
+import type { MaybePromise } from "../../../src/lib/maybe-promise.ts";
+import type { Reply } from "../../../src/lib/reply.ts";
 import { Http1Server } from "../../../src/runtime/http1/server.ts";
 import { newSeed, randomNumbers } from "../../seeds.ts";
+import { replyFrom, replying, responseOf } from "../web-reply.ts";
 import { FakeSocket, type SocketOptions, turn } from "./fake-socket.ts";
 import { Choices } from "./random-requests.ts";
 
@@ -26,7 +28,7 @@ export async function repeat(
   }
 }
 
-export type Fetch = (request: Request) => Response | Promise<Response>;
+export type Fetch = (request: Request) => MaybePromise<Response | Reply>;
 
 export interface Outcome {
   readonly socket: FakeSocket;
@@ -47,7 +49,8 @@ export async function talk(
   fetch: Fetch,
   options: TalkOptions = {},
 ): Promise<Outcome> {
-  const server = new Http1Server({ scheme: "http", maxHeaderBytes, fetch, errorResponse });
+  const served = { scheme: "http", maxHeaderBytes, errorResponse } as const;
+  const server = new Http1Server({ ...served, fetch: replying(fetch) });
   const socket = new FakeSocket(server, options);
   for (const packet of packets) {
     await socket.receive(packet);
@@ -63,5 +66,5 @@ export async function talk(
   return { socket, sentBefore };
 }
 
-export const errorResponse = (status: number, detail: string): Response =>
-  status % 2 === 0 ? responseOf(detail, { status }) : new Response(detail, { status });
+export const errorResponse = (status: number, detail: string): Reply =>
+  replyFrom(responseOf(detail, { status }));

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { noClient } from "../../../src/lib/client.ts";
 import { Metrics } from "../../../src/lib/metrics.ts";
+import { responseOf } from "../../../src/lib/reply.ts";
 import { Tasks } from "../../../src/lib/tasks.ts";
 import { system } from "../../../src/model/principal.ts";
 import { type App, connect } from "../../../src/server/app.ts";
@@ -74,7 +75,7 @@ export async function startPlannedApp(url: string, schema: string): Promise<Plan
       const request = requestFor(method, path, body, {
         ...{ authorization: `Bearer ${token}`, ...headers },
       });
-      const response = await fetch(request, noClient);
+      const response = responseOf(await fetch(request, noClient));
       const text = await response.text();
       assert.ok(response.status < 300, `${method} ${path}: ${response.status} ${text}`);
       return text.startsWith("{") && !text.includes("\n") ? JSON.parse(text) : text;
