@@ -386,13 +386,13 @@ describe("resources in an action", () => {
     const [ann, bob] = clients as [Client, Client];
     const { body } = returned(await call("create", ["notes", { text: "a" }], ann)) as Kept;
     assert.equal((await ann.get(`/notes/${body.id}`)).status, 200);
-    for (const [verb, args] of [
-      ["get", []],
-      ["put", [{}]],
-      ["patch", [{}]],
-      ["remove", []],
+    for (const [verb, args, problem] of [
+      ["get", [], "not-found"],
+      ["put", [{}], "conflict"],
+      ["patch", [{}], "not-found"],
+      ["remove", [], "not-found"],
     ] as const)
-      assertProblem(await call(verb, ["notes", body.id, ...args], bob), "not-found");
+      assertProblem(await call(verb, ["notes", body.id, ...args], bob), problem);
     const list = returned(await call("list", ["notes"], bob)) as { data: readonly unknown[] };
     assert.deepEqual(list.data, []);
     const patched = await call("patch", ["notes", body.id, { text: "b" }], ann);

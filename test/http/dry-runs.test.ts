@@ -51,7 +51,7 @@ interface Attempt {
 
 const attempts: Readonly<Record<string, Attempt>> = {
   "an id of another owner": {
-    ...{ collection: "owned", query: "?key=id", real: 404 },
+    ...{ collection: "owned", query: "?key=id", real: 409 },
     lines: [
       [{ id: "X", a: "new" }, 201],
       [{ id: "X", b: "again" }, 200],
