@@ -52,7 +52,7 @@ export class AccessDocuments {
       const stored = await this.#store.collection(accessName);
       if (condition?.(accessDocumentOf(stored)) === false) return preconditionFailed;
       if (stored?.definition === definition) return document;
-      const callerToken = principal.token?.id;
+      const callerToken = principal.credential?.id;
       const change = { kind: "define", collection: accessName, definition, callerToken } as const;
       const expected = condition && { replaces: stored?.definition ?? null };
       const at = notBefore(this.#clock(), collections);

@@ -142,7 +142,7 @@ export class Collections {
 
   /** Returns whether the collection is new, or undefined when its definition has changed meanwhile. */
   async #replace(
-    { token }: Principal,
+    { credential }: Principal,
     name: string,
     definition: string,
     condition: CollectionCondition | undefined,
@@ -150,14 +150,14 @@ export class Collections {
     const before = await this.#store.collection(name);
     if (condition && !(await condition(before))) return preconditionFailed;
     const expected = {
-      callerToken: token?.id,
+      callerToken: credential?.id,
       ...(condition && { replaces: before?.definition ?? null }),
     };
     const at = this.#clock();
     const change = { kind: "define", collection: name, definition, at, ...expected } as const;
     const withdrawn =
       before && !isSameAccess(before.definition, definition)
-        ? [await this.#withdrawalOf(before, token?.id)]
+        ? [await this.#withdrawalOf(before, credential?.id)]
         : [];
     const [outcome] = await this.#store.commit([change, ...withdrawn]);
     if (outcome?.kind === "revoked") return tokenEnded;
@@ -219,7 +219,7 @@ export class Collections {
       const current = await this.#store.collection(name);
       if (condition && current && !(await condition(current))) return preconditionFailed;
       const expected = condition && current && { revision: current.revision };
-      const callerToken = principal.token?.id;
+      const callerToken = principal.credential?.id;
       const withdrawn = current && (await this.#withdrawalOf(current, callerToken));
       const [outcome] = await this.#store.commit([
         { ...drop, ...expected, callerToken },

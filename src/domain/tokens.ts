@@ -81,7 +81,7 @@ export class Tokens {
       );
     const id = key === undefined ? newId() : derivedId("token", key.owner, key.key);
     const token = tokenOf(id, secret, request, now);
-    const callerToken = principal.token?.id;
+    const callerToken = principal.credential?.id;
     const [outcome] = await this.#store.commit([{ kind: "create-token", token, callerToken }]);
     if (outcome?.kind === "revoked") return tokenEnded;
     return outcome?.kind === "taken"
@@ -94,7 +94,7 @@ export class Tokens {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
     const revocation = { kind: "revoke-token", id, at: this.#clock() } as const;
-    const callerToken = principal.token?.id;
+    const callerToken = principal.credential?.id;
     const [outcome] = await this.#store.commit([{ ...revocation, callerToken }]);
     if (outcome?.kind === "revoked") return tokenEnded;
     return outcome?.kind === "missing" ? tokenNotFound : undefined;

@@ -76,7 +76,7 @@ function formBody(): Body {
 }
 
 const withScopes = (...scopes: readonly string[]): Principal => {
-  return { kind: "token", subject: "someone", scopes, roles: [], token: undefined };
+  return { kind: "token", subject: "someone", scopes, roles: [], credential: undefined };
 };
 
 /** The parameters of the path of each route. */

@@ -24,7 +24,7 @@ export async function principalOfSubject(
     ? { roles: roles ?? [], scopes: scopes ?? [] }
     : joined(await tokensOf(store, subject, now));
   const document = accessDocumentOf(await store.rules(accessName));
-  return { kind: "token", subject, token: undefined, ...withRoleScopes(held, document) };
+  return { kind: "token", subject, credential: undefined, ...withRoleScopes(held, document) };
 }
 
 const tokensRead = 1_000;

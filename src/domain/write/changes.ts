@@ -9,7 +9,7 @@ const versionOf = ({ rules }: CollectionAccess): number => rules?.version ?? 0;
 
 /** What the access was decided by must still be so at the commit. */
 export function decidedBy({ principal, ruleReads }: CollectionAccess): Decided {
-  const callerToken = principal.token?.id;
+  const callerToken = principal.credential?.id;
   return ruleReads === undefined ? { callerToken } : { callerToken, unchanged: ruleReads };
 }
 
@@ -23,7 +23,7 @@ export function putOf(
   const { name: collection, isOwned, ruleReads } = access;
   const rules = versionOf(access);
   const { fields, files, setOwner, named } = accepted;
-  const callerToken = access.principal.token?.id;
+  const callerToken = access.principal.credential?.id;
   const put = { kind: "put", collection, id, fields, at, expect, rules, callerToken } as const;
   // Most puts have no more than that, and a copy takes longer than all of it.
   const isShort = (files ?? named ?? ruleReads) === undefined && setOwner === undefined;

@@ -1,5 +1,6 @@
 // Handles the admin routes of tokens.
 
+import { callerIdOf } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import { tokenView } from "../../model/schemas/token.ts";
 import { readAuthorizedBody } from "../body/authorized-body.ts";
@@ -44,7 +45,7 @@ export async function createToken(context: RequestContext): Promise<Response | P
   if (text instanceof Problem) return text;
 
   const { principal } = context;
-  const owner = principal.token?.id ?? "";
+  const owner = callerIdOf(principal) ?? "";
   const issued = await services.tokens.create(
     principal,
     JSON.parse(text),

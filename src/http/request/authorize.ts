@@ -35,7 +35,7 @@ export function authorize(
   const secret = readBearer(authorization);
   if (secret === invalidToken) return limitWrongTokens(context) ?? secret;
   if (secret instanceof Problem) return secret;
-  return then(context.services.access.identify(secret), (principal) => {
+  return then(context.services.access.callers.identify(secret), (principal) => {
     if (principal === undefined) return limitWrongTokens(context) ?? invalidToken;
     context.principal = principal;
     const isLimited = context.services.rateLimitPerToken > 0;
@@ -47,7 +47,7 @@ export function authorize(
 export function authorizeAgain(context: RequestContext): MaybePromise<Problem | undefined> {
   const { permission } = context;
   if (permission === "anyone") return undefined;
-  return then(context.services.access.renew(context.principal), (current) => {
+  return then(context.services.access.callers.renew(context.principal), (current) => {
     if (current instanceof Problem) return current;
     context.principal = current;
     const needsNone = permission === "optional-token" && current.kind === "anonymous";
