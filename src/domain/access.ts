@@ -7,7 +7,7 @@ import type { Rules } from "../model/collection.ts";
 import { definitionOf } from "../model/definition.ts";
 import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
-import { actionScope, allowsAction, isAdmin, readsMetrics } from "../model/token.ts";
+import { actionScope, allowsAction, isAdmin, isIssuer, readsMetrics } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
 import { Callers } from "./callers/callers.ts";
 import {
@@ -108,6 +108,9 @@ export const requireAdmin = (principal: Principal): Problem | undefined =>
 
 export const requireMetrics = (principal: Principal): Problem | undefined =>
   requireToken(principal) ?? (readsMetrics(principal) ? undefined : insufficientScope("metrics"));
+
+export const requireIssuer = (principal: Principal): Problem | undefined =>
+  requireToken(principal) ?? (isIssuer(principal) ? undefined : insufficientScope("admin"));
 
 /** Returns the same problem whether or not the action exists. A malformed name is 404 for every caller. */
 export function requireActionScope(principal: Principal, action: string): Problem | undefined {

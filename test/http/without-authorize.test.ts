@@ -23,6 +23,8 @@ const open: Readonly<Record<string, string>> = {
   appendToUpload: "finds only uploads of the caller",
   deleteUpload: "finds only uploads of the caller",
   getOpenapi: "describes what the caller may use",
+  getCaller: "says who the caller is",
+  endCredential: "ends what the caller has sent",
   getMetrics: "has no data of the domain; the route checks the scope",
 };
 

@@ -2,6 +2,7 @@
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Credential, Principal } from "../../model/principal.ts";
+import type { Problem } from "../../model/problem.ts";
 
 export interface CallerKind {
   /**
@@ -11,4 +12,6 @@ export interface CallerKind {
   find(hash: string, last?: Principal): MaybePromise<Principal | undefined>;
   /** Notes a use of a credential that was found. */
   use(credential: Credential, now: number): void;
+  /** Ends a credential at its holder's request. */
+  end(id: string): Promise<Problem | undefined>;
 }

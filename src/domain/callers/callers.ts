@@ -7,7 +7,7 @@ import { anonymous, type Credential, type Principal } from "../../model/principa
 import type { Problem } from "../../model/problem.ts";
 import { hashSecret, isSecret } from "../../model/secret.ts";
 import type { Store } from "../../store/store.ts";
-import { tokenEnded } from "../problems.ts";
+import { tokenEnded, unauthenticated } from "../problems.ts";
 import { TokenUses } from "../token-uses.ts";
 import type { CallerKind } from "./caller-kind.ts";
 import { TokenCallers } from "./token-callers.ts";
@@ -64,5 +64,12 @@ export class Callers {
     if (expiresAt !== null && expiresAt <= now) return false;
     this.#kinds[kind].use(credential, now);
     return true;
+  }
+
+  /** Ends the credential that the caller has sent, at once in every process. */
+  async end({ credential }: Principal): Promise<Problem | undefined> {
+    return credential === undefined
+      ? unauthenticated
+      : this.#kinds[credential.kind].end(credential.id);
   }
 }

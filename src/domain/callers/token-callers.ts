@@ -3,6 +3,7 @@
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import type { Rules } from "../../model/collection.ts";
 import type { Credential, Principal } from "../../model/principal.ts";
+import type { Problem } from "../../model/problem.ts";
 import {
   accessDocumentOf,
   accessName,
@@ -11,6 +12,7 @@ import {
 } from "../../model/schemas/access.ts";
 import { isAlive, type Token } from "../../model/token.ts";
 import type { Store } from "../../store/store.ts";
+import { tokenEnded } from "../problems.ts";
 import type { TokenUses } from "../token-uses.ts";
 import type { CallerKind } from "./caller-kind.ts";
 
@@ -78,6 +80,12 @@ export class TokenCallers implements CallerKind {
 
   use(credential: Credential, now: number): void {
     if (credential instanceof TokenCredential) this.#uses.add(credential.token, now);
+  }
+
+  async end(id: string): Promise<Problem | undefined> {
+    const revocation = { kind: "revoke-token", id, at: this.#clock(), callerToken: id } as const;
+    const [outcome] = await this.#store.commit([revocation]);
+    return outcome?.kind === "done" ? undefined : tokenEnded;
   }
 }
 

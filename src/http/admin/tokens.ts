@@ -72,7 +72,11 @@ export async function revokeToken(context: RequestContext): Promise<Response | P
     return token instanceof Problem ? token : failed;
   }
   const problem = await tokens.revoke(context.principal, id);
-  if (problem !== undefined) return problem;
+  return problem ?? ended(context);
+}
+
+/** The response when a credential has ended. */
+export function ended(context: RequestContext): Response {
   const headers = new Headers(context.services.commonHeaders);
   headers.set("Cache-Control", "no-store");
   return new Response(null, { status: 204, headers });

@@ -3,6 +3,7 @@
 import {
   requireActionScope,
   requireAdmin,
+  requireIssuer,
   requireMetrics,
   requireToken,
 } from "../../domain/access.ts";
@@ -90,6 +91,7 @@ function checkPermission(
   if (permission === "token" || permission === "optional-token") return requireToken(principal);
   if (permission === "admin") return requireAdmin(principal);
   if (permission === "metrics") return requireMetrics(principal);
+  if (permission === "issue") return requireIssuer(principal);
   if (permission === "action") return requireActionScope(principal, context.param("name"));
   const asked = permission === "create" && isUpsert(context) ? "put" : permission;
   const { collection = "", id } = context.params;
