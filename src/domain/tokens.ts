@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { ErrorReport } from "../lib/json/error-report.ts";
 import { newId } from "../model/id.ts";
-import type { Principal } from "../model/principal.ts";
+import { callerTokenOf, type Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 import { accessDocumentOf, accessName, withRoleScopes } from "../model/schemas/access.ts";
 import { type CheckedTokenRequest, readTokenRequest } from "../model/schemas/token.ts";
@@ -93,7 +93,7 @@ export class Tokens {
     if (refused !== undefined) return refused;
     const id = key === undefined ? newId() : derivedId("token", key.owner, key.key);
     const token = tokenOf(id, secret, request, now);
-    const callerToken = principal.credential?.id;
+    const callerToken = callerTokenOf(principal);
     const [outcome] = await this.#store.commit([{ kind: "create-token", token, callerToken }]);
     if (outcome?.kind === "revoked") return tokenEnded;
     return outcome?.kind === "taken"
@@ -146,7 +146,7 @@ export class Tokens {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
     const revocation = { kind: "revoke-token", id, at: this.#clock() } as const;
-    const callerToken = principal.credential?.id;
+    const callerToken = callerTokenOf(principal);
     const [outcome] = await this.#store.commit([{ ...revocation, callerToken }]);
     if (outcome?.kind === "revoked") return tokenEnded;
     return outcome?.kind === "missing" ? tokenNotFound : undefined;

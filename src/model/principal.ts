@@ -48,3 +48,10 @@ export const system: Principal = Object.freeze({
  */
 export const callerIdOf = ({ kind, credential, subject }: Principal): string | undefined =>
   kind === "user" ? subject : (credential?.id ?? subject);
+
+/**
+ * The token that a commit of the caller is compared with. What another kind of credential is, and the account
+ * behind it, are rows of collections: a commit is compared with them by `unchanged`.
+ */
+export const callerTokenOf = ({ credential }: Principal): string | undefined =>
+  credential?.kind === "token" ? credential.id : undefined;
