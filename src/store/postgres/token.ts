@@ -70,6 +70,13 @@ const ofSubject = (sql: Sql, subject: string | undefined): Statement =>
     ? sql`WHERE id >= ${firstTokenId}`
     : sql`WHERE id >= ${firstTokenId} AND subject = ${subject}`;
 
+/**
+ * Selects those of callers that are not revoked. The rows have to be locked, so that a revocation waits for
+ * the commits that were compared with the token before.
+ */
+export const currentTokens = (sql: Sql, ids: readonly string[]): Statement => sql`
+  SELECT id FROM tokens WHERE id = ANY (${[...ids]}::text[]) AND revoked IS NULL ORDER BY id`;
+
 /** When another node has created the same token in the meantime, the conflict restarts the whole batch. */
 export const insertTokens = (sql: Sql, tokens: readonly Token[]): Statement => sql`
   INSERT INTO tokens (id, hash, name, subject, scopes, roles, created, expires, revoked)
