@@ -83,6 +83,7 @@ const needed: Readonly<Record<Permission, string>> = {
   token: "any token",
   admin: "admin",
   metrics: "scope metrics",
+  issue: "admin or issue:{role}",
   action: "scope of the action",
   read: "scope read",
   create: "scope create",

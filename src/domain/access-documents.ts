@@ -3,7 +3,7 @@
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import { setsOf } from "../model/access/rule-fields.ts";
 import type { Collection, Rules } from "../model/collection.ts";
-import type { Principal } from "../model/principal.ts";
+import { callerTokenOf, type Principal } from "../model/principal.ts";
 import { type FieldError, Problem } from "../model/problem.ts";
 import {
   type AccessDocument,
@@ -52,7 +52,7 @@ export class AccessDocuments {
       const stored = await this.#store.collection(accessName);
       if (condition?.(accessDocumentOf(stored)) === false) return preconditionFailed;
       if (stored?.definition === definition) return document;
-      const callerToken = principal.token?.id;
+      const callerToken = callerTokenOf(principal);
       const change = { kind: "define", collection: accessName, definition, callerToken } as const;
       const expected = condition && { replaces: stored?.definition ?? null };
       const at = notBefore(this.#clock(), collections);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type MaybePromise, then } from "../lib/maybe-promise.ts";
 import type { Collection } from "../model/collection.ts";
 import { type Definition, definitionOf } from "../model/definition.ts";
-import type { Principal } from "../model/principal.ts";
+import { callerTokenOf, type Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import { type AccessDocument, accessName } from "../model/schemas/access.ts";
 import type { Violations } from "../model/schemas/collection.ts";
@@ -142,7 +142,7 @@ export class Collections {
 
   /** Returns whether the collection is new, or undefined when its definition has changed meanwhile. */
   async #replace(
-    { token }: Principal,
+    principal: Principal,
     name: string,
     definition: string,
     condition: CollectionCondition | undefined,
@@ -150,14 +150,14 @@ export class Collections {
     const before = await this.#store.collection(name);
     if (condition && !(await condition(before))) return preconditionFailed;
     const expected = {
-      callerToken: token?.id,
+      callerToken: callerTokenOf(principal),
       ...(condition && { replaces: before?.definition ?? null }),
     };
     const at = this.#clock();
     const change = { kind: "define", collection: name, definition, at, ...expected } as const;
     const withdrawn =
       before && !isSameAccess(before.definition, definition)
-        ? [await this.#withdrawalOf(before, token?.id)]
+        ? [await this.#withdrawalOf(before, callerTokenOf(principal))]
         : [];
     const [outcome] = await this.#store.commit([change, ...withdrawn]);
     if (outcome?.kind === "revoked") return tokenEnded;
@@ -219,7 +219,7 @@ export class Collections {
       const current = await this.#store.collection(name);
       if (condition && current && !(await condition(current))) return preconditionFailed;
       const expected = condition && current && { revision: current.revision };
-      const callerToken = principal.token?.id;
+      const callerToken = callerTokenOf(principal);
       const withdrawn = current && (await this.#withdrawalOf(current, callerToken));
       const [outcome] = await this.#store.commit([
         { ...drop, ...expected, callerToken },

@@ -282,8 +282,8 @@ function mayContinue(principal: Principal, upload: DescribedUpload): boolean {
 }
 
 /** A subject may continue with another of its tokens. */
-const ownerOf = ({ subject, token, kind }: Principal): string | null =>
-  kind === "anonymous" ? null : (subject ?? token?.id ?? kind);
+const ownerOf = ({ subject, credential, kind }: Principal): string | null =>
+  kind === "anonymous" ? null : (subject ?? credential?.id ?? kind);
 
 const notFound = new Problem(
   "not-found",

@@ -45,10 +45,10 @@ export class SignedUrls {
   ): MaybePromise<Signature | Problem> {
     const forbidden = access.require("read") ?? requireSignedUrls(access);
     if (forbidden !== undefined) return forbidden;
-    const { token } = access.principal;
+    const { credential } = access.principal;
     const until = this.#clock() + seconds * 1000;
-    const expiresAt = Math.min(until, token?.expiresAt ?? until);
-    const text = [file.key, expiresAt, token?.hash ?? ""].join(" ");
+    const expiresAt = Math.min(until, credential?.expiresAt ?? until);
+    const text = [file.key, expiresAt, credential?.hash ?? ""].join(" ");
     return then(this.#store.secret(), (secret) => {
       const sealed = encrypt(keyOf(secret, target), noContext, text, randomBytes(ivBytes));
       return { signature: withoutUnderscores(sealed), expiresAt };
@@ -64,7 +64,7 @@ export class SignedUrls {
       const [fileKey = "", time, hash = ""] = text.split(" ");
       const expiresAt = Number(time);
       if (expiresAt <= this.#clock()) return expired(expiresAt);
-      return then(this.#access.holder(hash), (signer) =>
+      return then(this.#access.callers.holder(hash), (signer) =>
         signer === undefined ? signerGone : { signer, fileKey, expiresAt },
       );
     });

@@ -1,15 +1,25 @@
 // Creates, lists and revokes tokens, and makes one for a code that signs the console in.
 
 import { createHash } from "node:crypto";
+import { ErrorReport } from "../lib/json/error-report.ts";
 import { newId } from "../model/id.ts";
-import type { Principal } from "../model/principal.ts";
-import { Problem } from "../model/problem.ts";
+import { callerTokenOf, type Principal } from "../model/principal.ts";
+import { type FieldError, Problem } from "../model/problem.ts";
+import { accessDocumentOf, accessName, withRoleScopes } from "../model/schemas/access.ts";
 import { type CheckedTokenRequest, readTokenRequest } from "../model/schemas/token.ts";
 import { hashSecret, isSecret, newSecret } from "../model/secret.ts";
-import { codeIdOf, isAlive, type Token } from "../model/token.ts";
+import {
+  allowsIssuing,
+  codeIdOf,
+  isAdmin,
+  isAlive,
+  issueScope,
+  type Token,
+} from "../model/token.ts";
 import type { Store, TokenRange } from "../store/store.ts";
-import { requireAdmin } from "./access.ts";
-import { tokenEnded } from "./problems.ts";
+import { requireAdmin, requireIssuer } from "./access.ts";
+import { allTokens, tokensRead } from "./all-tokens.ts";
+import { insufficientScope, tokenEnded } from "./problems.ts";
 import { TokenUses } from "./token-uses.ts";
 
 /** An Idempotency-Key, and the id of the token that it came with. */
@@ -29,6 +39,11 @@ export interface IssuedToken {
   readonly token: Token;
 }
 
+const dayMs = 24 * 60 * 60_000;
+/** The longest life of a token that no administrator creates. */
+const longestIssuedMs = 90 * dayMs;
+/** How long an expired token stays in the list, to tell what it was. */
+const keptExpiredMs = 30 * dayMs;
 const codeLifetimeMs = 15 * 60_000;
 const signInMs = 12 * 60 * 60_000;
 
@@ -68,25 +83,62 @@ export class Tokens {
     given: unknown,
     key?: TokenKey,
   ): Promise<IssuedToken | Problem> {
-    const forbidden = requireAdmin(principal);
+    const forbidden = requireIssuer(principal);
     if (forbidden !== undefined) return forbidden;
     const now = this.#clock();
     const secret = newSecret();
     const request = readTokenRequest(given, now);
-    if (!("name" in request))
-      return new Problem(
-        "invalid-body",
-        "The token request is not valid; `errors` lists each error.",
-        { errors: request },
-      );
+    if (!("name" in request)) return invalidRequest(request);
+    const refused = isAdmin(principal) ? undefined : await this.#refuse(principal, request, now);
+    if (refused !== undefined) return refused;
     const id = key === undefined ? newId() : derivedId("token", key.owner, key.key);
     const token = tokenOf(id, secret, request, now);
-    const callerToken = principal.token?.id;
+    const callerToken = callerTokenOf(principal);
     const [outcome] = await this.#store.commit([{ kind: "create-token", token, callerToken }]);
     if (outcome?.kind === "revoked") return tokenEnded;
     return outcome?.kind === "taken"
-      ? repetitionProblem(await this.find(principal, id), token)
+      ? repetitionProblem(await this.#store.findToken(id), token)
       : { secret, token };
+  }
+
+  /** Checks the request of one who may issue tokens of some roles, for a while, and no others. */
+  async #refuse(
+    principal: Principal,
+    { scopes, subject, roles, expiresAt }: CheckedTokenRequest,
+    now: number,
+  ): Promise<Problem | undefined> {
+    const foreign = roles.find((role) => !allowsIssuing(principal, role));
+    if (foreign !== undefined) return insufficientScope(issueScope(foreign));
+    const document = accessDocumentOf(await this.#store.rules(accessName));
+    if (isAdmin(withRoleScopes({ scopes, roles }, document))) return insufficientScope("admin");
+    const report = new ErrorReport();
+    if (scopes.length > 0)
+      report.add(["scopes"], "must be empty: only an administrator gives scopes");
+    if (subject !== undefined)
+      report.add(["subject"], "must be left out: only an administrator chooses the subject");
+    if (expiresAt === null || expiresAt > now + longestIssuedMs)
+      report.add(
+        ["expiresAt"],
+        "must be at most 90 days from now: only an administrator gives more",
+      );
+    for (const [index, role] of roles.entries())
+      if (!Object.hasOwn(document.roles, role))
+        report.add(["roles", index], "must be a role that the access document names");
+    return report.errors.length > 0 ? invalidRequest(report.errors) : undefined;
+  }
+
+  /** Removes the tokens that expired long ago, and returns how many. Commits nothing when there are none. */
+  async removeExpired(): Promise<number> {
+    const latest = this.#clock() - keptExpiredMs;
+    const ids: string[] = [];
+    for await (const tokens of allTokens(this.#store))
+      for (const { id, expiresAt } of tokens)
+        if (expiresAt !== null && expiresAt <= latest) ids.push(id);
+    for (let first = 0; first < ids.length; first += tokensRead)
+      await this.#store.commit(
+        ids.slice(first, first + tokensRead).map((id) => ({ kind: "remove-token", id })),
+      );
+    return ids.length;
   }
 
   /** Takes effect at once in every process. Revoking a token twice is not an error. */
@@ -94,7 +146,7 @@ export class Tokens {
     const forbidden = requireAdmin(principal);
     if (forbidden !== undefined) return forbidden;
     const revocation = { kind: "revoke-token", id, at: this.#clock() } as const;
-    const callerToken = principal.token?.id;
+    const callerToken = callerTokenOf(principal);
     const [outcome] = await this.#store.commit([{ ...revocation, callerToken }]);
     if (outcome?.kind === "revoked") return tokenEnded;
     return outcome?.kind === "missing" ? tokenNotFound : undefined;
@@ -153,10 +205,15 @@ function derivedId(...parts: readonly string[]): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-function repetitionProblem(first: Token | Problem, { id, ...repeated }: Token): Problem {
+const invalidRequest = (errors: readonly FieldError[]): Problem =>
+  new Problem("invalid-body", "The token request is not valid; `errors` lists each error.", {
+    errors,
+  });
+
+function repetitionProblem(first: Token | undefined, { id, ...repeated }: Token): Problem {
   const contentOf = ({ name, subject, scopes, roles, expiresAt }: Omit<Token, "id">) =>
     JSON.stringify([name, subject, [...scopes].sort(), [...roles].sort(), expiresAt]);
-  return first instanceof Problem || contentOf(first) !== contentOf(repeated)
+  return first === undefined || contentOf(first) !== contentOf(repeated)
     ? new Problem(
         "key-reused",
         "This Idempotency-Key was already used for a different request. Nothing was changed.",

@@ -200,10 +200,10 @@ export class PreparedResponses {
     if (context.inClearText && tlsOnly) return undefined;
     const last = this.#lastCaller;
     if (last?.authorization === authorization && last.version === version)
-      return access.use(last.principal, context.startTime) ? last.principal : undefined;
+      return access.callers.use(last.principal, context.startTime) ? last.principal : undefined;
     // What is spelled in another way is read by `authorize`.
     const isBearer = authorization.startsWith("Bearer ");
-    const principal = isBearer ? access.identify(authorization.slice(7)) : undefined;
+    const principal = isBearer ? access.callers.identify(authorization.slice(7)) : undefined;
     if (principal === undefined || principal instanceof Promise) return undefined;
     this.#lastCaller = { authorization, principal, version };
     return principal;

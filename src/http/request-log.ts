@@ -1,8 +1,8 @@
 // Collects a log line per request and writes the lines in batches.
 
 import { withoutIpv4Prefix } from "../lib/ip-address.ts";
+import type { Principal } from "../model/principal.ts";
 import { redactSecrets, secretPrefix } from "../model/secret.ts";
-import type { Token } from "../model/token.ts";
 import { addressOf } from "./request/client-address.ts";
 import type { RequestContext } from "./request/context.ts";
 import { isProbe } from "./request/probe.ts";
@@ -44,7 +44,7 @@ export class RequestLog {
 function lineOf(context: RequestContext, status: number, ms: number, more: string): string {
   const { method, requestId, principal, problem, trace, services } = context;
   const what = whatOf(method, services.apiPath + context.path, status);
-  const who = whoOf(principal.token, addressOf(context));
+  const who = whoOf(principal, addressOf(context));
   const kind = problem === undefined ? "" : `,"problem":"${problem}"`;
   const traced = trace === undefined ? "" : `,"trace":"${trace.traceId}"`;
   return `${lineStart(context.startTime + ms)}${requestId}${what}${kind},"ms":${decimal(ms)}${who}${traced}${more}}\n`;
@@ -58,14 +58,13 @@ const whatOf = lastText(
 
 const methodOf = lastText((method: string) => `","method":${quoted(method)},"path":`);
 
-const whoOf = lastText((token: Token | undefined, address: string) => {
-  const caller = token === undefined ? "" : `,"token":"${token.id}"${subjectOf(token)}`;
+const whoOf = lastText(({ credential, subject = "" }: Principal, address: string) => {
+  const id = credential?.id;
+  // Most tokens have no subject of their own.
+  const owner = subject === id ? "" : `,"subject":${quoted(subject)}`;
+  const caller = credential === undefined ? "" : `,"${credential.kind}":"${id}"${owner}`;
   return address === "" ? caller : `${caller},"client":"${withoutIpv4Prefix(address)}"`;
 });
-
-/** Most tokens have no subject of their own. */
-const subjectOf = ({ id, subject }: Token): string =>
-  subject === id ? "" : `,"subject":${quoted(subject)}`;
 
 /** Keeps the last text: consecutive requests often have the same path and caller. */
 function lastText<A, B = void, C = void>(

@@ -28,14 +28,21 @@ export const subjectMessage = "must have 1 to 128 printable ASCII characters";
 export const verbs = ["read", "create", "update", "delete"] as const;
 export type Verb = (typeof verbs)[number];
 
-/** `admin`, `metrics`, `{collection|*}:{verb|*}`, or `action:{name|*}`. No action has the name of a verb. */
+/**
+ * `admin`, `metrics`, `{collection|*}:{verb|*}`, `action:{name|*}` or `issue:{role|*}`. No action has the
+ * name of a verb. What begins with `issue` is never the scope of a collection.
+ */
 export type Scope = string;
 
 export const scopePattern =
-  /^(?:admin|metrics|action:(?:\*|[a-z0-9][a-z0-9-]{0,62})|(?:\*|[a-z0-9][a-z0-9_-]{0,62}):(?:\*|read|create|update|delete))$/;
+  /^(?:admin|metrics|action:(?:\*|[a-z0-9][a-z0-9-]{0,62})|issue:[a-z][a-z0-9_-]{0,62}|(?:\*|[a-z0-9][a-z0-9_-]{0,62}):(?:\*|read|create|update|delete))$/;
 
 /** Allows every action. It does not allow every verb on a collection named `action`. */
 const everyAction = "action:*";
+
+const issuing = "issue";
+/** Allows issuing tokens of every role. `*:*` does not. */
+const everyRole = `${issuing}:*`;
 
 /** A token, or a principal that came by one. */
 interface Scoped {
@@ -54,7 +61,8 @@ export function allows({ scopes }: Scoped, collection: string, verb: Verb): bool
     const colon = scope.indexOf(":");
     const scopeCollection = scope.slice(0, colon);
     const scopeVerb = scope.slice(colon + 1);
-    const isMatch = scopeCollection === "*" || scopeCollection === collection;
+    const isMatch =
+      scopeCollection === "*" || (scopeCollection === collection && collection !== issuing);
     if (isMatch && (scopeVerb === verb || (scopeVerb === "*" && scope !== everyAction)))
       return true;
   }
@@ -70,6 +78,7 @@ export function allowsScope(scoped: Scoped, scope: Scope): boolean {
   if (scoped.scopes.includes(scope) || isAdmin(scoped)) return true;
   const colon = scope.indexOf(":");
   const [collection, verb] = [scope.slice(0, colon), scope.slice(colon + 1)];
+  if (collection === issuing) return allowsIssuing(scoped, verb);
   if (isVerb(verb)) return allows(scoped, collection, verb);
   return collection === "action" && allowsAction(scoped, verb);
 }
@@ -77,6 +86,16 @@ export function allowsScope(scoped: Scoped, scope: Scope): boolean {
 const isVerb = (name: string): name is Verb => (verbs as readonly string[]).includes(name);
 
 export const actionScope = (name: string): Scope => `action:${name}`;
+
+export const issueScope = (role: string): Scope => `${issuing}:${role}`;
+
+/** Whether the scopes allow issuing tokens of the role, without those of administrators. */
+export const allowsIssuing = ({ scopes }: Scoped, role: string): boolean =>
+  scopes.includes(everyRole) || scopes.includes(issueScope(role));
+
+/** Whether the scopes allow issuing some tokens. */
+export const isIssuer = (scoped: Scoped): boolean =>
+  isAdmin(scoped) || scoped.scopes.some((scope) => scope.startsWith(issueScope("")));
 
 export const isAlive = (token: Token, now: number): boolean =>
   token.revokedAt === null && (token.expiresAt === null || token.expiresAt > now);

@@ -118,6 +118,8 @@ export interface App
   readonly isClosing: boolean;
   /** Removes unfinished uploads that have expired, and returns their number. */
   sweepUploads(): Promise<number>;
+  /** Removes tokens that expired long ago. Returns how many. */
+  sweepTokens(): Promise<number>;
   /**
    * Writes to the data folder which process owns it and where it listens, and accepts changes from
    * commands. Logs a warning when commands cannot reach this process.
@@ -325,6 +327,7 @@ export function connect(parts: AppParts): App {
       return count;
     },
     sweepUploads: () => lasting.resumableUploads.sweep(),
+    sweepTokens: () => lasting.tokens.removeExpired(),
     announce: (address) =>
       store.announce(version, address).catch((error) => {
         log.warn({ err: error }, "commands such as token create cannot reach this process");

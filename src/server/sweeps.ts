@@ -1,4 +1,4 @@
-// Removes unused files and expired uploads, when a server starts and regularly after that.
+// Removes unused files, expired uploads and expired tokens, when a server starts and regularly after that.
 
 import { type App, hourMs } from "./app.ts";
 import type { Log } from "./log.ts";
@@ -7,24 +7,20 @@ const dayMs = 24 * hourMs;
 const uploadsEveryMs = 600_000;
 
 /** What two nodes remove at once is removed once: the second finds nothing. */
-export function startSweeps({ tasks, sweep, sweepUploads }: App, log: Log): void {
-  const files = tasks.add({
-    name: "unused-files",
-    everyMs: dayMs,
-    failure: "cannot remove unused files",
-    async run() {
-      const count = await sweep();
-      if (count > 0) log.info({ count }, "removed files that no resource refers to");
-    },
-  });
-  const uploads = tasks.add({
-    name: "expired-uploads",
-    everyMs: uploadsEveryMs,
-    failure: "cannot remove expired uploads",
-    async run() {
-      const count = await sweepUploads();
-      if (count > 0) log.info({ count }, "removed unfinished uploads that have expired");
-    },
-  });
-  for (const task of [files, uploads]) task.schedule(0);
+export function startSweeps({ tasks, sweep, sweepUploads, sweepTokens }: App, log: Log): void {
+  const start = (what: string, everyMs: number, run: () => Promise<number>, removed: string) =>
+    tasks
+      .add({
+        name: what.replace(" ", "-"),
+        everyMs,
+        failure: `cannot remove ${what}`,
+        async run() {
+          const count = await run();
+          if (count > 0) log.info({ count }, `removed ${removed}`);
+        },
+      })
+      .schedule(0);
+  start("unused files", dayMs, sweep, "files that no resource refers to");
+  start("expired uploads", uploadsEveryMs, sweepUploads, "unfinished uploads that have expired");
+  start("expired tokens", dayMs, sweepTokens, "tokens that expired 30 days ago");
 }

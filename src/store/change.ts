@@ -117,6 +117,8 @@ type AdminChange =
   /** With `code`, the token takes the place of this code, and is `missing` when the code is gone. */
   | { readonly kind: "create-token"; readonly token: Token; readonly code?: string }
   | { readonly kind: "revoke-token"; readonly id: string; readonly at: number }
+  /** Leaves no trace of the token. */
+  | { readonly kind: "remove-token"; readonly id: string }
   | { readonly kind: "touch-token"; readonly id: string; readonly at: number };
 
 /** Two resources that have the same values in the unique index of this name. */
@@ -183,7 +185,12 @@ export function isDeletion(change: Change): boolean {
   );
 }
 
-const deletingKinds: ReadonlySet<Change["kind"]> = new Set(["remove", "drop", "revoke-token"]);
+const deletingKinds: ReadonlySet<Change["kind"]> = new Set([
+  "remove",
+  "drop",
+  "revoke-token",
+  "remove-token",
+]);
 
 /** Returns the outcome of the change that failed inside `all`, otherwise the outcome itself. */
 export const failureOf = (outcome: Outcome): Outcome =>

@@ -44,6 +44,7 @@ it("an idle server writes nothing while all its tasks run", async () => {
         ["token-uses", 0],
         ["unused-files", round],
         ["expired-uploads", round],
+        ["expired-tokens", round],
       ];
       await until(async () => isDeepStrictEqual(runs(), expected));
     }

@@ -45,7 +45,7 @@ import type { Store } from "../../src/store/store.ts";
 const domain = fileURLToPath(new URL("../../src/domain", import.meta.url));
 
 const holderOf = (...scopes: readonly string[]): Principal => {
-  return { kind: "token", subject: "someone", scopes, roles: [], token: undefined };
+  return { kind: "token", subject: "someone", scopes, roles: [], credential: undefined };
 };
 
 const collectionScopes = (held: readonly Verb[]) => held.map((verb) => `notes:${verb}`);
@@ -290,14 +290,19 @@ const entryPoints: Readonly<Record<string, EntryPoint>> = {
 const others: Readonly<Record<string, string>> = {
   "CollectionAccess.createsCollection":
     "is true for administrators only; used where a write is planned",
-  "Access.identify": "finds the principal of a secret",
-  "Access.use": "records a use of a principal's own token",
+  "Callers.identify": "finds the principal of a secret",
+  "Callers.use": "records a use of a principal's own credential",
   "Pictures.forget": "removes what was rendered from files that are removed",
   "Pictures.sweep": "run by the server itself",
   "Pictures.close": "run by the server itself",
-  "Access.holder": "finds the principal of a token that has signed a URL",
+  "Callers.holder": "finds the principal of a token that has signed a URL",
   "SignedUrls.open": "reads a signature; the signer's access is checked after it",
-  "Access.renew": "returns the same principal with what it has now",
+  "TokenCallers.find": "used by Callers",
+  "TokenCallers.use": "used by Callers",
+  "Callers.end": "ends what the caller itself has sent",
+  "TokenCallers.end": "used by Callers",
+  "Tokens.removeExpired": "run by the server itself",
+  "Callers.renew": "returns the same principal with what it has now",
   "Resources.isCurrentFor": "asks Resources.find",
   "Lists.isCurrentFor": "asks Lists.target",
   "Access.byRules": "asked by Access.collection",

@@ -26,7 +26,11 @@ after(async () => {
 });
 
 const ann: Principal = {
-  ...{ kind: "token", subject: "ann", scopes: ["notes:*"], roles: ["editor"], token: undefined },
+  kind: "token",
+  subject: "ann",
+  scopes: ["notes:*"],
+  roles: ["editor"],
+  credential: undefined,
 };
 
 interface Rules {

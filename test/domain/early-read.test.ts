@@ -15,7 +15,7 @@ import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 
 const ann: Principal = {
-  ...{ kind: "token", subject: "ann", scopes: ["notes:*"], roles: [], token: undefined },
+  ...{ kind: "token", subject: "ann", scopes: ["notes:*"], roles: [], credential: undefined },
 };
 const team = { name: "team", to: "token", where: { team: { in: "$my.teams" } } };
 const teams = { collection: "memberships", where: { user: "$me" }, field: "team" };

@@ -59,7 +59,7 @@ describe("the principal of a secret", () => {
   };
 
   const identify = async (secret: string): Promise<Principal> =>
-    (await access.identify(secret)) ?? assert.fail("the secret is not valid");
+    (await access.callers.identify(secret)) ?? assert.fail("the secret is not valid");
 
   it("is the same object while neither the token nor the document changes", async () => {
     const secret = await secretOf({ scopes: ["a:read"], roles: ["editor"] });
@@ -88,11 +88,11 @@ describe("the principal of a secret", () => {
     await opened.commit([{ kind: "create-collection", collection: "more", at: 1 }]);
     assert.equal(await identify(secret), principal);
     assert.equal(tokenReads, 0);
-    const id = (await identify(other)).token?.id ?? assert.fail();
+    const id = (await identify(other)).credential?.id ?? assert.fail();
     await opened.commit([{ kind: "revoke-token", id, at: 1 }]);
-    assert.equal(await access.identify(other), undefined);
+    assert.equal(await access.callers.identify(other), undefined);
     tokenReads = 0;
-    assert.deepEqual((await identify(secret)).token, principal.token);
+    assert.deepEqual((await identify(secret)).credential, principal.credential);
     assert.equal(tokenReads, 1);
   });
 
@@ -116,8 +116,8 @@ describe("the principal of a secret", () => {
     await setRoles({ root: ["admin"] });
     assert.deepEqual((await identify(secret)).scopes, ["admin"]);
     now += 1_000;
-    assert.equal(await access.identify(secret), undefined);
+    assert.equal(await access.callers.identify(secret), undefined);
     await setRoles({ root: ["admin", "a:read"] });
-    assert.equal(await access.identify(secret), undefined);
+    assert.equal(await access.callers.identify(secret), undefined);
   });
 });

@@ -18,7 +18,7 @@ import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 
 const ann: Principal = {
-  ...{ kind: "token", subject: "ann", scopes: ["notes:*"], roles: [], token: undefined },
+  ...{ kind: "token", subject: "ann", scopes: ["notes:*"], roles: [], credential: undefined },
 };
 const grant = {
   ...{ name: "published in my projects", to: "token" },

@@ -22,7 +22,7 @@ import type { Change, Store } from "../../src/store/store.ts";
 import { largestTurn } from "../turns-of.ts";
 
 const holderOf = (subject: string, ...scopes: readonly string[]): Principal => {
-  return { kind: "token", subject, scopes, roles: [], token: undefined };
+  return { kind: "token", subject, scopes, roles: [], credential: undefined };
 };
 const writer = holderOf("writer", "notes:*");
 

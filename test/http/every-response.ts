@@ -173,6 +173,8 @@ export async function requestEverything(
     ["GET /-/settings"],
     ["POST /-/settings"],
     ["GET /-/metrics"],
+    ["GET /-/me"],
+    ["DELETE /-/me/credential", { token: await app.token("people:read") }],
     ["GET /-/tokens"],
     ["POST /-/tokens", { headers: json, body: '{"name":"n","scopes":["*:read"]}' }],
     [`GET /-/tokens/${token}`],

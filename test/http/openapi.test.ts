@@ -48,6 +48,7 @@ function securityOf(who: Permission) {
   if (who === "token") return [{ bearer: [] }];
   if (who === "admin") return [{ bearer: ["admin"] }];
   if (who === "metrics") return [{ bearer: ["metrics"] }];
+  if (who === "issue") return [{ bearer: ["admin"] }, { bearer: ["issue:{role}"] }];
   if (who === "action") return [{ bearer: ["action:{name}"] }];
   const verbs = who === "put" ? ["create", "update"] : [who];
   return verbs.map((verb) => ({ bearer: [`{collection}:${verb}`] }));
@@ -232,7 +233,13 @@ describe("the responses of the server", () => {
       if (body === "") continue;
       seen.add(`${operation.operationId} ${status}`);
     }
-    const bodiless = ["revokeToken", "deleteResource", "deleteFile", "deleteCollection"].concat([
+    const bodiless = [
+      "revokeToken",
+      "endCredential",
+      "deleteResource",
+      "deleteFile",
+      "deleteCollection",
+    ].concat([
       "getUpload",
       "deleteUpload",
       // The app of a test has no sources to reload; `reload.test.ts` sees the response.

@@ -39,6 +39,7 @@ const writes: Readonly<Record<string, (client: Client) => Promise<Answer>>> = {
   "a definition of a new collection": (client) => client.put("/-/collections/others", {}),
   "a deletion of a collection": (client) => client.remove("/-/collections/things?confirm=things"),
   "an access document": (client) => client.put("/-/access", { roles: { eve: ["admin"] } }),
+  "the end of its own token": (client) => client.remove("/-/me/credential"),
   "a token": (client) => client.post("/-/tokens", { name: "eve", scopes: ["admin"] }),
 };
 

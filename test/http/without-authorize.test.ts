@@ -24,6 +24,8 @@ const open: Readonly<Record<string, string>> = {
   appendToUpload: "finds only uploads of the caller",
   deleteUpload: "finds only uploads of the caller",
   getOpenapi: "describes what the caller may use",
+  getCaller: "says who the caller is",
+  endCredential: "ends what the caller has sent",
   getMetrics: "has no data of the domain; the route checks the scope",
 };
 
@@ -77,7 +79,7 @@ function formBody(): Body {
 }
 
 const withScopes = (...scopes: readonly string[]): Principal => {
-  return { kind: "token", subject: "someone", scopes, roles: [], token: undefined };
+  return { kind: "token", subject: "someone", scopes, roles: [], credential: undefined };
 };
 
 /** The parameters of the path of each route. */

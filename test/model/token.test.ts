@@ -129,6 +129,10 @@ describe("a scope", () => {
     "people:send-invoice",
     "*:send-invoice",
     `action:${"a".repeat(64)}`,
+    "issue:",
+    "issue:1",
+    "issue:Guest",
+    `issue:${"a".repeat(64)}`,
   ];
   for (const scope of others)
     it(`${JSON.stringify(scope)} is invalid`, () => assert.ok(!scopePattern.test(scope)));
@@ -150,6 +154,8 @@ describe("a token's scopes", () => {
     [["pets:*", "people:update"], "people", ["update"]],
     [["people:*"], "people2", []],
     [["people2:*"], "people", []],
+    [["issue:*", "issue:read"], "issue", []],
+    [["*:read"], "issue", ["read"]],
     [["admin:read"], "admin", ["read"]],
     [["admin:read"], "people", []],
     [["action:*"], "action", []],

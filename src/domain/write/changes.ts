@@ -1,5 +1,6 @@
 // Makes the changes of the store that write planned states.
 
+import { callerTokenOf } from "../../model/principal.ts";
 import type { Decided, Expectation, Put, Remove } from "../../store/store.ts";
 import type { CollectionAccess } from "../collection-access.ts";
 import type { Accepted } from "./validate.ts";
@@ -9,7 +10,7 @@ const versionOf = ({ rules }: CollectionAccess): number => rules?.version ?? 0;
 
 /** What the access was decided by must still be so at the commit. */
 export function decidedBy({ principal, ruleReads }: CollectionAccess): Decided {
-  const callerToken = principal.token?.id;
+  const callerToken = callerTokenOf(principal);
   return ruleReads === undefined ? { callerToken } : { callerToken, unchanged: ruleReads };
 }
 
@@ -23,7 +24,7 @@ export function putOf(
   const { name: collection, isOwned, ruleReads } = access;
   const rules = versionOf(access);
   const { fields, files, setOwner, named } = accepted;
-  const callerToken = access.principal.token?.id;
+  const callerToken = callerTokenOf(access.principal);
   const put = { kind: "put", collection, id, fields, at, expect, rules, callerToken } as const;
   // Most puts have no more than that, and a copy takes longer than all of it.
   const isShort = (files ?? named ?? ruleReads) === undefined && setOwner === undefined;

@@ -101,7 +101,7 @@ export class Writes {
   ): Promise<AllDone | Refused | Problem> {
     const names = [...new Set(operations.map(({ collection }) => collection))];
     const open = async () => {
-      const current = await this.#access.renew(principal);
+      const current = await this.#access.callers.renew(principal);
       if (current instanceof Problem) return current;
       const opened = names.map(async (name) => this.#access.collection(current, name));
       const accesses = new Map((await Promise.all(opened)).map((access) => [access.name, access]));
@@ -198,7 +198,7 @@ export class Writes {
    * it still has it (`isKept`); a retry reads the rules again.
    */
   #reopen(access: CollectionAccess, isKept: boolean): MaybePromise<CollectionAccess | Problem> {
-    const renewed = this.#access.renew(access.principal);
+    const renewed = this.#access.callers.renew(access.principal);
     if (isKept && renewed === access.principal) return access;
     return then(renewed, (current) => {
       if (current instanceof Problem) return current;

@@ -168,7 +168,7 @@ class ActionClient implements ActionResources {
     if (!isCollectionName(name)) throw new ProblemError(collectionNotFound(name));
     const { access } = this.#services;
     // The action can run longer than its caller has its rights.
-    const principal = orThrow(await access.renew(this.#principal));
+    const principal = orThrow(await access.callers.renew(this.#principal));
     const opened = await access.open(principal, name, permission);
     this.#signal.throwIfAborted();
     return orThrow(opened);

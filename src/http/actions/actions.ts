@@ -82,10 +82,15 @@ async function readInput(context: RequestContext): Promise<string | Problem> {
 
 function contextOf(context: RequestContext, input: unknown, signal: AbortSignal): ActionContext {
   const { requestId, principal } = context;
-  const { token, subject = "", scopes } = principal;
+  const { credential, subject = "", scopes } = principal;
   const resources = createActionResources(context, signal);
-  // A copy, because the store returns the same token object to every request.
-  const caller = { id: token?.id ?? "", name: token?.name ?? "", subject, scopes: [...scopes] };
+  // A copy, because every request of the caller has the same principal.
+  const caller = {
+    id: credential?.id ?? "",
+    name: credential?.name ?? "",
+    subject,
+    scopes: [...scopes],
+  };
   return { input, resources, caller, requestId, signal, accepted, seeOther, problem };
 }
 

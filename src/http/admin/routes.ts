@@ -2,6 +2,7 @@
 
 import { pageLimits } from "../../model/query/list-request.ts";
 import { backupListSchema } from "../../model/schemas/backup.ts";
+import { callerSchema } from "../../model/schemas/caller.ts";
 import { collectionListSchema } from "../../model/schemas/collection.ts";
 import { reloadedSchema, settingListSchema } from "../../model/schemas/setting.ts";
 import { slowQueryListSchema } from "../../model/schemas/slow-query.ts";
@@ -36,6 +37,7 @@ import {
   putCollection,
   putDefinition,
 } from "./collections.ts";
+import { endCredential, getCaller } from "./me.ts";
 import { getMetrics } from "./metrics.ts";
 import { listSlowQueries } from "./queries.ts";
 import { explainAccess, getOwnRights } from "./rights.ts";
@@ -121,6 +123,17 @@ export const adminRoutes: Routes = {
     problems: [400, 409],
   }),
 
+  getCaller: route("GET /-/me", "token", getCaller, {
+    summary: "Who the caller is",
+    description: "Whom the token of the request stands for, and what it allows now.",
+    responses: { 200: json("The caller.", callerSchema) },
+  }),
+  endCredential: route("DELETE /-/me/credential", "token", endCredential, {
+    summary: "End the token of the request",
+    description: "Takes effect immediately, as when an administrator revokes it.",
+    responses: { 204: noContent("The token is revoked.") },
+  }),
+
   listTokens: route("GET /-/tokens", "admin", listTokens, {
     summary: "List tokens, revoked and expired ones included",
     description: `In the order of their ids. A page has up to ${pageLimits.maxLimit}, which is also the default.`,
@@ -129,10 +142,10 @@ export const adminRoutes: Routes = {
       200: json("Without their secrets.", tokenListSchema, { Link: headers.link }),
     },
   }),
-  createToken: route("POST /-/tokens", "admin", createToken, {
+  createToken: route("POST /-/tokens", "issue", createToken, {
     summary: "Create a token",
     description:
-      "With an `Idempotency-Key`, a repeated request creates no second token: it is 409, and its detail names the first.",
+      "With an `Idempotency-Key`, a repeated request creates no second token: it is 409, and its detail names the first. With the scope `issue:{role}` in place of `admin` a token has roles that the caller may issue, no scopes, no chosen subject, and ends within 90 days.",
     parameters: [parameters.idempotencyKey],
     body: jsonContent(tokenRequestSchema),
     responses: {

@@ -1,6 +1,7 @@
 // Handles the admin routes of tokens.
 
 import type { Reply } from "../../lib/reply.ts";
+import { callerIdOf } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 import { tokenView } from "../../model/schemas/token.ts";
 import { readAuthorizedBody } from "../body/authorized-body.ts";
@@ -45,7 +46,7 @@ export async function createToken(context: RequestContext): Promise<Reply | Prob
   if (text instanceof Problem) return text;
 
   const { principal } = context;
-  const owner = principal.token?.id ?? "";
+  const owner = callerIdOf(principal) ?? "";
   const issued = await services.tokens.create(
     principal,
     JSON.parse(text),
@@ -72,6 +73,5 @@ export async function revokeToken(context: RequestContext): Promise<Reply | Prob
     return token instanceof Problem ? token : failed;
   }
   const problem = await tokens.revoke(context.principal, id);
-  if (problem !== undefined) return problem;
-  return emptyReply(context);
+  return problem ?? emptyReply(context);
 }

@@ -81,7 +81,8 @@ async function redirect(
   { part, bytes, fields }: FoundFile,
   download: string | undefined,
 ): Promise<Reply | Problem | undefined> {
-  const expiresAt = signed?.expiresAt ?? principal.token?.expiresAt ?? Number.POSITIVE_INFINITY;
+  const expiresAt =
+    signed?.expiresAt ?? principal.credential?.expiresAt ?? Number.POSITIVE_INFINITY;
   const secondsLeft = Math.floor((expiresAt - Date.now()) / 1000);
   if (bytes !== undefined || secondsLeft < 1) return undefined;
   // A presigned URL has no sandbox. What browsers could run is an attachment in any case.

@@ -92,7 +92,7 @@ export async function complete(
   const { services } = context;
   const { length, size } = upload;
   if (length !== null && length !== size) return inconsistent(length, size);
-  const principal = await services.access.renew(context.principal);
+  const principal = await services.access.callers.renew(context.principal);
   if (principal instanceof Problem) return principal;
   const perform = (bytes: AsyncGenerator<Uint8Array>) =>
     performRequest(context, principal, upload, bytes);

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { anonymousOwner, type IdempotencyKey } from "../../model/idempotency-key.ts";
-import type { Principal } from "../../model/principal.ts";
+import { callerIdOf, type Principal } from "../../model/principal.ts";
 import { Problem } from "../../model/problem.ts";
 
 /** A Structured Field String; older clients send it without quotes. */
@@ -56,7 +56,7 @@ export const keyOwnerOf = ({
   principal,
   keyOwner,
 }: Pick<KeyedRequest, "principal" | "keyOwner">) =>
-  keyOwner === undefined ? (principal.token?.id ?? principal.subject ?? null) : keyOwner;
+  keyOwner === undefined ? (callerIdOf(principal) ?? null) : keyOwner;
 
 /** Marks the response as the stored one of an earlier request. */
 export const replayedHeader = "Idempotency-Replayed";

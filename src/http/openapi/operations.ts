@@ -1,6 +1,6 @@
 // Turns routes into the paths of the OpenAPI document.
 
-import { actionScope, type Verb } from "../../model/token.ts";
+import { actionScope, issueScope, type Verb } from "../../model/token.ts";
 import type { Permission } from "../request/permission.ts";
 import type { Route } from "../request/route.ts";
 import { commonHeaders } from "./headers.ts";
@@ -23,6 +23,7 @@ export function verbsOf(permission: Permission): readonly Verb[] {
     case "token":
     case "admin":
     case "metrics":
+    case "issue":
     case "action":
       return [];
     case "put":
@@ -45,6 +46,8 @@ export function securityOf(permission: Permission): readonly object[] {
       return [{ bearer: ["admin"] }];
     case "metrics":
       return [{ bearer: ["metrics"] }];
+    case "issue":
+      return [{ bearer: ["admin"] }, { bearer: [issueScope("{role}")] }];
     case "action":
       return [{ bearer: [actionScope("{name}")] }];
     default:

@@ -8,7 +8,7 @@ import { problemBody, problemStatus } from "../response/problem.ts";
 import { commonHeaders, headers } from "./headers.ts";
 
 /** Routes that no rules of a collection decide. */
-const withoutRules: ReadonlySet<Permission> = new Set(["anyone", "admin", "metrics"]);
+const withoutRules: ReadonlySet<Permission> = new Set(["anyone", "admin", "metrics", "issue"]);
 
 /** The statuses of the problems that an operation may return. */
 export function problemStatuses({ method, permission, operation }: Route): readonly number[] {

@@ -3,6 +3,7 @@
 import {
   requireActionScope,
   requireAdmin,
+  requireIssuer,
   requireMetrics,
   requireToken,
 } from "../../domain/access.ts";
@@ -35,7 +36,7 @@ export function authorize(
   const secret = readBearer(authorization);
   if (secret === invalidToken) return limitWrongTokens(context) ?? secret;
   if (secret instanceof Problem) return secret;
-  return then(context.services.access.identify(secret), (principal) => {
+  return then(context.services.access.callers.identify(secret), (principal) => {
     if (principal === undefined) return limitWrongTokens(context) ?? invalidToken;
     context.principal = principal;
     const isLimited = context.services.rateLimitPerToken > 0;
@@ -47,7 +48,7 @@ export function authorize(
 export function authorizeAgain(context: RequestContext): MaybePromise<Problem | undefined> {
   const { permission } = context;
   if (permission === "anyone") return undefined;
-  return then(context.services.access.renew(context.principal), (current) => {
+  return then(context.services.access.callers.renew(context.principal), (current) => {
     if (current instanceof Problem) return current;
     context.principal = current;
     const needsNone = permission === "optional-token" && current.kind === "anonymous";
@@ -90,6 +91,7 @@ function checkPermission(
   if (permission === "token" || permission === "optional-token") return requireToken(principal);
   if (permission === "admin") return requireAdmin(principal);
   if (permission === "metrics") return requireMetrics(principal);
+  if (permission === "issue") return requireIssuer(principal);
   if (permission === "action") return requireActionScope(principal, context.param("name"));
   const asked = permission === "create" && isUpsert(context) ? "put" : permission;
   const { collection = "", id } = context.params;

@@ -5,7 +5,8 @@ import type { CollectionPermission } from "../../domain/collection-access.ts";
 /**
  * `anyone` needs no token and `token` a valid one; with `optional-token` a token that is sent must be
  * valid. A verb needs its scope on the collection in the path, unless the collection is public for it;
- * `action` needs the scope of the action in the path, `metrics` the scope of that name.
+ * `action` needs the scope of the action in the path, `metrics` the scope of that name,
+ * and `issue` `admin` or any scope to issue tokens.
  */
 export type Permission =
   | "anyone"
@@ -13,5 +14,6 @@ export type Permission =
   | "token"
   | "admin"
   | "metrics"
+  | "issue"
   | "action"
   | CollectionPermission;

@@ -4,6 +4,7 @@ import { networkOf } from "../../lib/ip-address.ts";
 import type { ReplyFields } from "../../lib/reply.ts";
 import type { Rules } from "../../model/collection.ts";
 import { definitionOf } from "../../model/definition.ts";
+import { callerIdOf } from "../../model/principal.ts";
 import type { Problem } from "../../model/problem.ts";
 import { HttpProblem } from "../headers/http-problem.ts";
 import { addressOf } from "./client-address.ts";
@@ -34,9 +35,9 @@ export const limitAnonymous = (context: RequestContext): Problem | undefined =>
 /** Rejects a request when its token has sent too many. */
 export function limitToken(context: RequestContext): Problem | undefined {
   const { rateLimitPerToken: perToken, rateLimits } = context.services;
-  const { token } = context.principal;
-  if (perToken === 0 || token === undefined) return undefined;
-  const quota = count(context, rateLimits.tokens, "token", token.id, perToken);
+  const caller = callerIdOf(context.principal);
+  if (perToken === 0 || caller === undefined) return undefined;
+  const quota = count(context, rateLimits.tokens, "token", caller, perToken);
   return limitProblem(quota, `One token may send ${perToken} requests a minute.`);
 }
 

@@ -19,7 +19,7 @@ export const scopeSchema = {
   type: "string",
   pattern: scopePattern.source,
   [invalidMessage]: (scope: unknown) =>
-    `${shortened(scope)} is not a scope: use "admin", "metrics", "{collection|*}:{read|create|update|delete|*}" or "action:{name|*}"`,
+    `${shortened(scope)} is not a scope: use "admin", "metrics", "{collection|*}:{read|create|update|delete|*}", "action:{name|*}" or "issue:{role|*}"`,
 } as const;
 
 export const roleNameSchema = {

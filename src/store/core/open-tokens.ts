@@ -13,7 +13,8 @@ export class OpenTokens {
   readonly #state: TokenState;
   readonly #new = new Map<string, Token>();
   readonly #newHashes = new Set<string>();
-  readonly #usedCodes = new Set<string>();
+  /** Codes are removed when they are used. */
+  readonly #removed = new Set<string>();
   readonly #codeTimes: number[] = [];
   readonly #revoked = new Map<string, TokenTime>();
   readonly #used = new Map<string, TokenTime>();
@@ -26,8 +27,12 @@ export class OpenTokens {
 
   apply(change: TokenChange): Outcome {
     if (change.kind === "create-token") return this.#create(change);
+    if (!this.#exists(change.id)) return { kind: "missing" };
+    if (change.kind === "remove-token") {
+      this.#removed.add(change.id);
+      return { kind: "done" };
+    }
     const { kind, id, at } = change;
-    if (!this.#exists(id)) return { kind: "missing" };
     // The first revocation and the last use count.
     if (kind === "touch-token")
       this.#used.set(id, { id, at: Math.max(at, this.#used.get(id)?.at ?? 0) });
@@ -38,7 +43,7 @@ export class OpenTokens {
   /** Whether a caller's token is revoked, also by this batch, or was erased. */
   isRevoked(id: string | undefined): boolean {
     if (id === undefined || this.#new.has(id)) return this.#revoked.has(id ?? "");
-    if (this.#revoked.has(id)) return true;
+    if (this.#revoked.has(id) || this.#removed.has(id)) return true;
     const isRevoked = this.#callers.get(id) ?? this.#state.isTokenRevoked(id);
     this.#callers.set(id, isRevoked);
     return isRevoked;
@@ -46,11 +51,11 @@ export class OpenTokens {
 
   collect(): Pick<
     EngineWrites,
-    "tokens" | "usedCodes" | "codeTimes" | "revokedTokens" | "usedTokens"
+    "tokens" | "removedTokens" | "codeTimes" | "revokedTokens" | "usedTokens"
   > {
     return {
       tokens: [...this.#new.values()],
-      usedCodes: [...this.#usedCodes],
+      removedTokens: [...this.#removed],
       codeTimes: this.#codeTimes,
       revokedTokens: [...this.#revoked.values()],
       usedTokens: [...this.#used.values()],
@@ -58,16 +63,15 @@ export class OpenTokens {
   }
 
   #exists(id: string): boolean {
-    return this.#new.has(id) || this.#state.hasToken(id);
+    return !this.#removed.has(id) && (this.#new.has(id) || this.#state.hasToken(id));
   }
 
   #create({ token, code }: Extract<TokenChange, { kind: "create-token" }>): Outcome {
     const { id, hash } = token;
-    if (code !== undefined && (this.#usedCodes.has(code) || !this.#exists(code)))
-      return { kind: "missing" };
+    if (code !== undefined && !this.#exists(code)) return { kind: "missing" };
     if (this.#exists(id) || this.#newHashes.has(hash) || this.#state.hasTokenHash(hash))
       return { kind: "taken" };
-    if (code !== undefined) this.#usedCodes.add(code);
+    if (code !== undefined) this.#removed.add(code);
     if (code !== undefined || isCode(token)) this.#codeTimes.push(token.createdAt);
     this.#newHashes.add(hash);
     this.#new.set(id, token);

@@ -21,8 +21,8 @@ export interface EngineWrites {
   /** Collections to delete. Their other rows are deleted later, in steps. */
   readonly deletedCollections: readonly DeletedCollection[];
   readonly tokens: readonly Token[];
-  /** The ids of codes that tokens took the place of. */
-  readonly usedCodes: readonly string[];
+  /** The ids of tokens to delete, and of codes that tokens took the place of. */
+  readonly removedTokens: readonly string[];
   /** When codes were made or used; those that had expired then are deleted. */
   readonly codeTimes: readonly number[];
   readonly revokedTokens: readonly TokenTime[];
@@ -34,7 +34,7 @@ export const noWrites: EngineWrites = {
   collections: [],
   deletedCollections: [],
   tokens: [],
-  usedCodes: [],
+  removedTokens: [],
   codeTimes: [],
   revokedTokens: [],
   usedTokens: [],

@@ -20,6 +20,7 @@ import {
 } from "./connection.ts";
 import { ConnectionLost, isCanceled, isUncertain, messageOf } from "./errors.ts";
 import type { KnownHead, KnownHeads } from "./known-heads.ts";
+import { currentTokens } from "./token.ts";
 import { begin, commit, rollback, withRollback } from "./transaction.ts";
 import type { WriterConnection } from "./writer-pool.ts";
 import { countersOf, insertEntries, insertWords } from "./writes.ts";
@@ -216,7 +217,7 @@ function insertAt(
 }
 
 const areCurrent = (sql: Sql, tokens: readonly string[]): Statement => sql`
-  (SELECT count(*) FROM tokens WHERE id = ANY (${tokens}::text[]) AND revoked IS NULL)
+  (SELECT count(*) FROM (${currentTokens(sql, tokens)} FOR SHARE) AS current_token)
     = ${tokens.length}::bigint`;
 
 /**

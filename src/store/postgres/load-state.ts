@@ -5,11 +5,12 @@ import type { StateBefore } from "../core/state.ts";
 import { nameOf } from "../core/unique-values.ts";
 import type { Change, ResourceChange } from "../store.ts";
 import { type CollectionRow, findCollectionRows } from "./collections.ts";
-import { allOrFirstError, rows, type Sql } from "./connection.ts";
+import { allOrFirstError, rows, type Sql, type Statement } from "./connection.ts";
 import { readFileBytes } from "./files.ts";
 import { insertedInto, needsOthers } from "./insert.ts";
 import { keyName, type LoadedPart, loadPart } from "./load-part.ts";
 import { noneReferenced, References } from "./references.ts";
+import { currentTokens } from "./token.ts";
 
 /** The rows of collections by name. They can be outdated, which the heads show. */
 export type RowCache = Map<string, CollectionRow>;
@@ -23,7 +24,8 @@ interface Part extends LoadedPart {
 
 interface LoadedTokens {
   readonly ids: ReadonlySet<string>;
-  readonly revoked: ReadonlySet<string>;
+  /** Those of callers that are not revoked. */
+  readonly current: ReadonlySet<string>;
   readonly hashes: ReadonlySet<string>;
 }
 
@@ -103,20 +105,32 @@ async function findRows(
     .toSorted((one, other) => one.part - other.part);
 }
 
-async function loadTokens(sql: Sql, { tokenIds, tokenHashes }: References): Promise<LoadedTokens> {
-  if (tokenIds.size === 0) return { ids: noIds, revoked: noIds, hashes: noIds };
-  const found = await rows<readonly [id: string, hash: string, revokedAt: number | null]>(sql`
-    SELECT id, hash, revoked FROM tokens WHERE id = ANY (${[...tokenIds]}::text[])
-    UNION ALL
-    SELECT id, hash, revoked FROM tokens WHERE hash = ANY (${[...tokenHashes]}::text[])`);
+async function loadTokens(
+  sql: Sql,
+  { tokenIds, tokenHashes, callers, endsTokens }: References,
+): Promise<LoadedTokens> {
+  const [found, current] = await allOrFirstError([
+    tokenIds.size === 0 ? none : findTokenIds(sql, tokenIds, tokenHashes),
+    callers.size === 0 ? none : rows<readonly [id: string]>(lockCallers(sql, callers, endsTokens)),
+  ]);
   return {
     ids: new Set(found.map(([id]) => id)),
-    revoked: new Set(found.filter(([, , revokedAt]) => revokedAt !== null).map(([id]) => id)),
+    current: new Set(current.map(([id]) => id)),
     hashes: new Set(found.map(([, hash]) => hash)),
   };
 }
 
-const noIds: ReadonlySet<string> = new Set();
+const none: Promise<readonly never[]> = Promise.resolve([]);
+
+const findTokenIds = (sql: Sql, ids: ReadonlySet<string>, hashes: ReadonlySet<string>) =>
+  rows<readonly [id: string, hash: string]>(sql`
+    SELECT id, hash FROM tokens WHERE id = ANY (${[...ids]}::text[])
+    UNION ALL
+    SELECT id, hash FROM tokens WHERE hash = ANY (${[...hashes]}::text[])`);
+
+/** Two batches that both revoke the token that they come with would wait for each other with a shared lock. */
+const lockCallers = (sql: Sql, ids: ReadonlySet<string>, endsTokens: boolean): Statement => sql`
+  ${currentTokens(sql, [...ids])} ${endsTokens ? sql`FOR NO KEY UPDATE` : sql`FOR SHARE`}`;
 
 function stateOf(
   references: References,
@@ -145,7 +159,7 @@ function stateOf(
     holders: (part, entry) => byPart.get(part)?.holders.get(nameOf(entry)) ?? [],
     key: (part, key) => byPart.get(part)?.keys.get(keyName(key)),
     hasToken: (id) => tokens.ids.has(id),
-    isTokenRevoked: (id) => !tokens.ids.has(id) || tokens.revoked.has(id),
+    isTokenRevoked: (id) => !tokens.current.has(id),
     hasTokenHash: (hash) => tokens.hashes.has(hash),
     writerEpoch: () => writerEpoch,
   };

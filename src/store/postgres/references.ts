@@ -38,6 +38,10 @@ export class References {
   readonly collections = new Map<string, Referenced>();
   readonly tokenIds = new Set<string>();
   readonly tokenHashes = new Set<string>();
+  /** The tokens of callers, which must not be revoked. */
+  readonly callers = new Set<string>();
+  /** Whether tokens are revoked or removed. */
+  endsTokens = false;
 
   readonly #changes: readonly Change[];
 
@@ -114,7 +118,7 @@ export class References {
 
   #add(change: Change): void {
     if (change.kind !== "all" && change.callerToken !== undefined)
-      this.tokenIds.add(change.callerToken);
+      this.callers.add(change.callerToken);
     switch (change.kind) {
       case "put":
       case "remove":
@@ -154,6 +158,7 @@ export class References {
         break;
       default:
         this.tokenIds.add(change.id);
+        this.endsTokens ||= change.kind !== "touch-token";
     }
   }
 

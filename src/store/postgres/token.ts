@@ -1,7 +1,7 @@
 // Reads and writes tokens. When a token was last used is in a table of its own.
 
 import { firstTokenId, type Token } from "../../model/token.ts";
-import type { EngineWrites, TokenTime } from "../core/writes.ts";
+import type { TokenTime } from "../core/writes.ts";
 import type { TokenRange } from "../store.ts";
 import { column, rows, type Sql, type Statement } from "./connection.ts";
 
@@ -70,6 +70,13 @@ const ofSubject = (sql: Sql, subject: string | undefined): Statement =>
     ? sql`WHERE id >= ${firstTokenId}`
     : sql`WHERE id >= ${firstTokenId} AND subject = ${subject}`;
 
+/**
+ * Selects those of callers that are not revoked. The rows have to be locked, so that a revocation waits for
+ * the commits that were compared with the token before.
+ */
+export const currentTokens = (sql: Sql, ids: readonly string[]): Statement => sql`
+  SELECT id FROM tokens WHERE id = ANY (${[...ids]}::text[]) AND revoked IS NULL ORDER BY id`;
+
 /** When another node has created the same token in the meantime, the conflict restarts the whole batch. */
 export const insertTokens = (sql: Sql, tokens: readonly Token[]): Statement => sql`
   INSERT INTO tokens (id, hash, name, subject, scopes, roles, created, expires, revoked)
@@ -82,12 +89,14 @@ export const insertTokens = (sql: Sql, tokens: readonly Token[]): Statement => s
     ${column(tokens, "revokedAt")}::bigint[]
   )`;
 
-type CodeWrites = Pick<EngineWrites, "usedCodes" | "codeTimes">;
+/** Deletes the codes that had expired at one of the times. */
+export const deleteCodes = (sql: Sql, times: readonly number[]): Statement => sql`
+  DELETE FROM tokens WHERE id < ${firstTokenId} AND expires <= ANY (${[...times]}::bigint[])`;
 
-/** Deletes the codes that were used, and those that have expired. */
-export const deleteCodes = (sql: Sql, { usedCodes, codeTimes }: CodeWrites): Statement => sql`
-  DELETE FROM tokens WHERE id < ${firstTokenId}
-  AND (id = ANY (${[...usedCodes]}::text[]) OR expires <= ANY (${[...codeTimes]}::bigint[]))`;
+export const deleteTokens = (sql: Sql, ids: readonly string[]): readonly Statement[] => [
+  sql`DELETE FROM tokens WHERE id = ANY (${[...ids]}::text[])`,
+  sql`DELETE FROM token_uses WHERE id = ANY (${[...ids]}::text[])`,
+];
 
 /** The first revocation counts. */
 export const revokeTokens = (sql: Sql, revoked: readonly TokenTime[]): Statement => sql`

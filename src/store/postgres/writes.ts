@@ -23,7 +23,7 @@ import { deleteFiles, insertFiles } from "./files.ts";
 import { insertFormerOwners, insertFormerStates } from "./former-states.ts";
 import { computeTree, writeTree } from "./position-tree.ts";
 import { deleteBuild, saveBuild } from "./save-build.ts";
-import { deleteCodes, insertTokens, revokeTokens, useTokens } from "./token.ts";
+import { deleteCodes, deleteTokens, insertTokens, revokeTokens, useTokens } from "./token.ts";
 
 /** The rows of the position tree by part. */
 export type Trees = ReadonlyMap<number, readonly TreeWrite[]>;
@@ -53,7 +53,7 @@ export function sendWrites(
   trees: Trees,
 ): readonly Promise<unknown>[] {
   const { deletedCollections, collections, parts } = writes;
-  const { tokens, codeTimes, revokedTokens, usedTokens } = writes;
+  const { tokens, removedTokens, codeTimes, revokedTokens, usedTokens } = writes;
   const statements = [
     ...deletedCollections.flatMap((collection) => deleteCollection(sql, collection)),
     ...collections.map((collection) => writeCollection(sql, collection)),
@@ -65,7 +65,8 @@ export function sendWrites(
       ...writeTree(sql, part.part, trees.get(part.part) ?? []),
     ]),
     tokens.length > 0 && insertTokens(sql, tokens),
-    codeTimes.length > 0 && deleteCodes(sql, writes),
+    ...(removedTokens.length > 0 ? deleteTokens(sql, removedTokens) : []),
+    codeTimes.length > 0 && deleteCodes(sql, codeTimes),
     revokedTokens.length > 0 && revokeTokens(sql, revokedTokens),
     ...[tokenUses(tokens), usedTokens].map((uses) => uses.length > 0 && useTokens(sql, uses)),
   ];

@@ -183,8 +183,8 @@ export class BatchWriter {
 const hasCatalog = (writes: EngineWrites): boolean =>
   hasTokens(writes) || writes.collections.length + writes.deletedCollections.length > 0;
 
-const hasTokens = ({ tokens, revokedTokens, usedTokens }: EngineWrites): boolean =>
-  tokens.length + revokedTokens.length + usedTokens.length > 0;
+const hasTokens = ({ tokens, removedTokens, revokedTokens, usedTokens }: EngineWrites): boolean =>
+  tokens.length + removedTokens.length + revokedTokens.length + usedTokens.length > 0;
 
 /**
  * After an I/O error the result is unknown: the WAL can contain the whole batch although no reader sees

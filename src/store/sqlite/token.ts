@@ -98,12 +98,13 @@ export class TokenReader {
 
 export type TokenWrites = Pick<
   EngineWrites,
-  "tokens" | "usedCodes" | "codeTimes" | "revokedTokens" | "usedTokens"
+  "tokens" | "removedTokens" | "codeTimes" | "revokedTokens" | "usedTokens"
 >;
 
 export class TokenWriter {
   readonly #insert: PreparedQuery<never>;
-  readonly #deleteCode: PreparedQuery<never>;
+  readonly #delete: PreparedQuery<never>;
+  readonly #deleteUse: PreparedQuery<never>;
   readonly #deleteExpiredCodes: PreparedQuery<never>;
   readonly #revoke: PreparedQuery<never>;
   readonly #saveUse: PreparedQuery<never>;
@@ -112,7 +113,8 @@ export class TokenWriter {
     this.#insert = connection.query(
       `INSERT INTO tokens (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#deleteCode = connection.query("DELETE FROM tokens WHERE id = ?");
+    this.#delete = connection.query("DELETE FROM tokens WHERE id = ?");
+    this.#deleteUse = connection.query("DELETE FROM token_uses WHERE id = ?");
     this.#deleteExpiredCodes = connection.query(
       `DELETE FROM tokens WHERE id < '${firstTokenId}' AND expires <= ?`,
     );
@@ -126,9 +128,12 @@ export class TokenWriter {
     );
   }
 
-  write({ tokens, usedCodes, codeTimes, revokedTokens, usedTokens }: TokenWrites): void {
+  write({ tokens, removedTokens, codeTimes, revokedTokens, usedTokens }: TokenWrites): void {
     for (const token of tokens) this.insert(token);
-    for (const id of usedCodes) this.#deleteCode.run(id);
+    for (const id of removedTokens) {
+      this.#delete.run(id);
+      this.#deleteUse.run(id);
+    }
     for (const at of codeTimes) this.#deleteExpiredCodes.run(at);
     for (const { id, at } of revokedTokens) this.#revoke.run(at, id);
     for (const { id, at } of usedTokens) this.#saveUse.run(id, at);

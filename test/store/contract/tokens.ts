@@ -43,6 +43,25 @@ export function tokens(contractTest: ContractTest): void {
     assert.deepEqual(await store.tokens(), [late, early]);
   });
 
+  contractTest("are removed with their last use, and then write nothing", async ({ store }) => {
+    const gone = token("gone");
+    await store.commit([
+      { kind: "create-token", token: gone },
+      { kind: "touch-token", id: "gone", at: 5 },
+    ]);
+    const removal = { kind: "remove-token", id: "gone" } as const;
+    const late = { ...put("1"), callerToken: "gone" };
+    assert.deepEqual(kinds(await store.commit([removal, removal, late])), [
+      "done",
+      "missing",
+      "revoked",
+    ]);
+    assert.deepEqual(kinds(await store.commit([late])), ["revoked"]);
+    assert.equal(await store.token("hash of gone"), undefined);
+    await store.commit([{ kind: "create-token", token: gone }]);
+    assert.deepEqual(await store.findToken("gone"), gone);
+  });
+
   contractTest(
     "are counted and read page by page, in the order of their ids",
     async ({ store }) => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { withGroupCommit } from "../../../src/store/group-commit.ts";
-import type { Store } from "../../../src/store/store.ts";
+import type { Put, Store } from "../../../src/store/store.ts";
 import {
   all,
   create,
@@ -178,6 +178,41 @@ describe("a token", () => {
         await until(async () => (await other.token(`hash of ${id}`))?.revokedAt === 9);
       }
     }));
+
+  for (const isInsert of [true, false])
+    it(`is not revoked before the end of ${isInsert ? "an insertion" : "a write"} by it`, () =>
+      databases.in(async (testDatabase) => {
+        const one = await testDatabase.open({ cacheMs: 3_600_000, writers: 1 });
+        const other = await testDatabase.open();
+        await one.commit([create(), put("a"), { kind: "create-token", token: token("t") }]);
+        // After two insertions the head is known.
+        for (const id of ["b", "c"]) await one.commit([{ ...put(id), isNewId: true }]);
+        const write: Put = isInsert
+          ? { ...put("d"), isNewId: true, callerToken: "t" }
+          : { ...put("a"), callerToken: "t" };
+        const order: string[] = [];
+        const sent = await testDatabase.admin((sql) =>
+          sql.begin(async (held) => {
+            // The write has compared the token, and waits for what it locks or writes after that.
+            if (isInsert) await held`SELECT part FROM heads FOR UPDATE`;
+            else await held`LOCK TABLE resources IN SHARE MODE`;
+            const waiting = async (count: number) => {
+              const found = await held`SELECT FROM pg_locks WHERE NOT granted`;
+              return found.length === count || order.length > 0;
+            };
+            const writing = one.commit([write]).then(([outcome]) => order.push(`${outcome?.kind}`));
+            await until(() => waiting(1));
+            const revocation = { kind: "revoke-token", id: "t", at: 9 } as const;
+            const revoking = other.commit([revocation]).then(() => order.push("revoked"));
+            await until(() => waiting(2));
+            assert.deepEqual(order, []);
+            return [writing, revoking];
+          }),
+        );
+        await Promise.all(sent);
+        assert.deepEqual(order, [isInsert ? "created" : "replaced", "revoked"]);
+        assert.equal((await one.commit([{ ...write, id: "e" }]))[0]?.kind, "revoked");
+      }));
 
   it("that is revoked without a notification is rejected within a second", () =>
     databases.in(async (testDatabase) => {
