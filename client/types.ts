@@ -1,5 +1,7 @@
 // The types of a client: what `restante types` writes for each collection, and the filters, sort orders, expansions and patches that fit it.
 
+import type { operators } from "./operators.ts";
+
 /** One collection, as `restante types` writes it. */
 export interface CollectionTypes {
   readonly resource: Identified;
@@ -83,21 +85,16 @@ export type ValueAt<T, P extends string> = P extends keyof T
 /** A condition on an array holds for one of its elements. */
 type Single<V> = V extends readonly (infer E)[] ? E : V;
 
-export interface Operators<V> {
-  readonly eq?: V;
-  readonly ne?: V;
-  readonly gt?: V;
-  readonly gte?: V;
-  readonly lt?: V;
-  readonly lte?: V;
-  readonly in?: readonly V[];
-  readonly exists?: boolean;
-  readonly like?: string;
-  readonly startsWith?: string;
-  readonly contains?: string;
-  readonly icontains?: string;
-  readonly ieq?: string;
+interface Operands<V> {
+  readonly value: V;
+  readonly list: readonly V[];
+  readonly boolean: boolean;
+  readonly text: string;
 }
+
+export type Operators<V> = {
+  readonly [O in keyof typeof operators]?: Operands<V>[(typeof operators)[O]];
+};
 
 interface ElementOperators<E> {
   /** One element that meets all conditions. */

@@ -1,6 +1,12 @@
 // Random resources, random nested conditions, and a plain filter that says which resources match.
 
 import { listRequestLimits } from "../src/model/query/list-request.ts";
+import {
+  isOperator,
+  isTextOperator,
+  operators,
+  type TextOperator,
+} from "../src/model/query/operators.ts";
 import fc from "./fast-check.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -83,7 +89,7 @@ const values: Readonly<Record<string, fc.Arbitrary<string | number | boolean>>> 
 const inItem = { k: texts, q: numbers, tags: texts, "tags[]": texts };
 const inUnknown = { k: scalars, q: scalars };
 
-const textOperators = ["like", "startsWith", "contains", "icontains", "ieq"];
+const textOperators = operators.filter(isTextOperator);
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
@@ -197,11 +203,9 @@ export function matches(content: unknown, where: Where): boolean {
   });
 }
 
-const operators = ["eq", "ne", "lt", "lte", "gt", "gte", "in", "exists", ...textOperators];
-
 /** One element matches: its fields, or the element itself when the conditions are operators. */
 const hasElement = (some: Where) => (element: unknown) =>
-  Object.keys(some).length > 0 && Object.keys(some).every((name) => operators.includes(name))
+  Object.keys(some).length > 0 && Object.keys(some).every(isOperator)
     ? Object.entries(some).every(([operator, operand]) => compares([element], operator, operand))
     : matches(element, some);
 
@@ -231,7 +235,7 @@ function compares(found: readonly unknown[], operator: string, operand: unknown)
   if (operator === "ne") return !compares(found, "eq", operand);
   if (operator === "in") return (operand as Value[]).some((each) => compares(found, "eq", each));
   return all.some((value) =>
-    textOperators.includes(operator)
+    isOperator(operator) && isTextOperator(operator)
       ? isText(value) && isTextMatch(value, operator, `${operand}`)
       : isInOrder(value, operator, operand as Value),
   );
@@ -248,7 +252,7 @@ function isInOrder(value: Value, operator: string, operand: Value): boolean {
   return difference < 0 ? ["lt", "lte"].includes(operator) : ["gt", "gte"].includes(operator);
 }
 
-function isTextMatch(given: string, operator: string, operand: string): boolean {
+function isTextMatch(given: string, operator: TextOperator, operand: string): boolean {
   switch (operator) {
     case "startsWith":
       return given.slice(0, operand.length) === operand;
@@ -258,7 +262,7 @@ function isTextMatch(given: string, operator: string, operand: string): boolean 
       return fold(given).split(fold(operand)).length > 1 || operand === "";
     case "ieq":
       return fold(given) === fold(operand);
-    default: {
+    case "like": {
       const pieces = operand.split("*").map((piece) => piece.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
       return new RegExp(`^${pieces.join("[^]*")}$`, "u").test(given);
     }

@@ -87,7 +87,7 @@ const packages: Readonly<Record<string, RegExp>> = {
     /^src\/(server\/(supervisor|backup-schedule)|runtime\/node-modules|store\/pictures\/renderer)\.ts$/,
   aws4fetch: /^src\/store\/s3\/client\.ts$/,
   "node:sqlite": /^src\/store\/sqlite\//,
-  "node:worker_threads": /^src\/store\//,
+  "node:worker_threads": /^src\/(store\/|lib\/thread-pool\.ts$)/,
 };
 
 const anywhere = /^/;

@@ -1,13 +1,11 @@
 // The flat filters of react-admin as conditions of the server.
 
 import { isObject, type Members } from "../object.ts";
+import { operators } from "../operators.ts";
 import type { AnyCondition, FilterQuery } from "../records/filter.ts";
 
 /** Where the operators of the server stand after the name of a field, as in `price_gte`. */
-const operators = new Set([
-  ...["eq", "ne", "lt", "lte", "gt", "gte", "in", "exists"],
-  ...["like", "startsWith", "contains", "icontains", "ieq", "some"],
-]);
+const names = new Set([...Object.keys(operators), "some"]);
 
 /** `q` searches, `where` is a condition as it is, and every other member is a filter. */
 export function readFilter(
@@ -27,7 +25,7 @@ export function readFilter(
 function conditionsOf(name: string, value: unknown): readonly AnyCondition[] {
   if (!isObject(value)) return conditionOf(name, value);
   const members = Object.entries(value);
-  if (members.length > 0 && members.every(([member]) => operators.has(member)))
+  if (members.length > 0 && members.every(([member]) => names.has(member)))
     return [{ [name]: value } as AnyCondition];
   return members.flatMap(([member, inner]) => conditionsOf(`${name}.${member}`, inner));
 }
@@ -46,5 +44,5 @@ function conditionOf(name: string, value: unknown): readonly AnyCondition[] {
 function splitName(name: string): readonly [field: string, operator: string] {
   const at = name.lastIndexOf("_");
   const operator = name.slice(at + 1);
-  return at > 0 && operators.has(operator) ? [name.slice(0, at), operator] : [name, "eq"];
+  return at > 0 && names.has(operator) ? [name.slice(0, at), operator] : [name, "eq"];
 }

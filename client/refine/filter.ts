@@ -1,5 +1,6 @@
 // The filters of Refine as conditions of the server.
 
+import type { operators } from "../operators.ts";
 import type { AnyCondition, FilterQuery } from "../records/filter.ts";
 
 /** What Refine calls `CrudFilter`. */
@@ -24,17 +25,38 @@ export function readFilters(filters: readonly Filter[] = [], more?: AnyCondition
 
 type Make = (value: unknown) => unknown;
 
-/** Each returns the test of a field. Those that begin with `n` are the opposite of another one. */
+const same: Make = (value) => value;
+
+/**
+ * The operators of Refine that each of the server's answers, with what becomes of the value. Those that
+ * begin with `n` are the opposite of another one.
+ */
+const answered: Readonly<Record<keyof typeof operators, Readonly<Record<string, Make>>>> = {
+  eq: { eq: same, eqs: same },
+  ne: {},
+  lt: { lt: same },
+  lte: { lte: same },
+  gt: { gt: same },
+  gte: { gte: same },
+  in: { in: (list) => [list].flat() },
+  exists: { null: (is) => is === false },
+  like: { endswiths: (end) => `*${end}` },
+  startsWith: { startswiths: same },
+  contains: { containss: same },
+  icontains: { contains: same },
+  ieq: {},
+};
+
+/** Each returns the test of a field. */
 const tests: Readonly<Record<string, Make>> = {
-  ...{ eq: (eq) => ({ eq }), eqs: (eq) => ({ eq }) },
-  ...{ lt: (lt) => ({ lt }), lte: (lte) => ({ lte }) },
-  ...{ gt: (gt) => ({ gt }), gte: (gte) => ({ gte }) },
-  in: (list) => ({ in: [list].flat() }),
-  contains: (icontains) => ({ icontains }),
-  containss: (contains) => ({ contains }),
-  startswiths: (startsWith) => ({ startsWith }),
-  endswiths: (end) => ({ like: `*${end}` }),
-  null: (is) => ({ exists: is === false }),
+  ...Object.fromEntries(
+    Object.entries(answered).flatMap(([operator, names]) =>
+      Object.entries(names).map(([name, make]) => [
+        name,
+        (value: unknown) => ({ [operator]: make(value) }),
+      ]),
+    ),
+  ),
   between: (range) => {
     const [gte, lte] = range as readonly unknown[];
     return { ...(isGiven(gte) && { gte }), ...(isGiven(lte) && { lte }) };

@@ -1,9 +1,9 @@
 // The conditions of a grant as filters, as far as filters can say them; the rest stays JSON.
 
+import { isOperator } from "../../src/model/query/operators.ts";
 import { isExact } from "../api/exact.ts";
 import { isEqual, isObject, type Json, type JsonObject } from "../api/json.ts";
 import type { FilterField } from "../grid/operators.ts";
-import { isOperator } from "../grid/operators.ts";
 import { type Filter, makeFilter } from "../grid/view.ts";
 
 export interface Conditions {

@@ -1,12 +1,13 @@
 // Asks for a filter: a field, what must hold, and a value of the field's type.
 
 import { useState } from "preact/hooks";
+import { type Operator, operandOf } from "../../src/model/query/operators.ts";
 import { Button } from "../ui/button.tsx";
 import { Field } from "../ui/field.tsx";
 import { numberHint } from "../ui/number-text.ts";
 import type { ColumnKind } from "./columns.ts";
 import { localInput, numberIn, timeIn } from "./edit.ts";
-import { type FilterField, type Operator, operatorLabel, operatorsFor } from "./operators.ts";
+import { type FilterField, operatorLabel, operatorsFor } from "./operators.ts";
 import { ValueInput } from "./value-input.tsx";
 import { type Filter, makeFilter } from "./view.ts";
 
@@ -111,11 +112,9 @@ const firstOperator = (fields: readonly FilterField[], path: string): Operator =
     ? "icontains"
     : "eq";
 
-const takesText: readonly Operator[] = ["in", "like", "startsWith", "contains", "icontains", "ieq"];
-
-/** A condition on texts takes a text, whatever the kind of the field. */
+/** A condition on texts takes a text, whatever the kind of the field, and so does a list. */
 const valueKind = (kind: ColumnKind, operator: Operator): ColumnKind =>
-  operator === "exists" ? "boolean" : takesText.includes(operator) ? "text" : kind;
+  (({ value: kind, list: "text", boolean: "boolean", text: "text" }) as const)[operandOf[operator]];
 
 const isNumber = (value: string, operator: Operator, kind: ColumnKind): boolean =>
   valueKind(kind, operator) === "number" && value !== "";

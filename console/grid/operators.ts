@@ -1,11 +1,12 @@
 // The operators of filters, and which of them fit a field.
 
+import { isTextOperator, type Operator } from "../../src/model/query/operators.ts";
 import { labelOf, resolveSchema } from "../api/schema.ts";
 import type { Definition, Schema } from "../api/types.ts";
 import { type Column, type ColumnKind, declaredIn, kindOf } from "./columns.ts";
 import { escapeName } from "./paths.ts";
 
-const labels = {
+const labels: Readonly<Record<Operator, string>> = {
   eq: "is",
   ne: "is not",
   icontains: "contains",
@@ -19,11 +20,7 @@ const labels = {
   lte: "is at most",
   in: "is one of",
   exists: "is there",
-} as const;
-
-export type Operator = keyof typeof labels;
-
-export const isOperator = (name: string): name is Operator => Object.hasOwn(labels, name);
+};
 
 const timeLabels: Partial<Record<Operator, string>> = {
   gt: "is after",
@@ -36,7 +33,7 @@ export const operatorLabel = (operator: Operator, kind: ColumnKind): string =>
   ((kind === "date" || kind === "time") && timeLabels[operator]) || labels[operator];
 
 const all = Object.keys(labels) as Operator[];
-const ordered: readonly Operator[] = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "exists"];
+const ordered = all.filter((operator) => !isTextOperator(operator));
 
 export function operatorsFor(kind: ColumnKind): readonly Operator[] {
   if (kind === "text" || kind === "any") return all;

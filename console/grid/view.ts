@@ -1,6 +1,6 @@
 // What the grid shows, as it stands in the address: the API's own parameters, so that a view is a link.
 
-import { isOperator, type Operator } from "./operators.ts";
+import { isOperator, type Operator } from "../../src/model/query/operators.ts";
 
 export interface Filter {
   /** The parameter as it is sent, such as `age[gte]`. */

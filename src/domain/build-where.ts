@@ -17,9 +17,7 @@ import {
   type ErrorLocation,
   fieldSyntax,
   isFieldPath,
-  isOperator,
   listRequestLimits,
-  operators,
   type Where,
 } from "../model/query/list-request.ts";
 import {
@@ -27,6 +25,7 @@ import {
   notDeclared,
   unknownOperator,
 } from "../model/query/misspelled-field.ts";
+import { isOperator, operators } from "../model/query/operators.ts";
 import type { Condition, Predicate } from "../model/query/predicate.ts";
 import type { QueryableFields } from "../model/query/queryable.ts";
 import { explainNoValue } from "./explain-no-value.ts";

@@ -1,5 +1,6 @@
 // Defines the contract of every storage engine. Expected results are values; thrown errors are outages or bugs.
 
+import type { JobOptions } from "../lib/job-queue.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Metrics } from "../lib/metrics.ts";
 import type { Collection, Rules } from "../model/collection.ts";
@@ -133,12 +134,7 @@ export interface Slice {
 }
 
 /** Whose query it is, and when it is not needed any more. */
-export interface ReadOptions {
-  /** Callers take turns when several queries wait. */
-  readonly caller?: string;
-  /** Aborted when the client has left. */
-  readonly signal?: AbortSignal;
-}
+export type ReadOptions = JobOptions;
 
 /** The limits of queries that can be long, and where they are counted. */
 export interface QueryOptions {

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { listRequestLimits, operators } from "../../src/model/query/list-request.ts";
+import { listRequestLimits } from "../../src/model/query/list-request.ts";
+import { operators } from "../../src/model/query/operators.ts";
 import { runs } from "../seeds.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { pointersOf } from "./client.ts";

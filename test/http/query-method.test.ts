@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { operators } from "../../src/model/query/list-request.ts";
+import { operators } from "../../src/model/query/operators.ts";
 import { startApp, type TestApp } from "./app.ts";
 import { pointersOf } from "./client.ts";
 import { answerOf, assertProblem } from "./expect.ts";

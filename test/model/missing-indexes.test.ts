@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { conditionOf } from "../../src/model/query/filter.ts";
 import { indexPlanOf, ownerField } from "../../src/model/query/index-plan.ts";
-import type { Operator } from "../../src/model/query/list-request.ts";
 import {
   missingIndexes,
   missingIndexesElsewhere,
   undeclaredFields,
 } from "../../src/model/query/missing-indexes.ts";
+import type { Operator } from "../../src/model/query/operators.ts";
 import type { Condition, Predicate } from "../../src/model/query/predicate.ts";
 import type { Query, Sorting } from "../../src/model/query/query.ts";
 import { shapeOf } from "../../src/model/query/query-shape.ts";

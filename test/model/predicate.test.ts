@@ -5,7 +5,7 @@ import { describe, it } from "node:test";
 import { buildWhere } from "../../src/domain/build-where.ts";
 import { valueIn } from "../../src/model/query/field-path.ts";
 import { conditionOf } from "../../src/model/query/filter.ts";
-import type { Operator } from "../../src/model/query/list-request.ts";
+import type { Operator } from "../../src/model/query/operators.ts";
 import { holds, isCondition, type Predicate } from "../../src/model/query/predicate.ts";
 import { queryableFieldsOf } from "../../src/model/query/queryable.ts";
 import { simplified } from "../../src/model/query/simplify.ts";

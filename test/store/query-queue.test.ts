@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import type { Job } from "../../src/lib/job-queue.ts";
 import { Outage } from "../../src/model/outage.ts";
-import { type Job, QueryQueue } from "../../src/store/query-queue.ts";
+import { QueryQueue } from "../../src/store/query-queue.ts";
 
 const limits = { deadlineMs: 600_000, running: 1, waiting: 4, waitingPerCaller: 3 };
 

@@ -5,7 +5,8 @@ import { type ObjectSchema, SchemaReferences } from "../../lib/schema/subschemas
 import { jsonTypesOf } from "../../lib/schema/types.ts";
 import type { Definition } from "../../model/definition.ts";
 import { ownerField } from "../../model/query/index-plan.ts";
-import { listRequestLimits, type Operator, operators } from "../../model/query/list-request.ts";
+import { listRequestLimits } from "../../model/query/list-request.ts";
+import { type Operator, operators } from "../../model/query/operators.ts";
 import { type QueryableFields, queryableFieldsOf } from "../../model/query/queryable.ts";
 import { uniqueNamesIn } from "../../model/query/unique-field.ts";
 import { findCredential } from "../request/request-target.ts";
@@ -140,19 +141,19 @@ const allSchemas = ({ schemas, alternatives }: Fields): readonly ObjectSchema[] 
   ...alternatives.flat().flatMap((each) => each.schemas),
 ];
 
-function operatorsOf({ type, format }: Scalar): readonly Operator[] {
+function operatorsOf({ type, format }: Scalar): readonly (keyof typeof meanings)[] {
   if (type === "boolean") return ["eq"];
   return type === "string" && format === undefined ? ["eq", "in"] : ["eq", "gte", "lt"];
 }
 
-const meanings: Readonly<Partial<Record<Operator, string>>> = {
+const meanings = {
   eq: "Equal to this.",
   lt: "Less than this.",
   gte: "Greater than this, or equal.",
   in: "One of these, separated by commas.",
-};
+} as const satisfies Partial<Record<Operator, string>>;
 
-function filterBy(field: string, operator: Operator, shape: Scalar) {
+function filterBy(field: string, operator: keyof typeof meanings, shape: Scalar) {
   const name = operator === "eq" && !isReserved(field) ? field : `${field}[${operator}]`;
   const schema = operator === "in" ? { ...text, minLength: 1 } : shape;
   return { operator, parameter: { name, in: "query", description: meanings[operator], schema } };

@@ -14,7 +14,6 @@ import {
   type Filter,
   fieldSyntax,
   isFieldPath,
-  isOperator,
   type ListRequest,
   type Located,
   listRequestLimits,
@@ -29,6 +28,7 @@ import {
   listParameters,
   suggestParameter,
 } from "../../model/query/near-miss.ts";
+import { isOperator } from "../../model/query/operators.ts";
 import { invalid, type SearchParams } from "../request/request-target.ts";
 
 /** Collects the members of a list request and every error. */

@@ -2,7 +2,14 @@
 
 import { compareLiterals } from "../../lib/decimal.ts";
 import { isExact } from "../../lib/json/number.ts";
-import { listRequestLimits, type Operator } from "./list-request.ts";
+import { listRequestLimits } from "./list-request.ts";
+import {
+  isTextOperator,
+  type Operator,
+  type OperatorOn,
+  operandOf,
+  type TextOperator,
+} from "./operators.ts";
 import type { Condition } from "./predicate.ts";
 import {
   above,
@@ -18,17 +25,24 @@ import {
   type ValueKind,
 } from "./sort-key.ts";
 import { unionOf } from "./spans.ts";
-import type { TextMatch } from "./text-match.ts";
 
-const spanOf = {
-  eq: equalTo,
-  ne: equalTo,
-  lt: below,
-  lte: upTo,
-  gt: above,
-  gte: from,
-  in: equalTo,
-} as const satisfies Partial<Record<Operator, (key: string) => Span>>;
+interface KeyComparison {
+  readonly spanOf: (key: string) => Span;
+  /** Matches when no key is in the spans. */
+  readonly isNegated?: true;
+  /** Matches the numbers on this side of one that no stored number equals. */
+  readonly side?: "less" | "greater";
+}
+
+const comparisons: Readonly<Record<OperatorOn<"value" | "list">, KeyComparison>> = {
+  eq: { spanOf: equalTo },
+  ne: { spanOf: equalTo, isNegated: true },
+  lt: { spanOf: below, side: "less" },
+  lte: { spanOf: upTo, side: "less" },
+  gt: { spanOf: above, side: "greater" },
+  gte: { spanOf: from, side: "greater" },
+  in: { spanOf: equalTo },
+};
 
 /** What a filter compares. From a URL, the operand is a text that stands for a value. */
 export interface Comparison {
@@ -47,17 +61,18 @@ export function conditionOf(comparison: Comparison): Condition | string {
   if (operator === "exists") return existsCondition(comparison);
   if (isTextOperator(operator)) return textCondition(field, kind, operator, operand);
   const { maxValues = listRequestLimits.maxValues } = comparison;
-  const values = operator === "in" ? valuesOf(operand, isFromUrl, maxValues) : [operand];
+  const values =
+    operandOf[operator] === "list" ? valuesOf(operand, isFromUrl, maxValues) : [operand];
   if (typeof values === "string") return values;
-  const makeSpan = spanOf[operator];
+  const { spanOf, isNegated, side } = comparisons[operator];
   const spans: Span[] = [];
   for (const value of values) {
     const keys = isFromUrl ? keysOfText(kind, `${value}`) : keysOfValue(kind, value);
     if (typeof keys === "string") return keys;
-    spans.push(...keys.map(makeSpan));
-    if (isFromUrl && kind === "any") spans.push(...spansBeside(operator, `${value}`));
+    spans.push(...keys.map(spanOf));
+    if (isFromUrl && kind === "any") spans.push(...spansBeside(side, `${value}`));
   }
-  return { field, kind, spans: unionOf(spans), ...(operator === "ne" && { isNegated: true }) };
+  return { field, kind, spans: unionOf(spans), ...(isNegated && { isNegated }) };
 }
 
 function existsCondition({ field, kind, operand, isFromUrl }: Comparison): Condition | string {
@@ -71,13 +86,10 @@ const booleans: ReadonlyMap<unknown, boolean> = new Map([
   ["false", false],
 ]);
 
-const isTextOperator = (operator: Operator): operator is TextMatch["operator"] =>
-  !Object.hasOwn(spanOf, operator) && operator !== "exists";
-
 function textCondition(
   field: string,
   kind: ValueKind,
-  operator: TextMatch["operator"],
+  operator: TextOperator,
   operand: unknown,
 ): Condition | string {
   if (kind !== "text" && kind !== "any") {
@@ -91,10 +103,7 @@ function textCondition(
   return { field, kind, ...textSpans(operator, operand) };
 }
 
-function textSpans(
-  operator: TextMatch["operator"],
-  text: string,
-): Pick<Condition, "spans" | "match"> {
+function textSpans(operator: TextOperator, text: string): Pick<Condition, "spans" | "match"> {
   const match = { operator, text };
   switch (operator) {
     case "startsWith":
@@ -154,18 +163,15 @@ export function keysOfText(kind: ValueKind, text: string): readonly string[] | s
 }
 
 /** The numbers that are less or greater than a number which no stored one can equal. */
-function spansBeside(operator: keyof typeof spanOf, text: string): readonly Span[] {
-  if (!rangeOperators.has(operator) || !numberPattern.test(text) || isExact(text)) return [];
+function spansBeside(side: KeyComparison["side"], text: string): readonly Span[] {
+  if (side === undefined || !numberPattern.test(text) || isExact(text)) return [];
   const { MAX_VALUE: max } = Number;
   const nearest = Math.max(-max, Math.min(max, Number(text)));
   const key = keyOf("number", nearest);
   const isGreater = isGreaterThan(text, nearest);
-  const isLess = operator === "lt" || operator === "lte";
-  if (isLess) return [isGreater ? upTo(key) : below(key)];
+  if (side === "less") return [isGreater ? upTo(key) : below(key)];
   return [isGreater ? above(key) : from(key)];
 }
-
-const rangeOperators: ReadonlySet<string> = new Set(["lt", "lte", "gt", "gte"]);
 
 /** Beyond all doubles and next to 0, the sign tells. */
 function isGreaterThan(text: string, nearest: number): boolean {

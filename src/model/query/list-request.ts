@@ -4,26 +4,7 @@ import { jsonLimits } from "../../lib/json/scan.ts";
 import { plainName } from "../field-kind.ts";
 import type { FieldError, ParameterError } from "../problem.ts";
 import { ownerMember } from "../resource.ts";
-
-export const operators = [
-  "eq",
-  "ne",
-  "lt",
-  "lte",
-  "gt",
-  "gte",
-  "in",
-  "exists",
-  "like",
-  "startsWith",
-  "contains",
-  "icontains",
-  "ieq",
-] as const;
-export type Operator = (typeof operators)[number];
-
-export const isOperator = (name: string): name is Operator =>
-  (operators as readonly string[]).includes(name);
+import type { Operator } from "./operators.ts";
 
 export const listRequestLimits = {
   /** The limit for all conditions of a request. */

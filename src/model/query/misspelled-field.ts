@@ -1,7 +1,7 @@
 // Recognizes a field with a misspelled operator or order, such as `stock[gt`, `stock>` or `stock desc`.
 
 import { plainName } from "../field-kind.ts";
-import { operators } from "./list-request.ts";
+import { operators } from "./operators.ts";
 
 /** What a name probably means. */
 interface Meant {

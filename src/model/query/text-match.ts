@@ -1,9 +1,10 @@
 // Compares texts for the operators that a range of keys cannot express.
 
 import { likeMatcher, type Matcher, searchFor } from "./like.ts";
+import type { TextOperator } from "./operators.ts";
 
 export interface TextMatch {
-  readonly operator: "like" | "contains" | "icontains" | "ieq" | "startsWith";
+  readonly operator: TextOperator;
   readonly text: string;
 }
 

@@ -6,6 +6,7 @@ import { componentPath } from "../../lib/schema/variant.ts";
 import { aggregateLimits } from "../query/aggregate.ts";
 import { listRequestLimits, pageLimits } from "../query/list-request.ts";
 import { suggestParameter } from "../query/near-miss.ts";
+import type { Operator } from "../query/operators.ts";
 
 const operand = { type: ["string", "number", "boolean"] } as const;
 const text = (description: string) => ({ type: "string", description }) as const;
@@ -34,7 +35,7 @@ const testSchema = {
     ieq: text("What the text equals, in any case."),
     /** Operators if the elements are strings, numbers or booleans. */
     some: nestedWhere,
-  },
+  } satisfies Record<Operator | "some", object>,
   additionalProperties: false,
 } as const;
 

@@ -1,6 +1,5 @@
 // Lends connections to queries that can be long: one query at a time on each, so that no other read waits for it.
 
-import { Outage } from "../../model/outage.ts";
 import { defaultDeadlineMs, QueryQueue, queueLimits } from "../query-queue.ts";
 import { maxCounted, type ReadOptions } from "../store.ts";
 import { Connection, rows, type Sql } from "./connection.ts";
@@ -19,7 +18,6 @@ export class QueryPool {
   readonly #queue: QueryQueue;
   readonly maxCounted: number;
   #idle: Lent[] = [];
-  #isClosed = false;
   /** Counts the reconnects: a connection that was begun before the last one is not used again. */
   #generation = 0;
   /** The server ends statements at it, too. */
@@ -38,7 +36,6 @@ export class QueryPool {
   }
 
   run<T>(options: ReadOptions, work: (sql: Sql) => Promise<T>): Promise<T> {
-    if (this.#isClosed) return Promise.reject(new Outage("unavailable", "the store is closed"));
     return this.#queue.run(options, async (signal) => {
       try {
         return await this.#repeat(signal, work);
@@ -63,7 +60,6 @@ export class QueryPool {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     await this.#queue.close();
     await Promise.all(this.#idle.splice(0).map(({ connection }) => connection.close()));
   }

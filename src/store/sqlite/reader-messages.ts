@@ -1,16 +1,15 @@
 // The messages between the main thread and a reader thread.
 
+import type { ThreadData } from "../../lib/thread-pool.ts";
 import type { Outage } from "../../model/outage.ts";
 import type { Query } from "../../model/query/query.ts";
 import { resourceIn, type StoredResource } from "../core/stored-resource.ts";
 import type { QueryResult, Range, Slice } from "../store.ts";
 
-export interface ReaderData {
+export interface ReaderData extends ThreadData {
   readonly path: string;
   readonly commitCounter: string;
   readonly maxCounted: number | undefined;
-  /** Holds the number of the query to stop. */
-  readonly stopped: Int32Array<SharedArrayBuffer>;
 }
 
 /** What a reader thread reads: the answer to a query, or a range. */
@@ -19,7 +18,8 @@ export type LongRead =
   | { readonly collection: string; readonly range: Range };
 export type LongResult = QueryResult | Slice;
 
-export type ReaderRequest = LongRead & { readonly number: number };
+/** A read, or the wish for what is left of its result. */
+export type ReaderRequest = LongRead | "next";
 
 type ResourceRows = readonly StoredResource<string | Uint8Array>[];
 

@@ -9,6 +9,7 @@ import { CurrentReader } from "./current-reader.ts";
 import { Reader, readerLimits } from "./reader.ts";
 import {
   buffersIn,
+  type LongRead,
   type LongResult,
   messagesOf,
   packResult,
@@ -34,7 +35,7 @@ let current: CurrentReader | undefined;
 /** What is left of the last result. */
 let messages: Iterator<ReaderReply> | undefined;
 
-parentPort?.on("message", (request: ReaderRequest | "next" | "close") => {
+parentPort?.on("message", (request: ReaderRequest | "close") => {
   if (request !== "next") messages = undefined;
   if (request !== "close") return send(answer(request));
   current?.close();
@@ -48,13 +49,13 @@ function send(reply: ReaderReply): void {
   parentPort?.postMessage(reply, buffersIn(reply));
 }
 
-function answer(request: ReaderRequest | "next"): ReaderReply {
+function answer(request: ReaderRequest): ReaderReply {
   if (request !== "next") return firstReply(request);
   const next = messages?.next();
   return next?.value ?? { kind: "bug", message: "there is no next message" };
 }
 
-function firstReply(request: ReaderRequest): ReaderReply {
+function firstReply(request: LongRead): ReaderReply {
   try {
     current ??= new CurrentReader(() => new Reader(new Connection(path, "scan"), commits, limits));
     const result = current.readIn(request.collection, (reader) => read(reader, request));
@@ -66,14 +67,14 @@ function firstReply(request: ReaderRequest): ReaderReply {
   }
 }
 
-function read(reader: Reader, request: ReaderRequest): LongResult | undefined {
-  const { collection, number } = request;
+function read(reader: Reader, request: LongRead): LongResult | undefined {
+  const { collection } = request;
   if ("range" in request) return reader.slice(collection, request.range);
-  return reader.query(collection, request.query, () => assertWanted(number));
+  return reader.query(collection, request.query, assertWanted);
 }
 
-function assertWanted(number: number): void {
-  if (Atomics.load(stopped, 0) === number) throw new Error("the query was stopped");
+function assertWanted(): void {
+  if (Atomics.load(stopped, 0) === 1) throw new Error("the query was stopped");
 }
 
 function toReply(error: unknown): ReaderReply {
