@@ -5,13 +5,14 @@ import { isRepeatable } from "../domain/view.ts";
 import { fieldName } from "../lib/field-lines.ts";
 import { ownText } from "../lib/own-text.ts";
 import { RecentMap } from "../lib/recent-map.ts";
-import { again, type Repeat, type Reply } from "../lib/reply.ts";
+import { again, type Reply } from "../lib/reply.ts";
 import { anonymous, type Principal } from "../model/principal.ts";
 import type { Problem } from "../model/problem.ts";
 import type { Scope } from "../model/token.ts";
 import { checkHost } from "./request/check-host.ts";
 import type { RequestContext, RouteName, Services } from "./request/context.ts";
 import { limitAddress, limitToken } from "./request/rate-limit.ts";
+import type { CollectionRepeat } from "./response/representation.ts";
 
 /** The limit for all responses, whose bodies the store's own cache holds in part. */
 const maxBytes = 40 * 1024 * 1024;
@@ -36,7 +37,7 @@ interface RequestFields {
 /** A reply that is kept, and for whom it was found to be current. */
 interface Prepared {
   readonly reply: Reply;
-  readonly repeat: Repeat<CollectionAccess>;
+  readonly repeat: CollectionRepeat;
   readonly requestFields: RequestFields;
   /** Whose access was checked last, and at which version of the store. */
   principal: Principal | undefined;
@@ -126,7 +127,7 @@ export class PreparedResponses {
   add(context: RequestContext, reply: Reply): void {
     const { request, method, path, route, services } = context;
     // The application has made it, and says here what `Access` is.
-    const repeat = reply.repeat as Repeat<CollectionAccess> | undefined;
+    const repeat = reply.repeat as CollectionRepeat | undefined;
     if (repeat === undefined || method !== "GET" || services !== this.services) return;
     const { collection } = context;
     const { headers, url } = request;

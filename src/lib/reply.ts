@@ -25,8 +25,11 @@ export interface Validators {
   readonly isOtherTag?: (tag: string) => boolean;
 }
 
-/** For whom and how long a reply may be repeated. `Access` is what the application knows of a caller. */
-export interface Repeat<Access = never> {
+/**
+ * For whom and how long a reply may be repeated. `Access` is what the application knows of a caller, and `On`
+ * has its words for what a reply can depend on.
+ */
+export interface Repeat<Access = never, On = string> {
   /**
    * Whether the caller may read the state that the reply shows, and it has not changed. Answers at once or
    * not at all: false where the store has to be waited for.
@@ -35,7 +38,7 @@ export interface Repeat<Access = never> {
   /** How the resource is shown; to others it may be shown with other fields. */
   readonly mask?: object;
   /** What decides about the reply besides the state of all collections that are shown. */
-  readonly dependsOn: "collection" | "caller" | "related" | "time";
+  readonly dependsOn: On;
 }
 
 /** Header fields that many replies share, in the order of their names. */

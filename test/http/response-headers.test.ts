@@ -13,6 +13,8 @@ before(async () => {
   app = await startApp({ corsOrigins: [...origins], baseUrl: base, trustProxy: [proxy] });
   const access = { read: "public" };
   await put("/-/collections/notes", { access, cache: { maxAge: 60 } });
+  await put("/-/collections/others", { access, cache: { maxAge: 30 } });
+  await put("/others/a", {});
   const text = "many words ".repeat(200);
   for (const id of ["a", "b", "c"]) await put(`/notes/${id}`, { id, text });
 });
@@ -88,6 +90,25 @@ describe("requests with different origins, codings and protocols", () => {
     for (const { one, answer } of answers) assertOwn(answer, one);
     const ids = new Set(answers.map(({ answer }) => answer.headers.get("x-request-id")));
     assert.equal(ids.size, asked.length);
+  });
+
+  it("get the values of their own collection, one after another", async () => {
+    for (let round = 0; round < 3; round++)
+      for (const [name, maxAge] of [
+        ["notes", 60],
+        ["others", 30],
+      ] as const)
+        for (const path of [`/${name}/a`, `/${name}`]) {
+          const { headers } = await send("GET", path, { "x-forwarded-proto": "https" });
+          assert.equal(headers.get("cache-control"), `public, max-age=${maxAge}`, path);
+        }
+  });
+
+  it("have the length of an empty body, which Node would send in chunks", async () => {
+    const { status, headers } = await send("GET", "/notes/a/", { "x-forwarded-proto": "https" });
+    assert.deepEqual([status, headers.get("content-length")], [308, "0"]);
+    const { headers: unchanged } = await send("GET", "/notes/a", { "if-none-match": "*" });
+    assert.equal(unchanged.get("content-length"), null);
   });
 
   it("get request ids that do not say how many requests others have sent", async () => {

@@ -6,13 +6,13 @@ import type { PlannedList } from "../../domain/lists.ts";
 import { overloaded } from "../../domain/problems.ts";
 import type { ShownResource } from "../../domain/resources.ts";
 import { type Dependence, isRepeatable } from "../../domain/view.ts";
-import type { Repeat, Reply } from "../../lib/reply.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { Problem } from "../../model/problem.ts";
 import { type Renderer, withText } from "../../model/render.ts";
 import { expandedMember, freeBytes } from "../../model/resource.ts";
 import type { RequestContext } from "../request/context.ts";
 import { invalid } from "../request/request-target.ts";
-import { conditionalReply, sendPage } from "../response/representation.ts";
+import { type CollectionRepeat, conditionalReply, sendPage } from "../response/representation.ts";
 import { type Audience, contentHead, smallResponseBytes } from "../response/response.ts";
 import {
   type ExportType,
@@ -54,7 +54,7 @@ export async function sendExpanded(
   if (expanded === undefined) return reservation.isRefused ? overloaded : expandedTooLarge(plan);
   const body = withText(render(resource, context.collectionUrl), expandedMember, expanded);
   const dependsOn = dependenceOf(context.collection, plan);
-  const repeat: Repeat<CollectionAccess> | undefined =
+  const repeat: CollectionRepeat | undefined =
     dependsOn === "time"
       ? undefined
       : {
@@ -121,7 +121,7 @@ export async function answerExpanded(
       : exportPage(context, listed, type, expanded);
   const { target, others } = listed;
   const dependsOn = dependenceOf(target.access, plan);
-  const repeat: Repeat<CollectionAccess> | undefined =
+  const repeat: CollectionRepeat | undefined =
     others.length === 0 && isRepeatable(dependsOn)
       ? {
           isCurrentFor: (access) =>

@@ -1,10 +1,9 @@
 // Handles lists: GET and QUERY of a collection, by page or by cursor, and exports.
 
-import type { CollectionAccess } from "../../domain/collection-access.ts";
 import { dependenceOf, type ListTarget, type PlannedList } from "../../domain/lists.ts";
 import { isRepeatable } from "../../domain/view.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import { type Repeat, type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
+import { type Reply, ReplyFields, replyOf } from "../../lib/reply.ts";
 import type { Collection } from "../../model/collection.ts";
 import { Problem } from "../../model/problem.ts";
 import { readAuthorizedBody } from "../body/authorized-body.ts";
@@ -13,7 +12,13 @@ import { hasPreconditions } from "../headers/conditional.ts";
 import { chooseType, queryTypes, requireContentType } from "../headers/media-type.ts";
 import type { RequestContext, Services } from "../request/context.ts";
 import { rejectParameters } from "../request/request-target.ts";
-import { conditionalReply, type Page, sendEncoded, sendPage } from "../response/representation.ts";
+import {
+  type CollectionRepeat,
+  conditionalReply,
+  type Page,
+  sendEncoded,
+  sendPage,
+} from "../response/representation.ts";
 import { collectionHead, contentHead, noCache, setCaching } from "../response/response.ts";
 import { answerExpanded } from "./expanded.ts";
 import {
@@ -118,7 +123,7 @@ async function answerLarge(
 }
 
 /** The page depends on nothing but the collection as the caller sees it. */
-function repeatOf({ services }: RequestContext, target: ListTarget): Repeat<CollectionAccess> {
+function repeatOf({ services }: RequestContext, target: ListTarget): CollectionRepeat {
   const { lists } = services;
   return {
     isCurrentFor: (access) => lists.isCurrentFor(access, target),
@@ -137,10 +142,9 @@ function answerByRevision(
   type: ListType,
   isExport: boolean,
 ): Reply | Problem | undefined {
-  const { target } = planned;
   const state = listHead(context, headOf(context, planned), type, nameOf(planned));
   const length = isExport ? Number.POSITIVE_INFINITY : 0;
-  return conditionalReply(context, state, length, repeatOf(context, target));
+  return conditionalReply(context, state, length, repeatOf(context, planned.target));
 }
 
 /** Sends a whole list. One that has no revision gets an ETag only when everything fits in one page. */

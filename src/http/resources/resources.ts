@@ -1,12 +1,11 @@
 // Handles GET, POST, PUT, PATCH and DELETE of single resources.
 
-import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Resources, ShownResource } from "../../domain/resources.ts";
 import type { Dependence } from "../../domain/view.ts";
 import { patchOperation, type WriteCondition, type Written } from "../../domain/write/operation.ts";
 import { checkId } from "../../domain/write/validate.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import type { Repeat, Reply } from "../../lib/reply.ts";
+import type { Reply } from "../../lib/reply.ts";
 import type { Draft } from "../../model/draft.ts";
 import type { PatchKind } from "../../model/patch.ts";
 import { Problem } from "../../model/problem.ts";
@@ -43,7 +42,7 @@ import {
 import type { RequestContext } from "../request/context.ts";
 import { limitAnonymous } from "../request/rate-limit.ts";
 import { rejectParameters } from "../request/request-target.ts";
-import { renderResource, sendPage } from "../response/representation.ts";
+import { type CollectionRepeat, renderResource, sendPage } from "../response/representation.ts";
 import { emptyReply } from "../response/response.ts";
 import { answerWritten } from "./answer-written.ts";
 import { checkCollectionCondition, readCollectionCondition } from "./collection-condition.ts";
@@ -85,7 +84,7 @@ const repeatOf = (
   resources: Resources,
   shown: ShownResource,
   dependsOn: Dependence,
-): Repeat<CollectionAccess> => ({
+): CollectionRepeat => ({
   isCurrentFor: (access) => resources.isCurrentFor(access, shown),
   dependsOn,
   mask: shown.mask,

@@ -1,9 +1,11 @@
 // Sends representations of resources and pages: 412 or 304 by its preconditions, or the body, encoded where wanted.
 
 import { hash } from "node:crypto";
+import type { CollectionAccess } from "../../domain/collection-access.ts";
 import type { Mask } from "../../domain/mask.ts";
 import { overloaded, preconditionFailed } from "../../domain/problems.ts";
 import type { ShownResource } from "../../domain/resources.ts";
+import type { Dependence } from "../../domain/view.ts";
 import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
 import {
   type Repeat,
@@ -33,6 +35,9 @@ import {
   smallResponseBytes,
 } from "./response.ts";
 import { shareFields } from "./share-fields.ts";
+
+/** For whom and how long what is shown of collections may be repeated. */
+export type CollectionRepeat = Repeat<CollectionAccess, Dependence>;
 
 /** A whole page, as it may be kept. */
 export type Page = Reply & { readonly body: string };
