@@ -9,7 +9,7 @@ import type { Principal } from "../model/principal.ts";
 import { Problem } from "../model/problem.ts";
 import { actionScope, allowsAction, isAdmin, isIssuer, readsMetrics } from "../model/token.ts";
 import type { Store } from "../store/store.ts";
-import { Callers } from "./callers/callers.ts";
+import { Callers } from "./callers.ts";
 import {
   CollectionAccess,
   type CollectionPermission,

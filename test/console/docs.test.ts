@@ -118,7 +118,7 @@ describe("the API page", { skip }, () => {
     await page.getByLabel("Body", { exact: true }).fill(JSON.stringify({ name: hostile }));
     await page.getByRole("button", { name: "Send POST" }).click();
     const answer = page.getByRole("region", { name: "Response" });
-    await answer.getByText("201").waitFor();
+    await answer.getByText("201 Created").waitFor();
     await answer.getByText(JSON.stringify(hostile)).waitFor();
     await answer.getByText("Header fields").click();
     await answer.getByText("location: /people/").waitFor();

@@ -1,20 +1,20 @@
 // Finds the callers that send a token.
 
-import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import type { Rules } from "../../model/collection.ts";
-import type { Credential, Principal } from "../../model/principal.ts";
-import type { Problem } from "../../model/problem.ts";
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import type { Rules } from "../model/collection.ts";
+import type { Credential, Principal } from "../model/principal.ts";
+import type { Problem } from "../model/problem.ts";
 import {
   accessDocumentOf,
   accessName,
   accessVersionOf,
   withRoleScopes,
-} from "../../model/schemas/access.ts";
-import { isAlive, type Token } from "../../model/token.ts";
-import type { Store } from "../../store/store.ts";
-import { tokenEnded } from "../problems.ts";
-import type { TokenUses } from "../token-uses.ts";
+} from "../model/schemas/access.ts";
+import { isAlive, type Token } from "../model/token.ts";
+import type { Store } from "../store/store.ts";
 import type { CallerKind } from "./caller-kind.ts";
+import { tokenEnded } from "./problems.ts";
+import type { TokenUses } from "./token-uses.ts";
 
 class TokenCredential implements Credential {
   readonly kind = "token";

@@ -1,8 +1,8 @@
 // A kind of credential: how the callers that send one are found.
 
-import type { MaybePromise } from "../../lib/maybe-promise.ts";
-import type { Credential, Principal } from "../../model/principal.ts";
-import type { Problem } from "../../model/problem.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { Credential, Principal } from "../model/principal.ts";
+import type { Problem } from "../model/problem.ts";
 
 export interface CallerKind {
   /**

@@ -1,16 +1,16 @@
 // Finds the caller of a request by the credential that it sends, of whatever kind.
 
-import { type MaybePromise, then } from "../../lib/maybe-promise.ts";
-import { ownText } from "../../lib/own-text.ts";
-import { RecentMap } from "../../lib/recent-map.ts";
-import { anonymous, type Credential, type Principal } from "../../model/principal.ts";
-import type { Problem } from "../../model/problem.ts";
-import { hashSecret, isSecret } from "../../model/secret.ts";
-import type { Store } from "../../store/store.ts";
-import { tokenEnded, unauthenticated } from "../problems.ts";
-import { TokenUses } from "../token-uses.ts";
+import { type MaybePromise, then } from "../lib/maybe-promise.ts";
+import { ownText } from "../lib/own-text.ts";
+import { RecentMap } from "../lib/recent-map.ts";
+import { anonymous, type Credential, type Principal } from "../model/principal.ts";
+import type { Problem } from "../model/problem.ts";
+import { hashSecret, isSecret } from "../model/secret.ts";
+import type { Store } from "../store/store.ts";
 import type { CallerKind } from "./caller-kind.ts";
+import { tokenEnded, unauthenticated } from "./problems.ts";
 import { TokenCallers } from "./token-callers.ts";
+import { TokenUses } from "./token-uses.ts";
 
 /** To find a token takes as long as a whole GET, so recent callers are cached. */
 const maxCallers = 200_000;
